@@ -366,7 +366,7 @@ def _check_sources(
 
     Or if no source has a chosen table.
     """
-    from geometry.models.sources import NoSuchTable
+    from geometry.models.sources.opening import NoSuchTable
 
     lacking: list[NoSuchTable] = []
     for source in sources:
@@ -398,7 +398,7 @@ def _check_source(source: str, shown: tuple[int, int] | None, table: str | None 
 
     An unknown architecture is the window's to ask about, and what the Hub has is its to wait for.
     """
-    from geometry.models.sources import (
+    from geometry.models.sources.opening import (
         NoSuchTable,
         UnknownArchitecture,
         may_ask_hub,
@@ -426,7 +426,7 @@ def _check_source(source: str, shown: tuple[int, int] | None, table: str | None 
 
 
 def _refuse_table(table: str | None, kind: str) -> None:
-    from geometry.models.sources import NoSuchTable
+    from geometry.models.sources.opening import NoSuchTable
 
     if table is not None:
         raise NoSuchTable(f"A {kind} has its own tables, and none can be chosen for it.", ())

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QApplication
 from geometry.emergent.positions_run import measure_positions
 from geometry.emergent.settings import PositionsSettings
 from geometry.hub.network import default_network
-from geometry.models.catalogue import SAMPLE
-from geometry.models.sources import open_source
+from geometry.models.sources.catalogue import SAMPLE
+from geometry.models.sources.opening import open_source
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import expand
 from geometry.survey.rows import Access, RowSettings

@@ -15,8 +15,8 @@ from pathlib import Path
 # Run as a file, Python looks for modules beside it: the project is one folder up.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from geometry.models.families import FAMILIES, PARTS
-from geometry.models.left_out import BY_REASON
+from geometry.models.families.left_out import BY_REASON
+from geometry.models.families.model_types import FAMILIES, PARTS
 
 PAGE = Path(__file__).parents[1] / "resources" / "guide" / "families.md"
 INTRODUCTION = """\

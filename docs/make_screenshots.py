@@ -27,9 +27,9 @@ from picturing import Panel, opened, picture_panel, picture_window, settle
 from scheme_pictures import picture_schemes
 
 from geometry.history.here import history_here
-from geometry.models.catalogue import SAMPLE
 from geometry.models.residual_stream import Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.catalogue import SAMPLE
+from geometry.models.sources.opening import open_source
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
 from gui.export.timelapse_film import timeline_session, write_timelapse

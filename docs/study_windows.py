@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from geometry.claims.scalar_results import scalar_results
 from geometry.history.record import read_history
 from geometry.measures.shape import fit_shapes
-from geometry.models.computed import model_of_table
+from geometry.models.sources.computed import model_of_table
 from geometry.pca.pca import fit_pca
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -109,14 +109,14 @@ if TYPE_CHECKING:
     from geometry.models.pair_use import pair_use as pair_use
     from geometry.models.residual_stream import ResidualStream as ResidualStream
     from geometry.models.residual_stream import Subject as Subject
-    from geometry.models.sources import open_source as open_model
+    from geometry.models.sources.opening import open_source as open_model
     from geometry.pca.components import PositionPCA as PositionPCA
     from geometry.pca.curve import place_curve as place_curve
     from geometry.pca.pca import fit_pca as fit_pca
     from geometry.pca.pca import off_subspace_residual as off_subspace_residual
 
 _HOMES = {
-    "open_model": "models.sources:open_source",
+    "open_model": "models.sources.opening:open_source",
     "PositionalModel": "models.model",
     "Subject": "models.residual_stream",
     "ResidualStream": "models.residual_stream",

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from geometry.models.catalogue import read_catalogue
+from geometry.models.sources.catalogue import read_catalogue
 from tests.loopback_hub import LoopbackHub
 
 NINE = tuple(entry.id for entry in read_catalogue() if "GPT-2" in entry.group)

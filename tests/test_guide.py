@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.export.pictures import still_session
 from gui.export.window_data import WindowData
 from gui.services.lessons.reader import parse_lesson

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from typer.main import get_group
 
 import main as command_line
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.bare_models import CHOICE, NAME, write_bare
 from tests.command_line import run
 from tests.test_main import window  # noqa: F401, a fixture

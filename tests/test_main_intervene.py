@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.claims.effect_claims import NEEDED
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.command_line import ROOT, run
 
 GUIDE = ROOT / "resources" / "guide"

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.survey import run
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry, read_populations

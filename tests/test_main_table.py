@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.command_line import run
 
 

@@ -14,7 +14,7 @@ from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, Kind, drawn_tabl
 from geometry.evidence.null import Null, null_of, strictest
 from geometry.evidence.turning_nulls import rule_null
 from geometry.evidence.turning_share import balanced_turning, turn_counts
-from geometry.models.computed import model_of_table
+from geometry.models.sources.computed import model_of_table
 from geometry.pca.components import about_mean
 from geometry.pca.unit import in_unit
 

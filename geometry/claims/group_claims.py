@@ -26,8 +26,8 @@ from geometry.claims.measurements import Measurements
 from geometry.evidence.null import Null, null_of, weigh
 from geometry.measures.roughness import roughness
 from geometry.measures.shape_fit import HELICES
-from geometry.models.derived import is_derived
 from geometry.models.model import PositionalModel
+from geometry.models.sources.derived import is_derived
 
 Family = Literal["openai", "stanford"]
 

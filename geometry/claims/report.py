@@ -26,10 +26,10 @@ from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
 from geometry.measures.single_dimensions import SINUSOID
-from geometry.models.lags import Lags
 from geometry.models.model import PositionalModel
 from geometry.models.pair_use import pair_use
 from geometry.models.residual_stream import Name
+from geometry.models.schemes.lags import Lags
 from geometry.pca.curve import why_fewer
 
 NOT_HERE = "not on this machine, and the network may not be used"

@@ -14,7 +14,7 @@ from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub
 from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
-from geometry.models.catalogue import hub_cache
+from geometry.models.sources.catalogue import hub_cache
 
 CONFIG = "config.json"
 

@@ -25,17 +25,17 @@ from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Window, draw_windows, find_texts
 from geometry.models.addable_tokens import addable_tokens
-from geometry.models.catalogue import local_path
-from geometry.models.layer_tables import (
+from geometry.models.layers import LEARNED
+from geometry.models.model import PositionalModel
+from geometry.models.sources.catalogue import local_path
+from geometry.models.sources.layer_tables import (
     LayerStore,
     LayerTables,
     find_layers,
     open_layer,
     read_layers,
 )
-from geometry.models.layers import LEARNED
-from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def intervene(
     changes
         Names, see :func:`geometry.emergent.interventions.find_change`.
     table
-        As for :func:`geometry.models.sources.open_source`.
+        As for :func:`geometry.models.sources.opening.open_source`.
     layer
         The folder of a finished run of ``helixscope positions`` of this model, with "/layer 3" for
         a layer of the residual stream, whose pos(t) is changed in place of the table; without, for

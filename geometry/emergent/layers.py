@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from geometry.emergent.sums import FIRST, Sums
 from geometry.measures.norms import norm_profile
-from geometry.models.layer_tables import RESOLVED
+from geometry.models.sources.layer_tables import RESOLVED
 from geometry.pca.components import Array
 
 COMPONENTS = 3

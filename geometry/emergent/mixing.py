@@ -24,7 +24,7 @@ from geometry.emergent.counted import Counter
 from geometry.emergent.interventions import with_scrambled_norms
 from geometry.emergent.layers import kept_rows, position_means
 from geometry.emergent.sums import Sums
-from geometry.models.layer_tables import RESOLVED
+from geometry.models.sources.layer_tables import RESOLVED
 from geometry.pca.components import Array
 
 VALUES = 24

@@ -19,8 +19,8 @@ from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Splitter
 from geometry.hub.address import HubAddress, parse_address
-from geometry.models.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
-from geometry.models.sources import is_on_hub, name_of
+from geometry.models.sources.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
+from geometry.models.sources.opening import is_on_hub, name_of
 from geometry.models.tokens import FastTokenizer, load_tokenizer, without_row
 
 if TYPE_CHECKING:

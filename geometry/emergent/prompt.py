@@ -16,7 +16,7 @@ from geometry.emergent.interventions import LONGEST, find_change, usual_length
 from geometry.emergent.network import RunnableNetwork, load_network
 from geometry.emergent.settings import EmergentError
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.models.tokens import FastTokenizer, TokenizedPrompt
 from geometry.pca.components import Array
 
@@ -117,7 +117,7 @@ def run_prompt(
     change
         A name, see :func:`geometry.emergent.interventions.find_change`; None for none.
     table
-        As for :func:`geometry.models.sources.open_source`.
+        As for :func:`geometry.models.sources.opening.open_source`.
     layer
         As for :func:`geometry.emergent.intervene.intervene`: pos(t) in a layer is changed in place
         of the table, and the text is split as the windows of that run.

@@ -28,7 +28,7 @@ from geometry.emergent.mixing import Mixing
 from geometry.emergent.published import CONDITIONS, QUANTITIES, SOURCE, Compared
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.sums import Sums
-from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
+from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
 from geometry.pca.components import Array
 
 DESCRIPTION = "positions.json"

@@ -23,7 +23,7 @@ from geometry.history.plan import HistoryPlan
 from geometry.history.trainer_log import read_log
 from geometry.hub.faults import HubError
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network

@@ -18,9 +18,9 @@ from geometry.history.record import read_history
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
-from geometry.models.history_steps import StepStore
-from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
+from geometry.models.sources.history_steps import StepStore
+from geometry.models.sources.layer_tables import LayerStore
 
 T = TypeVar("T")
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
 from geometry.hub.address import HubAddress, parse_address
-from geometry.models.catalogue import canonical, locate_address
-from geometry.models.history_steps import FILE_NAME, StepStore
-from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
-from geometry.models.sources import is_on_hub
+from geometry.models.sources.catalogue import canonical, locate_address
+from geometry.models.sources.history_steps import FILE_NAME, StepStore
+from geometry.models.sources.layer_tables import LayerStore
+from geometry.models.sources.opening import is_on_hub
 
 if TYPE_CHECKING:
     from geometry.hub.client import Revision
@@ -57,7 +57,7 @@ class Snapshot:
     step
         Of training.
     source
-        Its source for :func:`geometry.models.sources.open_source`.
+        Its source for :func:`geometry.models.sources.opening.open_source`.
     commit
         Its commit on the Hub; None for a local checkpoint.
     here

@@ -26,7 +26,7 @@ from geometry.checkpoints.stores import (
     reading_file,
 )
 from geometry.history.history import Floats, History
-from geometry.models.history_steps import AGAIN
+from geometry.models.sources.history_steps import AGAIN
 
 FORMAT, VERSION = "helixscope-history", "1"
 

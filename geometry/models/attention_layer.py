@@ -11,10 +11,10 @@ import numpy as np
 from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.block_norm import BlockNorm
+from geometry.models.families.stack import Stack
 from geometry.models.layers import FULL, Layers
 from geometry.models.matrices import WeightName, orient_bias
 from geometry.models.parts import does_not_fit, read_part
-from geometry.models.stack import Stack
 from geometry.pca.components import Array
 
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorStore, unreadable
-from geometry.models.architecture import N_HEADS, Architecture
+from geometry.models.families.stack import NOT_ADDED, TABLE_ALONE, Stack
 from geometry.models.matrices import WEIGHTS, WeightName, orient
 from geometry.models.parts import does_not_fit, read_part, why_missing
-from geometry.models.stack import NOT_ADDED, TABLE_ALONE, Stack
+from geometry.models.recognition.architecture import N_HEADS, Architecture
 
 #: Layers, and heads of a layer, that a configuration can give: ten times those of any model. Panels
 #: have a row or a curve for each.

@@ -12,10 +12,10 @@ from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorStore
 from geometry.measures.rotary import turning
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.architecture import Architecture
+from geometry.models.families.stack import Fused, Stack
 from geometry.models.parts import undecodable
-from geometry.models.recognition import table_shape
-from geometry.models.stack import Fused, Stack
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.names_and_shapes import table_shape
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
 #: Positions of a rotary model that are shown: as many as of the longest learned tables. A hundred

@@ -28,15 +28,15 @@ from geometry.checkpoints.stores import (
 )
 from geometry.hub.faults import Offline
 from geometry.measures.sinusoids import FoundSinusoid, find_sinusoid, off_sinusoid
-from geometry.models.alibi import compared
-from geometry.models.architecture import Architecture
 from geometry.models.checked_settings import check_settings
-from geometry.models.families import TIED
-from geometry.models.gguf_settings import GGUF
+from geometry.models.families.model_types import TIED
+from geometry.models.families.stack import NOT_ADDED, Resizing
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
-from geometry.models.stack import NOT_ADDED, Resizing
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.gguf_settings import GGUF
+from geometry.models.schemes.alibi import compared
 from geometry.models.stored_rates import with_stored_rates
 from geometry.models.table_notes import table_notes
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
@@ -228,7 +228,7 @@ class PositionalModel:
         """How the model knows positions, in a word or two.
 
         "learned" or "computed", of a table; "grid", of patches; "rows", with labels; "rotary"; or
-        the kind of its :class:`geometry.models.lags.Lags`.
+        the kind of its :class:`geometry.models.schemes.lags.Lags`.
         """
         if self.lags is not None:
             return self.lags.kind

@@ -9,7 +9,7 @@ import numpy as np
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.layers import FULL
 from geometry.models.model import PositionalModel
-from geometry.models.rotary import Pairing
+from geometry.models.schemes.rotary import Pairing
 from geometry.pca.components import Array
 
 __all__ = ["PairUse", "pair_use"]

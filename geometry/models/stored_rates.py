@@ -13,9 +13,9 @@ import numpy as np
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.checkpoints.stores import FLOATS, TensorStore
 from geometry.measures.rotary import turning_rates
-from geometry.models.architecture import Architecture
-from geometry.models.rotary import SLIDING, Rotary
-from geometry.models.rotary_families import COMPUTED_ANEW
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.schemes.rotary import SLIDING, Rotary
+from geometry.models.schemes.rotary_families import COMPUTED_ANEW
 from geometry.pca.components import Array
 
 STORED = "stored"

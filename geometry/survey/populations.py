@@ -23,9 +23,9 @@ from geometry.checkpoints.stores import cannot_read, open_regular
 from geometry.history.record import read_history
 from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.network import Network
-from geometry.models import history_steps, layer_tables
-from geometry.models.catalogue import canonical, find_entry, read_catalogue
-from geometry.models.layer_tables import read_layers
+from geometry.models.sources import history_steps, layer_tables
+from geometry.models.sources.catalogue import canonical, find_entry, read_catalogue
+from geometry.models.sources.layer_tables import read_layers
 
 #: Of a text file with a list of sources.
 MOST_TEXT = 16_000_000
@@ -47,7 +47,7 @@ class Entry:
     ----------
     source
         Its name, which no other entry has. Except for a step of a history, a source for
-        :func:`geometry.models.sources.open_source`; paths are absolute.
+        :func:`geometry.models.sources.opening.open_source`; paths are absolute.
     group
         What it is one of: a population, a model's id, or the name of a folder.
     seed

@@ -26,9 +26,9 @@ from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
-from geometry.models.history_steps import NoStep, open_step
 from geometry.models.model import PositionalModel
-from geometry.models.sources import NoSuchTable, is_on_hub, open_source
+from geometry.models.sources.history_steps import NoStep, open_step
+from geometry.models.sources.opening import NoSuchTable, is_on_hub, open_source
 from geometry.pca.pca import fit_pca
 from geometry.survey.populations import Entry
 
@@ -71,8 +71,8 @@ class RowSettings:
     kept
         Number of principal components that each row holds, for a time-lapse.
     table
-        The ``table`` argument of :func:`geometry.models.sources.open_source` for checkpoints that
-        have such a tensor or side; None for each one's default.
+        The ``table`` argument of :func:`geometry.models.sources.opening.open_source` for
+        checkpoints that have such a tensor or side; None for each one's default.
     server
         What tells the Hub's endpoint from others, see :func:`geometry.hub.address.server_name`;
         "" for huggingface.co, and where no checkpoint is on a Hub.

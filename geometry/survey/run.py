@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from geometry.hub.faults import duration_text
-from geometry.models.sources import is_on_hub
+from geometry.models.sources.opening import is_on_hub
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry

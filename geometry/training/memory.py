@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.history.record import FORMAT, VERSION
-from geometry.models.history_steps import FILE_NAME
+from geometry.models.sources.history_steps import FILE_NAME
 from geometry.training.keeping import atomically
 from geometry.training.settings import TrainingSettings
 

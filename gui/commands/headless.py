@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources import may_ask_hub, open_source
+from geometry.models.sources.opening import may_ask_hub, open_source
 from gui.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def open_for_command(
     Parameters
     ----------
     source, table
-        As in :func:`geometry.models.sources.open_source`.
+        As in :func:`geometry.models.sources.opening.open_source`.
     offline
         Whether to send no requests.
     whole

@@ -6,11 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.sizes import size_text
-from geometry.models.catalogue import cached_models, find_entry, is_here, read_catalogue, state
+from geometry.models.sources.catalogue import (
+    cached_models,
+    find_entry,
+    is_here,
+    read_catalogue,
+    state,
+)
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.models.catalogue import CatalogueEntry, State
+    from geometry.models.sources.catalogue import CatalogueEntry, State
 
 Rows = list[tuple[str, ...]]
 Table = tuple[tuple[str, ...], Rows]

@@ -54,7 +54,7 @@ def open_each(
 
     Raises as :func:`open_in_step`; at the end NoSuchTable, if no source has the chosen table.
     """
-    from geometry.models.sources import NoSuchTable
+    from geometry.models.sources.opening import NoSuchTable
 
     lacking: list[NoSuchTable] = []
     for source in sources:

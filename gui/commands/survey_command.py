@@ -91,7 +91,7 @@ def survey(
     span, three = parse_positions(positions), parse_components(axes, "--axes")
 
     from geometry.hub.address import endpoint, server_name
-    from geometry.models.sources import may_ask_hub
+    from geometry.models.sources.opening import may_ask_hub
     from geometry.survey.parts import SurveyFile
     from geometry.survey.rows import Access, RowSettings
     from geometry.survey.run import check_installed, run_survey
@@ -130,7 +130,7 @@ def _check_chosen(out: Path, table: str | None) -> None:
     """Raise NoSuchTable if a chosen table is in no checkpoint that could be measured."""
     if table is None:
         return
-    from geometry.models.sources import NoSuchTable
+    from geometry.models.sources.opening import NoSuchTable
     from geometry.survey.read import read_survey
 
     if not read_survey(out).columns["table"].known.any():

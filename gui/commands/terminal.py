@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import visible, visible_lines
-from geometry.models.first_rows import rows_from
+from geometry.models.recognition.first_rows import rows_from
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -234,7 +234,7 @@ def sentence(error: HelixscopeError) -> str:
 
 def _table_options(candidates: Sequence[TensorInfo]) -> str:
     """Name the tensors that could be the table, and the options that choose one."""
-    from geometry.models.recognition import table_shape
+    from geometry.models.recognition.names_and_shapes import table_shape
 
     listed = ((one.name, " × ".join(map(str, table_shape(one)))) for one in candidates)
     shown = ", ".join(f"{name} ({shape})" for name, shape in islice(listed, MOST_CANDIDATES))

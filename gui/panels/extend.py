@@ -9,8 +9,8 @@ import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.extension import FEWEST, Extension, Method, extension, resample_rows
-from geometry.models.extended import extended_source, why_not_extended
 from geometry.models.model import PositionalModel
+from geometry.models.sources.extended import extended_source, why_not_extended
 from gui.panels.choices import Choice, Number, Option, Toggle, whole_number
 from gui.panels.intents import ShowBeside
 from gui.panels.kit import PanelSpec, Scope, View, joined

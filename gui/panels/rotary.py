@@ -10,9 +10,9 @@ import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turning, turns
-from geometry.models.derived import Derived
 from geometry.models.pair_use import PairUse, pair_use
-from geometry.models.rotary import Rotary
+from geometry.models.schemes.rotary import Rotary
+from geometry.models.sources.derived import Derived
 from gui.panels.choices import Choice, Layer, Number, Option, Toggle, whole_number
 from gui.panels.intents import ShowBeside
 from gui.panels.kit import PanelSpec, Scope, View, joined

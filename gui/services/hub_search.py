@@ -13,7 +13,7 @@ from gui.state.session import Session
 
 if TYPE_CHECKING:
     from geometry.hub.client import FoundModel
-    from geometry.models.catalogue import CatalogueEntry
+    from geometry.models.sources.catalogue import CatalogueEntry
 
 HUB_GROUP = "On the Hub"
 """Group of the models found on the Hub."""
@@ -64,7 +64,7 @@ class HubSearch:
 
 def _entry(found: FoundModel) -> CatalogueEntry:
     """Return a catalogue entry for a found model, without its table's shape."""
-    from geometry.models.catalogue import CatalogueEntry, find_entry
+    from geometry.models.sources.catalogue import CatalogueEntry, find_entry
 
     known = find_entry(found.id)
     if known is not None and known.id == found.id:

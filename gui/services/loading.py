@@ -23,8 +23,8 @@ from gui.state.values import MOST_TABLES, FirstRange, ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
-    from geometry.models.derived import Derived
     from geometry.models.model import PositionalModel
+    from geometry.models.sources.derived import Derived
     from gui.state.session import Session
 
 MAX_RECENT = 8
@@ -89,7 +89,7 @@ def open_from(
     geometry.checkpoints.errors.HelixscopeError
         If the source cannot be opened.
     """
-    from geometry.models.sources import may_ask_hub, open_source
+    from geometry.models.sources.opening import may_ask_hub, open_source
 
     through = network() if may_ask_hub(source) else None
     return (opener or open_source)(source, table=table, network=through)
@@ -168,9 +168,9 @@ def first_source(last: str) -> tuple[str | None, str | None]:
     instead : str or None
         What to open if ``source`` has to be downloaded and this fails; None if there is none.
     """
-    from geometry.models.catalogue import is_here, read_catalogue
-    from geometry.models.computed import is_computed
-    from geometry.models.sources import may_ask_hub
+    from geometry.models.sources.catalogue import is_here, read_catalogue
+    from geometry.models.sources.computed import is_computed
+    from geometry.models.sources.opening import may_ask_hub
 
     if last and (path_exists(last) or is_here(last)):
         return last, None
@@ -190,7 +190,7 @@ def path_exists(source: str | Path) -> bool:
 
 def list_models() -> tuple[ModelRow, ...]:
     """List the catalogue, with what is on this machine, and further models of the Hub cache."""
-    from geometry.models.catalogue import cached_models, read_catalogue, state
+    from geometry.models.sources.catalogue import cached_models, read_catalogue, state
 
     listed = tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())
     return listed + tuple(ModelRow(entry, "cached") for entry in cached_models())
@@ -199,13 +199,13 @@ def list_models() -> tuple[ModelRow, ...]:
 def remembered_name(source: str) -> str:
     """Return a source in the form in which it is remembered: absolute paths, ids on the Hub."""
     from geometry.hub.address import parse_address
-    from geometry.models.catalogue import canonical, is_bundled
-    from geometry.models.computed import computed_source, is_computed
+    from geometry.models.sources.catalogue import canonical, is_bundled
+    from geometry.models.sources.computed import computed_source, is_computed
 
     if is_computed(source):
         return computed_source(source)
     if (derived := _derived(source)) is not None:
-        from geometry.models.token_rows import LISTS
+        from geometry.models.sources.token_rows import LISTS
 
         what = derived.what
         if derived.kind == "tokens" and what not in LISTS:
@@ -255,7 +255,7 @@ def forget_recent(session: Session) -> None:
 def has_versions(model: PositionalModel) -> bool:
     """Return whether the Hub may have a newer version of an open model."""
     from geometry.hub.address import parse_address
-    from geometry.models.sources import is_on_hub
+    from geometry.models.sources.opening import is_on_hub
 
     if model.commit is None or not is_on_hub(model.source):
         return False
@@ -266,7 +266,7 @@ def has_versions(model: PositionalModel) -> bool:
 def whole_name(source: str) -> str:
     """Return the name of a source where it may be mistyped: an id of the Hub with its owner."""
     from geometry.hub.address import parse_address
-    from geometry.models.computed import is_computed
+    from geometry.models.sources.computed import is_computed
 
     named = is_computed(source) or _derived(source) is not None
     address = None if named else parse_address(source)
@@ -280,9 +280,9 @@ def short_name(source: str) -> str:
     of its page, "gpt2@refs/pr/3" for a revision of it.
     """
     from geometry.hub.address import parse_address
-    from geometry.models.catalogue import is_bundled
-    from geometry.models.computed import computed_name, is_computed
-    from geometry.models.sources import GENERIC
+    from geometry.models.sources.catalogue import is_bundled
+    from geometry.models.sources.computed import computed_name, is_computed
+    from geometry.models.sources.opening import GENERIC
 
     if is_bundled(source):
         return source
@@ -306,7 +306,7 @@ def short_name(source: str) -> str:
 
 def _derived(source: str) -> Derived | None:
     """Return what a source makes of which model; None for all others."""
-    from geometry.models.derived import find_derived
+    from geometry.models.sources.derived import find_derived
 
     with suppress(SourceError):  # a wrong form, of which opening it tells
         return find_derived(source)

@@ -86,7 +86,7 @@ def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
 
 def _details(error: HelixscopeError, source: str) -> str:
     """Return what was tried, and the reasons behind an error; its traceback is in the log."""
-    from geometry.models.tried import tried
+    from geometry.models.sources.tried import tried
 
     lines = [visible(line) for line in tried(source)] if source else []
     reason = error.__cause__

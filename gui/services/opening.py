@@ -38,7 +38,7 @@ class Opening:
     on_error
         Called with an error, a description of what failed, and the source.
     opener
-        Opens a source; ``geometry.models.sources.open_source`` except in tests.
+        Opens a source; ``geometry.models.sources.opening.open_source`` except in tests.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Opening:
             )
 
     def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:
-        from geometry.models.sources import NoSuchTable
+        from geometry.models.sources.opening import NoSuchTable
 
         if wanted.if_there and isinstance(error, NoSuchTable):
             self._start(replace(wanted, table=None, if_there=False), instead)

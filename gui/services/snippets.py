@@ -14,8 +14,8 @@ def opening(model: PositionalModel) -> str:
 
 def opened(model: PositionalModel) -> str:
     """Return the ``open_source`` call that opens the same model."""
-    from geometry.models.derived import at_commit
-    from geometry.models.sources import may_ask_hub
+    from geometry.models.sources.derived import at_commit
+    from geometry.models.sources.opening import may_ask_hub
 
     source = model.source
     if may_ask_hub(source) and model.commit is not None:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from geometry.history.timelapse import Basis
     from geometry.measures.neighbours import PairDistance, PositionDetails
     from geometry.measures.norms import NormProfile
-    from geometry.models.catalogue import CatalogueEntry
     from geometry.models.model import PositionalModel, TokenizedPrompt
+    from geometry.models.sources.catalogue import CatalogueEntry
     from geometry.pca.curve import Curve
     from geometry.pca.pca import PositionPCA
     from gui.state.aligned_curve import AlignedCurve, CurveAlignment

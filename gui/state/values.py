@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from geometry.checkpoints.stores import TensorInfo
-    from geometry.models.catalogue import CatalogueEntry
     from geometry.models.model import PositionalModel
+    from geometry.models.sources.catalogue import CatalogueEntry
 
 ColorBy = Literal["position", "period", "norm", "residual", "component", "token", "column"]
 ColorSpan = Literal["range", "table"]

@@ -100,7 +100,7 @@ class HostWindow(QMainWindow):
 
     def open_tokens(self) -> None:
         """Ask for a list of tokens and a model, and open the embeddings."""
-        from geometry.models.derived import model_source
+        from geometry.models.sources.derived import model_source
         from gui.window.token_dialog import TokenDialog
 
         model = self.session.model

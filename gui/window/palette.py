@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.plain_text import visible
-from geometry.models.computed import is_computed
-from geometry.models.derived import is_derived
+from geometry.models.sources.computed import is_computed
+from geometry.models.sources.derived import is_derived
 from gui.panels.side.models.hub_rows import is_explicit, typed_address
 from gui.panels.side.models.model_line import is_path
 from gui.services.loading import path_exists, short_name

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.plain_text import visible
-from geometry.models.first_rows import EXAMPLES, rows_from
-from geometry.models.recognition import table_shape
+from geometry.models.recognition.first_rows import EXAMPLES, rows_from
+from geometry.models.recognition.names_and_shapes import table_shape
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label

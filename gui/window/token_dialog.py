@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.models.derived import Derived
+from geometry.models.sources.derived import Derived
 from gui.style.theme import GRID
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.drop_down import DropDown

@@ -30,7 +30,7 @@ from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.first_look import first_look
 
 NAMES = [f"helix/gpt2-{number}" for number in range(9)]

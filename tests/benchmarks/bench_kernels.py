@@ -16,7 +16,7 @@ from geometry.measures.kernels import HeadKernels, attention_map, head_kernels
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.head_projections import attention_input, project_heads
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 D_MODEL, HEADS = 768, 12
 RANGE = (1, 1023)

@@ -27,7 +27,7 @@ from ratios import Report, scratch
 from safetensors.numpy import save_file
 from windows import our_window, rest, run_until
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.first_look import first_look
 from gui.commands.qt_start import prepare_qt
 

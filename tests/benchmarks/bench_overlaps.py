@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 from geometry.claims.measurements import Measurements
 from geometry.measures.directions import Directions
 from geometry.measures.overlaps import capture, squared_overlaps
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 VOCABULARY, D_MODEL, RANK = 50257, 768, 30
 MEMORY_FACTOR = 2.2

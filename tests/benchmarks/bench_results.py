@@ -36,7 +36,7 @@ from geometry.claims.report import report
 from geometry.measures.probes import FOLDS, N_ROWS, SHUFFLES
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.commands.qt_start import prepare_qt
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"

@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 from memory import peak_megabytes  # noqa: E402
 
-from geometry.models.sources import open_source  # noqa: E402
+from geometry.models.sources.opening import open_source  # noqa: E402
 from gui.commands.report_files import ReportFiles, ReportRequest  # noqa: E402
 
 source = Path(sys.argv[1])

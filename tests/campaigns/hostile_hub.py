@@ -35,7 +35,7 @@ from geometry.hub.client import Hub, Retries
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.campaigns.campaign import Fault, main
 from tests.geometry.checkpoints.test_gguf_store import write as write_gguf
 from tests.geometry.hub_kinds import write_model

@@ -149,7 +149,7 @@ def one_hub(home: Path, n_processes: int, rng: random.Random) -> None:
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
     from tests.loopback_hub import LoopbackHub
     from tests.stand_ins import OPENAI, positions_of, write_stand_in
 
@@ -333,7 +333,7 @@ def prepare() -> None:
     import filelock
     import PySide6.QtCore
 
-    import geometry.models.sources
+    import geometry.models.sources.opening
     import gui.services.work_files.bookmarks
     import gui.window.work.unsaved_work
 

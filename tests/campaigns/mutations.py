@@ -250,7 +250,7 @@ def _trainer() -> bytes:
 
 
 def _open_model(path: Path, table: str | None = None) -> object:
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     model = open_source(path, table=table)
     found: list[object] = [model.W_pos, model.fingerprint, model.missing, model.warnings,
@@ -273,7 +273,7 @@ def _open_model(path: Path, table: str | None = None) -> object:
 
 def _open_gguf(folder: Path) -> object:
     from geometry.models.pair_use import pair_use
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     found = [_open_model(folder / "a.gguf")]
     try:
@@ -353,14 +353,14 @@ def _open_history(folder: Path) -> object:
 
 
 def _open_step(folder: Path) -> object:
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     return open_source(folder / "step 10").W_pos
 
 
 def _open_layers(folder: Path) -> object:
     from geometry.history.here import history_here
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     history = history_here(open_source(folder))
     return [history.table(n) for n in range(history.n_snapshots)]
@@ -465,7 +465,7 @@ def _columns() -> Files:
 
 def _open_effects(folder: Path) -> object:
     from geometry.emergent.effects_file import read_effects
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     return read_effects(folder / "effects.json", open_source("sample"))
 
@@ -473,7 +473,7 @@ def _open_effects(folder: Path) -> object:
 def _effects() -> Files:
     from geometry.emergent.effects_file import write_effects
     from geometry.emergent.intervene import Effect, Effects
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     found = (Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2)), Effect("shift 1", *3 * (0.5,)))
     effects = Effects(4.0, found, 2, fingerprint=open_source("sample").fingerprint)
@@ -483,8 +483,8 @@ def _effects() -> Files:
 
 
 def _open_cache(folder: Path) -> object:
-    from geometry.models.catalogue import cached_models
-    from geometry.models.sources import open_source
+    from geometry.models.sources.catalogue import cached_models
+    from geometry.models.sources.opening import open_source
 
     before = os.environ.get("HF_HUB_CACHE")
     os.environ["HF_HUB_CACHE"] = str(folder)

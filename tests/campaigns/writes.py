@@ -145,7 +145,7 @@ def check_whole(write: Write, folder: Path, known: Expected, *, at_the_end: bool
 @cache
 def sample() -> PositionalModel:
     """Return the bundled model."""
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     return open_source("sample")
 

@@ -8,7 +8,7 @@ import pytest
 
 from geometry.hub.client import Hub
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.command_line import ROOT
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS
 from tests.geometry.hub_opening import add_files, network_of

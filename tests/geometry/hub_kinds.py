@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Transfer, TransferProgress
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import kept, network_of, serve
 from tests.loopback_hub import LoopbackHub
 

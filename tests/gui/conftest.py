@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.commands import qt_start
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from geometry.models import catalogue
-from geometry.models.catalogue import SAMPLE
-from geometry.models.computed import is_computed
+from geometry.models.sources import catalogue
+from geometry.models.sources.catalogue import SAMPLE
+from geometry.models.sources.computed import is_computed
 from gui.panels.kit import kept_controls, saved
 from gui.panels.table import PANELS
 from gui.services.work_files.reopening import OTHER

@@ -24,7 +24,7 @@ from geometry.emergent.interventions import (
     helix_factors,
 )
 from geometry.emergent.worker import apart
-from geometry.models.layer_tables import LayerStore
+from geometry.models.sources.layer_tables import LayerStore
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from geometry.emergent.interventions import find_change, usual_length
 from geometry.emergent.settings import SAMPLE_TEXTS, EmergentError
-from geometry.models.layer_tables import LayerStore
+from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.choices import Number, Saved, Toggle, whole_number
 from gui.panels.effects.question import (
     Effects,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
-from geometry.models.sources import is_on_hub
+from geometry.models.sources.opening import is_on_hub
 from gui.panels.base import Panel
 from gui.panels.intents import (
     CancelCheckpoints,

@@ -15,7 +15,7 @@ from geometry.emergent.published import (
     SOURCE,
     STABLE_RANK,
 )
-from geometry.models.layer_tables import RESOLVED, LayerTables
+from geometry.models.sources.layer_tables import RESOLVED, LayerTables
 from gui.panels.training.by_snapshot import (
     NO_TURNS,
     WIDE,

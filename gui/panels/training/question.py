@@ -14,7 +14,7 @@ from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
 from geometry.history.sparse_directions import SparseDirections, sparse_directions
 from geometry.history.timelapse import Timelapse, make_timelapse
-from geometry.models.layer_tables import LayerStore, LayerTables
+from geometry.models.sources.layer_tables import LayerStore, LayerTables
 from gui.services.questions import Progress, QuestionContext
 
 log = logging.getLogger(__name__)

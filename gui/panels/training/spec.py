@@ -11,8 +11,8 @@ import numpy as np
 from geometry.checkpoints.errors import SourceError
 from geometry.history.origins import find_history
 from geometry.measures.overlaps import HEAVIEST
-from geometry.models.layer_tables import LayerStore
 from geometry.models.model import PositionalModel
+from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.choices import Choice, MenuEntry, Option, Saved, Shared
 from gui.panels.intents import SaveCoordinates, SaveTimelapse
 from gui.panels.kit import PanelSpec, Scope

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from geometry.claims.claims import CLAIMS, Claim
-from geometry.models.catalogue import SAMPLE
-from geometry.models.layer_tables import LayerStore
 from geometry.models.residual_stream import Name, Subject
+from geometry.models.sources.catalogue import SAMPLE
+from geometry.models.sources.layer_tables import LayerStore
 from gui.services.lessons import inside_facts
 from gui.services.lessons.fact import Fact
 from gui.services.lessons.findings import CARRIES, Absent, Findings, has_history

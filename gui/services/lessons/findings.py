@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from geometry.measures.shape_fit import HELICES
-from geometry.models.layer_tables import LayerStore
+from geometry.models.sources.layer_tables import LayerStore
 from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from geometry.measures.layernorm import Version
     from geometry.measures.lookback import Kind, LookBack, Scoring
     from geometry.measures.shape import Shapes
-    from geometry.models.layer_tables import LayerTables
     from geometry.models.model import PositionalModel
     from geometry.models.residual_stream import Name
+    from geometry.models.sources.layer_tables import LayerTables
 
 EARLY, LATE = 20, 100
 """A curve frays if the residual of positions before the first exceeds that from the second on."""

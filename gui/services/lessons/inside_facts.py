@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from geometry.models.layer_tables import RESOLVED
+from geometry.models.sources.layer_tables import RESOLVED
 from gui.services.lessons.fact import Fact
 from gui.services.lessons.findings import NOTHING, Absent, Findings
 from gui.style.theme import format_count, format_number, format_percent

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import open_regular
-from geometry.models.catalogue import is_bundled
+from geometry.models.sources.catalogue import is_bundled
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.state.lesson_setup import (
     BadSetup,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.computed import is_computed
-from geometry.models.derived import at_commit
+from geometry.models.sources.computed import is_computed
+from geometry.models.sources.derived import at_commit
 from gui.scene.shown_range import inside
 from gui.services.loading import OpenRequest, path_exists, remember, remembered_name
 from gui.state.aligned_curve import CurveAlignment, OfCompared
@@ -289,7 +289,7 @@ def _is_of(
 
 def _wanted(work: Work | OtherView, path: Path | None) -> OpenRequest:
     """Return the request for saved work: a model on the Hub at its commit."""
-    from geometry.models.sources import may_ask_hub
+    from geometry.models.sources.opening import may_ask_hub
 
     source = found(work, path)
     if work.commit is not None and may_ask_hub(source):

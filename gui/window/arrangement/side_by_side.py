@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QMenu
 
-from geometry.models.catalogue import is_here
-from geometry.models.derived import is_derived
+from geometry.models.sources.catalogue import is_here
+from geometry.models.sources.derived import is_derived
 from gui.panels.side.models.model_line import identity
 from gui.panels.side.models.model_rows import source_title
 from gui.services.loading import path_exists, remembered_name

@@ -11,7 +11,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.derived import at_commit
+from geometry.models.sources.derived import at_commit
 from gui.export.save_result import ask_where
 from gui.services.loading import remembered_name
 from gui.services.save_folders import WORK, folder_for, remember_folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from geometry.models.derived import at_commit
+from geometry.models.sources.derived import at_commit
 from gui.services.loading import remembered_name
 from gui.services.work_files.reopening import take_alignment
 from gui.state.session import Session

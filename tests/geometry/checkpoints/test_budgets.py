@@ -22,7 +22,7 @@ from geometry.checkpoints.files import open_store
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE
 from geometry.checkpoints.torch_store import open_torch
 from geometry.history.trainer_log import read_log
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 def refusal(path):

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import weights_in
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 TABLE = np.arange(32, dtype="f4").reshape(8, 4)
 

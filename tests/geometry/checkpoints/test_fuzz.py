@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.hostile_pickles import HOSTILE, beside_a_tensor, torch_file
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.torch_store import open_torch
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.command_line import ROOT
 from tests.hostile_pickles import (
     COSTLY,
@@ -29,7 +29,7 @@ WATCHED = """
 import os, sys
 sys.path[:0] = [sys.argv[1]]
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 names = sorted(os.listdir())
 open_source("a good one.pt")  # imports what it needs
 now = None

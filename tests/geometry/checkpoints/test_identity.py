@@ -15,7 +15,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.stores import LocalFile
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.stand_ins import write_stand_in
 
 CONFIG = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4, "vocab_size": 6, "n_layer": 0}

@@ -222,8 +222,8 @@ def test_a_header_of_any_length_is_told_from_other_kinds(extra, write_safetensor
 
 def test_opening_safetensors_needs_no_heavy_library(run_python):
     loaded = run_python(
-        "import sys, geometry.models.sources, geometry.models.catalogue\n"
-        "geometry.models.catalogue.read_catalogue()\n"
+        "import sys, geometry.models.sources.opening, geometry.models.sources.catalogue\n"
+        "geometry.models.sources.catalogue.read_catalogue()\n"
         "print(sorted(m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', "
         "'huggingface_hub', 'scipy') if m in sys.modules))"
     )

@@ -18,7 +18,7 @@ import torch
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stored_settings import MAX_VALUES, settings_in
 from geometry.checkpoints.torch_store import open_torch
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 STATE = {
     "transformer.wpe.weight": torch.arange(32.0).reshape(8, 4),

@@ -22,7 +22,7 @@ from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.evidence.null import OUTCOMES, null_of
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 def verdicts(model):

@@ -8,7 +8,7 @@ import pytest
 
 from geometry.claims.report import report
 from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.degenerate_tables import FLAT, SCALED, SCALES, TABLES, helix, write_gpt2_of

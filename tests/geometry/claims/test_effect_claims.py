@@ -10,7 +10,7 @@ from geometry.claims.effect_claims import EFFECT_CLAIMS, FEWEST, NEEDED, NEEDS, 
 from geometry.claims.report import report
 from geometry.emergent.intervene import Effect, Effects
 from geometry.emergent.interventions import USUAL
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 #: Nats per token that changes of the bundled model cost, as in docs/findings.md.
 BUNDLED = {

@@ -9,8 +9,8 @@ from geometry.claims.claim import CannotTell
 from geometry.claims.group_claims import GROUP_CLAIMS, Member, check_groups, family_of, member
 from geometry.claims.measurements import Measurements
 from geometry.claims.report import report
-from geometry.models.computed import model_of_table
-from geometry.models.sources import open_source
+from geometry.models.sources.computed import model_of_table
+from geometry.models.sources.opening import open_source
 
 OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 STANFORD = ("alias-x21", "battlestar-x49", "caprica-x81", "darkmatter-x343", "expanse-x777")

@@ -15,7 +15,7 @@ from geometry.claims.measured_model import LEADING, MeasuredModel
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.hub.faults import NoNetwork
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 N, D = 160, 16
 ONE, OTHER = (1, N - 1), (20, 130)

@@ -7,7 +7,7 @@ from geometry.claims.claim import CannotTell
 from geometry.claims.claims import CLAIMS, check_claims
 from geometry.claims.group_claims import member
 from geometry.claims.measurements import Measurements, Scope
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 #: By outcome, the claims about rows and weights; those that are not listed lack tensors.
 EXPECTED = {

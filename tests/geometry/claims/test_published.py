@@ -9,7 +9,7 @@ from geometry.claims.measurements import Measurements
 from geometry.claims.published import PUBLISHED, compare_all, is_table, published_for
 from geometry.claims.report import report
 from geometry.measures.probes import order_probe, position_probe
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
 

@@ -9,7 +9,7 @@ import pytest
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.emergent.effects_file import read_effects, write_effects
 from geometry.emergent.intervene import Effect, Effects
-from geometry.models.computed import model_of_table
+from geometry.models.sources.computed import model_of_table
 
 EFFECTS = (
     Effect("top 0", 1.25, 1.0, 1.5, by_window=(1.0, 1.5)),

@@ -9,8 +9,8 @@ from geometry.emergent.intervene import find_table, intervene
 from geometry.emergent.network import load_network
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import draw_windows, find_texts
-from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
-from geometry.models.sources import open_source
+from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
+from geometry.models.sources.opening import open_source
 
 WORDS = "\n".join(" ".join(f"w{i * j % 59}" for j in range(400)) for i in (1, 7, 11))
 CHANGES = ("identity", "top 128", "top 0", "fitted helix", "shift 10")

@@ -78,7 +78,7 @@ def test_published_numbers_stand_beside_ours(settings, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_layer_0_has_the_table(settings, tmp_path):
     """The mean over texts is P plus a mean token, of which little depends on the position."""
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     measure_positions(replace(settings, texts_at_most=120), tmp_path / "out")
     _, tensors, _ = content(tmp_path / "out")

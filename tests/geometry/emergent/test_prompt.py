@@ -16,9 +16,9 @@ from geometry.emergent.network import load_network
 from geometry.emergent.prompt import MOST_WEIGHTS, from_json, most_tokens, run_prompt, to_json
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.worker import apart
-from geometry.models.catalogue import locate
-from geometry.models.layer_tables import FILE_NAME, FORMAT, VERSION
-from geometry.models.sources import open_source
+from geometry.models.sources.catalogue import locate
+from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
+from geometry.models.sources.opening import open_source
 
 TEXT = "Hello my name is Adam, and the curve of positions is a helix."
 

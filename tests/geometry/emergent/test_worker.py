@@ -13,7 +13,7 @@ from geometry.emergent import worker
 from geometry.emergent.intervene import intervene
 from geometry.emergent.settings import EmergentError, PositionsSettings
 from geometry.emergent.worker import Told, apart
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 SIZES = {"length": 40, "texts_at_most": 6, "seed": 3}
 CHANGES = ["top 1", "fitted helix", "shift 900"]

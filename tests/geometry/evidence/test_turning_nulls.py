@@ -7,7 +7,7 @@ from scipy.stats import ks_2samp
 from geometry.evidence.null import null_of
 from geometry.evidence.turning_nulls import MEANINGS, rule_null, turning_nulls
 from geometry.evidence.turning_share import turning_share
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.evidence.rates import ROWS, process, walk
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.evidence.turning_share import balanced_turning, turn_counts, turning_share, waves
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 from tests.geometry.evidence.rates import families, rate
 

@@ -20,7 +20,7 @@ from geometry.history.record import read_history
 from geometry.history.timelapse import make_timelapse
 from geometry.history.trainer_log import read_log
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 100, 1000]

@@ -18,8 +18,8 @@ from geometry.hub.client import Hub
 from geometry.hub.faults import HubBusy, NotOnHub, Offline
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
-from geometry.models.catalogue import cached_models
-from geometry.models.sources import open_source
+from geometry.models.sources.catalogue import cached_models
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import QUICK, asked, network_of
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from geometry.claims.claims import CLAIMS, check, check_claims
 from geometry.claims.measurements import Measurements
 from geometry.history.last_position import follow, last_position
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.history_stage import (
     D,
     N,

@@ -12,7 +12,7 @@ from geometry.hub import entries, hub_tokenizer
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.kept_index import VERSION
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_kinds import NAME, write_model
 from tests.geometry.hub_opening import network_of, serve
 

@@ -11,9 +11,9 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.whole_model import fetch_model, list_model
-from geometry.models import catalogue
 from geometry.models.kept_directions import weights_identity
-from geometry.models.sources import open_source
+from geometry.models.sources import catalogue
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import network_of
 
 SOURCE = "someone/model"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.hub.faults import HubBusy, HubError, WholeDownload
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept, network_of
@@ -286,7 +286,7 @@ from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.checkpoints.transfer import Transfer
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 network = Network(Hub(endpoint=sys.argv[1]), TensorCache(Path(sys.argv[2])), Transfer())
 open_source({NAME!r}, network=network)
 """

@@ -11,8 +11,8 @@ from gguf.quants import quantize
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.keeping import wait_until_kept
-from geometry.models.catalogue import is_here
-from geometry.models.sources import is_on_hub, open_source
+from geometry.models.sources.catalogue import is_here
+from geometry.models.sources.opening import is_on_hub, open_source
 from tests.geometry.checkpoints.test_gguf_store import write, write_parts
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of
 from tests.geometry.models.test_gguf_models import EYE, LLAMA

@@ -13,7 +13,7 @@ from geometry.hub.keeping import PATIENCE_S, keep_soon, opening, wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import add_two_shards, asked, kept
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, positions_of

@@ -15,8 +15,8 @@ from geometry.checkpoints.errors import (
 )
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import NotOnHub
-from geometry.models.candidates import UnknownArchitecture
-from geometry.models.sources import open_source
+from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
 from tests.geometry.models.test_bad_input import Evil
 from tests.loopback_hub import Fault

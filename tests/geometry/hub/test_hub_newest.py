@@ -11,7 +11,7 @@ import pytest
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import network_of
 from tests.stand_ins import OPENAI, write_stand_in
 

@@ -16,7 +16,7 @@ from geometry.hub.faults import Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.catalogue import (
+from geometry.models.sources.catalogue import (
     FETCHED_GROUP,
     OTHER_GROUP,
     cached_models,
@@ -25,7 +25,7 @@ from geometry.models.catalogue import (
     read_catalogue,
     state,
 )
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
 from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of
 
@@ -41,7 +41,7 @@ def offline(cache: Path) -> Network:
 
 OPEN = """
 import sys
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 model = open_source({name!r})
 print(model.fingerprint, model.commit)
 heavy = "huggingface_hub httpx2 torch transformers tokenizers scipy platformdirs".split()

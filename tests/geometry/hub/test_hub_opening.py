@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.family_cases import CASES
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of, serve

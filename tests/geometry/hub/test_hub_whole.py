@@ -12,7 +12,7 @@ from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.hub.faults import HubError, WholeDownload
 from geometry.hub.keeping import wait_until_kept
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import asked, kept, network_of, serve
 from tests.loopback_hub import Fault

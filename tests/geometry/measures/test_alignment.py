@@ -15,7 +15,7 @@ from geometry.measures.alignment import (
     in_basis,
     share_held,
 )
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 
 SEEDS = st.integers(0, 10_000)

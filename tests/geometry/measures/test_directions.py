@@ -18,7 +18,7 @@ from geometry.measures.overlaps import (
     top3,
 )
 from geometry.models.residual_stream import ResidualStream, Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,7 +12,7 @@ from geometry.measures.directions import singular_directions
 from geometry.measures.fourier import column_spectra, fourier, phase_shifts
 from geometry.measures.heads import HeadProjections
 from geometry.models.head_projections import project_heads
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 M = 240
 

@@ -11,7 +11,7 @@ from geometry.measures.head_lookback import look_back_heads, preferred_lags
 from geometry.measures.heads import HeadProjections
 from geometry.measures.lookback import follow_turning
 from geometry.models.head_projections import project_heads
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 def rotary(lags: tuple[int, ...], omega: float = 0.07, n: int = 300) -> HeadProjections:

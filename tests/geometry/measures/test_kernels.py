@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.family_cases import BERT, GPT
 
 RANDOM = np.random.default_rng(3)

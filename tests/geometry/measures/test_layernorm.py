@@ -6,7 +6,7 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
 from geometry.measures.layernorm import layernorm_errors, token_position_cosines
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 @pytest.fixture

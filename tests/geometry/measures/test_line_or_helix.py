@@ -17,7 +17,7 @@ from geometry.measures.synthetic import (
     curve_like,
     mean_free_directions,
 )
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 
 CURVES = st.builds(

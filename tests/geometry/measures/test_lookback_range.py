@@ -16,7 +16,7 @@ from geometry.measures.lookback_range import (
     look_back_range,
     spread_lags,
 )
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.neighbours import PairDistance, pair_distance, position_details
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 

@@ -9,7 +9,7 @@ from geometry.measures import row_lengths as module
 from geometry.measures.norms import log_ratios, norm_profile, outlyingness
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, measure_stretch
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.components import row_norms
 
 

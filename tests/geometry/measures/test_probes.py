@@ -19,7 +19,7 @@ from geometry.measures.probes import (
     position_probe,
 )
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from geometry.measures.roughness import roughness
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 
 

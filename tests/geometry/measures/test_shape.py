@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.shape import fit_shapes, rotation_derivatives, rotation_of
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 from tests.geometry.evidence.rates import process, walk
 

@@ -13,7 +13,7 @@ from geometry.measures.similarity import (
     similarity,
     similarity_nulls,
 )
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 
 

@@ -26,7 +26,7 @@ from transformers.models.whisper.modeling_whisper import sinusoids
 from transformers.models.xglm.modeling_xglm import XGLMSinusoidalPositionalEmbedding
 
 from geometry.measures.sinusoids import find_sinusoid, off_sinusoid, sinusoid, sinusoid_in_two
-from geometry.models.families import FAMILIES
+from geometry.models.families.model_types import FAMILIES
 
 OF_ROWS = {
     "fsmt": SinusoidalPositionalEmbedding,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.measures.spectra import spectrum
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 def test_gpt2(gpt2_folder):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built, run
 from tests.geometry.models.test_grids import COMPOSITE, MORE, PREFIX, TEXT, VISION

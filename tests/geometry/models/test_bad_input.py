@@ -16,7 +16,7 @@ from torch.utils.serialization import config
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
-from geometry.models.sources import UnknownArchitecture, open_source
+from geometry.models.sources.opening import UnknownArchitecture, open_source
 
 CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
 
@@ -49,7 +49,7 @@ def test_no_path_at_all(source):
 
 
 def test_an_installation_without_its_model(monkeypatch):
-    monkeypatch.setattr("geometry.models.catalogue._in_package", lambda entry: None)
+    monkeypatch.setattr("geometry.models.sources.catalogue._in_package", lambda entry: None)
     assert str(refusal("sample")) == "The bundled model is missing."
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_grids import COMPOSITE, FRAMES, SAM, SAM3, TEXT, VISION
 from tests.geometry.saved_models import saved
 

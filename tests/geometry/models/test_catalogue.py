@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import SourceError
-from geometry.models import catalogue, sources
-from geometry.models.catalogue import (
+from geometry.models.sources import catalogue
+from geometry.models.sources import opening as sources
+from geometry.models.sources.catalogue import (
     OTHER_GROUP,
     SAMPLE,
     SAMPLE_INSIDE,
@@ -22,8 +23,8 @@ from geometry.models.catalogue import (
     read_catalogue,
     state,
 )
-from geometry.models.sources import is_on_hub, open_source
-from geometry.models.tried import tried
+from geometry.models.sources.opening import is_on_hub, open_source
+from geometry.models.sources.tried import tried
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from geometry.claims.report import report
 from geometry.history.origins import find_history
 from geometry.measures.lookback import look_back
 from geometry.measures.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, parse_curve
-from geometry.models.catalogue import find_entry, is_here, state
-from geometry.models.computed import DEFAULT_SIZE, computed_name, is_computed
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources import is_on_hub, open_source
+from geometry.models.sources.catalogue import find_entry, is_here, state
+from geometry.models.sources.computed import DEFAULT_SIZE, computed_name, is_computed
+from geometry.models.sources.opening import is_on_hub, open_source
 
 NAMES = ("sinusoidal", "sinusoidal-fairseq")
 

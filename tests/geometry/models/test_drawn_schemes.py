@@ -26,8 +26,8 @@ from transformers.models.umt5.modeling_umt5 import UMT5Attention
 
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
-from geometry.models.candidates import UnknownArchitecture
-from geometry.models.sources import open_source
+from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_lags import check_offsets, randomised
 from tests.geometry.saved_models import saved
 

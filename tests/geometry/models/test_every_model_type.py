@@ -13,10 +13,10 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_M
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.stores import TensorInfo
-from geometry.models.candidates import UnknownArchitecture
-from geometry.models.families import FAMILIES, PARTS
-from geometry.models.finding import find_architecture
-from geometry.models.left_out import BY_REASON, LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.families.left_out import BY_REASON, LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.families.model_types import FAMILIES, PARTS
+from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.models.recognition.finding import find_architecture
 
 #: What a configuration needs before its model can be built, or has positions at all.
 SETTINGS: Mapping[str, dict[str, Any]] = {
@@ -59,8 +59,9 @@ CLASSES = {
 OLD = {"transfo-xl"}
 TO_DO = (
     "transformers knows {kind!r}, and Helixscope neither opens it ({error}) nor says why not. Add "
-    "a row to geometry/models/families.py or picture_families.py with a case in family_cases.py or "
-    "test_grids.py, or put it into geometry/models/left_out.py with its reason."
+    "a row to geometry/models/families/model_types.py or picture_families.py with a case in "
+    "family_cases.py or test_grids.py, or put it into "
+    "geometry/models/families/left_out.py with its reason."
 )
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.measures.extension import extend_table
-from geometry.models.derived import find_derived
-from geometry.models.extended import extended_source, why_not_extended
-from geometry.models.sources import open_source
+from geometry.models.sources.derived import find_derived
+from geometry.models.sources.extended import extended_source, why_not_extended
+from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 

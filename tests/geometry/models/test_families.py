@@ -12,10 +12,10 @@ import transformers
 from geometry.checkpoints.errors import NoPositionalEmbeddings, TensorUnavailable
 from geometry.measures.interference import interference
 from geometry.models.addable_tokens import addable_tokens
-from geometry.models.families import FAMILIES
+from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.stack import TABLE_ALONE
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources import UnknownArchitecture, open_source
-from geometry.models.stack import TABLE_ALONE
+from geometry.models.sources.opening import UnknownArchitecture, open_source
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_grids import COMPOSITE, PREFIX
 

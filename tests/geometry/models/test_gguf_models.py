@@ -13,7 +13,7 @@ from transformers import LlamaConfig, LlamaModel
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.measures.rotary import turning_rates
 from geometry.models.pair_use import pair_use
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.checkpoints.test_gguf_store import write
 
 LLAMA = [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geometry.claims.report import report
-from geometry.models.families import FAMILIES
+from geometry.models.families.model_types import FAMILIES
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.saved_models import saved
 
 VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,

@@ -12,7 +12,7 @@ import transformers
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.head_projections import mean_token_norm, project_heads
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
 from tests.geometry.models.test_families import built, watched
 from tests.gui.result_stage import write_small_gpt2

@@ -8,9 +8,9 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.history.here import NoHistory, history_here
-from geometry.models.catalogue import locate
-from geometry.models.history_steps import FILE_NAME
-from geometry.models.sources import is_on_hub, open_source
+from geometry.models.sources.catalogue import locate
+from geometry.models.sources.history_steps import FILE_NAME
+from geometry.models.sources.opening import is_on_hub, open_source
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 500]

@@ -14,7 +14,7 @@ from geometry.measures.directions import BLOCK_ROWS, singular_directions
 from geometry.models import kept_directions, residual_stream
 from geometry.models.kept_directions import DirectionsOnDisk, weights_identity
 from geometry.models.residual_stream import ResidualStream, Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 P = Subject("P")
 D = 200

@@ -5,7 +5,7 @@ import pytest
 
 from geometry.checkpoints.column_files import PositionColumn, read_rows
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import torch
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.kernels import attention_map, head_kernels
-from geometry.models.alibi import SHOWN_LAGS
 from geometry.models.bias_heads import bias_heads, offset_attention
-from geometry.models.sources import open_source
+from geometry.models.schemes.alibi import SHOWN_LAGS
+from geometry.models.sources.opening import open_source
 from tests.geometry.saved_models import saved
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 4, "vocab_size": 30,

@@ -11,8 +11,8 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError, SourceErro
 from geometry.history.here import history_here
 from geometry.history.origins import find_history
 from geometry.history.timelapse import make_timelapse
-from geometry.models.layer_tables import FILE_NAME
-from geometry.models.sources import is_on_hub, open_source
+from geometry.models.sources.layer_tables import FILE_NAME
+from geometry.models.sources.opening import is_on_hub, open_source
 
 N_LAYERS, LENGTH, D_MODEL = 4, 50, 12
 METADATA = {"format": "helixscope-positions", "version": "1", "name": "toy", "source": "toy"}

@@ -10,12 +10,12 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.models.candidates import UnknownRows
-from geometry.models.families import TIED
+from geometry.models.families.model_types import TIED
+from geometry.models.families.stack import TABLE_ALONE
 from geometry.models.matrices import WEIGHTS
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
-from geometry.models.stack import TABLE_ALONE
+from geometry.models.recognition.candidates import UnknownRows
+from geometry.models.sources.opening import open_source
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built
 from tests.geometry.models.test_grids import MORE, PREFIX, VISION

@@ -10,7 +10,7 @@ import transformers
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
-from geometry.models.sources import name_of, open_source
+from geometry.models.sources.opening import name_of, open_source
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
-from geometry.models.candidates import UnknownRows
-from geometry.models.sources import UnknownArchitecture, open_source
+from geometry.models.recognition.candidates import UnknownRows
+from geometry.models.sources.opening import UnknownArchitecture, open_source
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "resources" / "sample"

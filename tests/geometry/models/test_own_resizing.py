@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.models.families import FAMILIES
-from geometry.models.sources import open_source
+from geometry.models.families.model_types import FAMILIES
+from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_grids import COMPOSITE, MORE, OF_TEXT, PREFIX, TEXT, VISION
 from tests.geometry.saved_models import saved
 

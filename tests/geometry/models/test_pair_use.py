@@ -9,7 +9,7 @@ import torch
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turn
 from geometry.models.pair_use import pair_use
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.saved_models import saved
 
 SIZES = {

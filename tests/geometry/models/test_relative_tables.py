@@ -14,8 +14,8 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import (
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.claims.report import report
-from geometry.models.candidates import UnknownArchitecture
-from geometry.models.sources import open_source
+from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.models.sources.opening import open_source
 
 ABSOLUTE = "embeddings.position_embeddings.weight"
 LAYER = "encoder.layer.{}.attention.self.distance_embedding.weight"

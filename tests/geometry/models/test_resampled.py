@@ -5,7 +5,7 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.measures.extension import resample_rows
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 

@@ -11,10 +11,10 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_M
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
-from geometry.models.families import FAMILIES
-from geometry.models.finding import find_architecture
-from geometry.models.left_out import LEFT_OUT
-from geometry.models.rotary import ROTARY_FAMILIES, Rotary, read_rotary
+from geometry.models.families.left_out import LEFT_OUT
+from geometry.models.families.model_types import FAMILIES
+from geometry.models.recognition.finding import find_architecture
+from geometry.models.schemes.rotary import ROTARY_FAMILIES, Rotary, read_rotary
 
 SIZES = {
     "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 8,

@@ -9,7 +9,7 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, Ten
 from geometry.claims.report import report
 from geometry.measures.rotary import lag_kernel, turning
 from geometry.models.matrices import MOST_TURNED
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 CONFIG = {
     "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3,

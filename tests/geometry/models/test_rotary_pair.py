@@ -7,8 +7,8 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.shape import fit_shapes
-from geometry.models.rotary_pair import pair_curve
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
+from geometry.models.sources.rotary_pair import pair_curve
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from geometry.evidence.turning_share import turning_share
 from geometry.history.record import read_history
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
-from geometry.models.catalogue import SAMPLE, SAMPLE_INSIDE, locate
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, locate
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 from geometry.training.settings import TrainingSettings
 

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from geometry.claims.report import report
 from geometry.measures.rotary import turning_rates
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 
 CONFIG = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
           "num_hidden_layers": 3, "max_position_embeddings": 256}  # fmt: skip

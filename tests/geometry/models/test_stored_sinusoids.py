@@ -10,7 +10,7 @@ from transformers.models.vit_mae.modeling_vit_mae import (
 
 from geometry.claims.report import report
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 

@@ -9,10 +9,10 @@ from safetensors.numpy import load_file
 
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.claims.report import report
-from geometry.models.catalogue import is_here
-from geometry.models.derived import at_commit, find_derived, is_derived
-from geometry.models.sources import is_on_hub, may_ask_hub, open_source
-from geometry.models.token_rows import LISTS
+from geometry.models.sources.catalogue import is_here
+from geometry.models.sources.derived import at_commit, find_derived, is_derived
+from geometry.models.sources.opening import is_on_hub, may_ask_hub, open_source
+from geometry.models.sources.token_rows import LISTS
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

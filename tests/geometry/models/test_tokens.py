@@ -9,7 +9,7 @@ import pytest
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.models.model import PositionalModel
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.models.tokens import readable, readable_bytes
 
 PROMPT = "Hello my name is Adam"

@@ -7,9 +7,9 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turning_rates
-from geometry.models.rotary import read_rotary
-from geometry.models.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
-from geometry.models.sources import open_source
+from geometry.models.schemes.rotary import read_rotary
+from geometry.models.schemes.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
+from geometry.models.sources.opening import open_source
 from tests.geometry.checkpoints.test_gguf_store import write
 
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,

@@ -33,7 +33,7 @@ def test_agrees_with_the_exact_components(positions):
 
 
 def test_agrees_on_gpt2(gpt2_folder):
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     W_pos = open_source(gpt2_folder).W_pos
     assert error(W_pos, (1, 1023)) < 1e-4

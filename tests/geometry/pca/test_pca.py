@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca, off_subspace_residual, procrustes_rotation
 
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca import range_pca, reduced_table
 from geometry.pca.pca import RangePCA, fit_pca
 from geometry.pca.reduced_table import ReducedTable

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 from geometry.survey import curves as under_test
 from geometry.survey.curves import read_curves, turned_alike

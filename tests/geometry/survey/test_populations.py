@@ -11,7 +11,7 @@ from geometry.hub.client import Hub
 from geometry.hub.faults import NotOnHub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.catalogue import read_catalogue
+from geometry.models.sources.catalogue import read_catalogue
 from geometry.survey.populations import Entry, expand, read_populations
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.geometry.models.test_layer_tables import METADATA, tensors

@@ -16,7 +16,7 @@ from geometry.hub.client import Hub
 from geometry.hub.keeping import opening
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.pca import fit_pca
 from geometry.survey import rows
 from geometry.survey.populations import Entry, expand

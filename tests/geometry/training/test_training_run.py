@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.history.last_position import last_position
 from geometry.history.record import read_history
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.training.gradients import Gradients
 from geometry.training.run import TrainingProgress, train
 from geometry.training.settings import TrainingError, TrainingSettings

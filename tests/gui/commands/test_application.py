@@ -185,7 +185,7 @@ def test_lines_and_points_of_a_first_start_grow_with_the_screen(
 
 
 def test_an_empty_start_explains_itself(start_application, monkeypatch):
-    monkeypatch.setattr("geometry.models.catalogue._in_package", lambda entry: None)
+    monkeypatch.setattr("geometry.models.sources.catalogue._in_package", lambda entry: None)
     application = start_application(None)
     window = application.window
     assert application.session.model is None
@@ -204,7 +204,7 @@ def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, m
         assert released.wait(10)
         raise AssertionError("nobody hears of this")
 
-    monkeypatch.setattr("geometry.models.sources.open_source", slow)
+    monkeypatch.setattr("geometry.models.sources.opening.open_source", slow)
     application = start_application("a/model", wait=False)
     assert begun.wait(10)
     assert application.window.isVisible()

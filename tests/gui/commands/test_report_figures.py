@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
 from geometry.claims.measurements import Measurements, Scope
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.commands.arguments import FIGURES
 from gui.commands.report_figures import figure
 from gui.panels.kit import Reported

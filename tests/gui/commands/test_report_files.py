@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from geometry.hub.faults import Offline
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.commands import report_files
 from gui.commands.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
 from tests.geometry.family_cases import CASES

@@ -8,7 +8,7 @@ import pytest
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
-from geometry.models.candidates import UnknownArchitecture, UnknownRows
+from geometry.models.recognition.candidates import UnknownArchitecture, UnknownRows
 from gui.commands.progress import amount_text
 from gui.commands.steps import progress_bar
 from gui.commands.terminal import print_table, say, sentence

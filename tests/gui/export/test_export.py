@@ -184,7 +184,7 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
     """Headless machines have none; VTK's complaint about it is kept quiet."""
     out = tmp_path / "a.png"
     code = (
-        "from geometry.models.sources import open_source\n"
+        "from geometry.models.sources.opening import open_source\n"
         "from gui.export.pictures import render_picture\n"
         "from pathlib import Path\n"
         "import sys\n"

@@ -10,7 +10,7 @@ import pytest
 from geometry.checkpoints.plain_text import visible
 from geometry.measures.norms import norm_profile
 from geometry.measures.spectra import spectrum
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure

@@ -13,7 +13,7 @@ import pytest
 
 from geometry.checkpoints.number_files import cell, write_numbers
 from geometry.checkpoints.plain_text import visible
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.side.inspector_text import selection_text
 from gui.services.snippets import opening
 from gui.state.session import Session

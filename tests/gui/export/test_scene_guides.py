@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.export.scene_glb import BALL, THIN, scene_glb

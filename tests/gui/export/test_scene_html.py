@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.style.theme import DARK, LIGHT

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.export.film import FilmError

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.here import history_here
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.export.timelapse_film import timeline_session
 from gui.export.window_script import SCALE, Sight, script
 from gui.scene.scene import HelixScene

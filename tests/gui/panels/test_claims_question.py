@@ -13,7 +13,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import check_all
 from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.claims.spec import DRAWING, ClaimsOf
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign, word
 from gui.services.questions import Progress, QuestionContext, resolve

@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels import kit
 from gui.panels.choices import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.table import PANELS

@@ -14,7 +14,7 @@ from geometry.emergent.interventions import USUAL
 from geometry.emergent.positions_run import measure_positions
 from geometry.emergent.settings import EmergentError, PositionsSettings
 from geometry.emergent.worker import Told
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.effects import question
 from gui.panels.effects.body import LISTED
 from gui.panels.effects.question import Effects, EffectsOf, EffectsRun

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.synthetic import KINDS, SyntheticCurve
 from geometry.models.head_projections import mean_token_norm
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels import kit
 from gui.panels.experiment.body import FIELDS
 from gui.panels.experiment.question import (

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from geometry.measures.directions import singular_directions
 from geometry.measures.fourier import fourier
 from geometry.models.head_projections import project_heads
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.commands.report_files import ReportFiles, ReportRequest
 from gui.panels.table import PANELS
 from gui.plots.spec import Plot, Table

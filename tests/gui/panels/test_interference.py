@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.measures.interference import MEASURES, interference, random_pairs
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels import kit
 from gui.panels.layernorm.one_token import read_token, write_token
 from gui.panels.layernorm.question import ExampleOf, InterferenceOf, Typed

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.kernels.question import MOST, HeadsOf, KernelsOf
 from gui.panels.kernels.spec import LEVELS, SHADES, order_of
 from gui.panels.kit import usable

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
 from geometry.emergent.prompt import correlation, run_prompt
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.style.theme import format_number
 from gui.style.token_text import token_label
 from tests.gui.result_stage import LEFT, NONE, hover, named

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import describe
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels import kit
 from gui.panels.kit import usable
 from gui.panels.layernorm.body import LayerNormBody

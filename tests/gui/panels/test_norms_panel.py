@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.sinusoids import sinusoid
 from geometry.models.model import TokenizedPrompt
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.intents import AddModel
 from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
 from gui.plots.thinning import envelope

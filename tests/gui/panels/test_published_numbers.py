@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 import geometry
 from geometry.claims.measurements import Measurements
 from geometry.claims.published import PUBLISHED, Compared, compare_all
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.claims.published import OURS, QUANTITY, SOURCE, WITHIN
 from gui.panels.claims.published import PUBLISHED as GIVEN
 from gui.panels.claims.words import ledger_figure, markdown

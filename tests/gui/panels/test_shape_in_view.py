@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.roughness import roughness
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.models.tokens import TokenizedPrompt
 from gui.panels.shape.body import NAMES
 from gui.panels.shape.spec import (

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
 from geometry.models.residual_stream import Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels import kit
 from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend

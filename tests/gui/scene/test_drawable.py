@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.export.pictures import still_session
 from gui.services.loading import InitialView, OpenRequest, load
 from tests.degenerate_tables import helix

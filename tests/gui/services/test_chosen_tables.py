@@ -7,8 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.history.origins import find_history
-from geometry.models.extended import extended_source
-from geometry.models.sources import open_source
+from geometry.models.sources.extended import extended_source
+from geometry.models.sources.opening import open_source
 from gui.scene.scene_state import resolve_scene
 from gui.services.loading import forget_recent
 from gui.services.snippets import opening

@@ -3,7 +3,7 @@
 import pytest
 
 from geometry.checkpoints.transfer import Cancelled
-from geometry.models.catalogue import find_entry
+from geometry.models.sources.catalogue import find_entry
 from gui.services.hub_search import HUB_GROUP
 from tests.loopback_hub import Fault
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.transfer import Cancelled, TransferProgress
-from geometry.models import catalogue
+from geometry.models.sources import catalogue
 from gui.panels.side.prompt import PromptPanel
 from gui.services.controller import Controller
 from gui.services.prompting import CANCELLED, MISHAP

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.models import catalogue
-from geometry.models.tried import tried
+from geometry.models.sources import catalogue
+from geometry.models.sources.tried import tried
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.loading import MAX_RECENT, first_range

@@ -345,7 +345,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     own, start_application, monkeypatch, qtbot
 ):
     with monkeypatch.context() as nothing_here:
-        nothing_here.setattr("geometry.models.catalogue.locate", lambda *_: None)
+        nothing_here.setattr("geometry.models.sources.catalogue.locate", lambda *_: None)
         application = start_application(None)
     stage = with_lessons(qtbot, application, monkeypatch, own)
     offer = stage.window.empty_state.lesson
@@ -362,7 +362,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
 def test_without_a_model_the_lesson_waits_for_one(
     own, start_application, monkeypatch, qtbot, write_gpt2
 ):
-    monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
+    monkeypatch.setattr("geometry.models.sources.catalogue.locate", lambda *_: None)
     stage = with_lessons(qtbot, start_application(None), monkeypatch, own)
     stage.begin()
     assert "works on the open model" in stage.text

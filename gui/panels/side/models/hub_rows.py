@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from geometry.hub.address import HubAddress
-from geometry.models.catalogue import CatalogueEntry, address_in, canonical
+from geometry.models.sources.catalogue import CatalogueEntry, address_in, canonical
 from gui.panels.side.models.model_line import Group, ModelLine, identity, is_path
 from gui.state.session import Session
 from gui.style.theme import format_count, format_rough

@@ -8,7 +8,7 @@ from typing import Literal
 
 from geometry.checkpoints.plain_text import visible
 from geometry.hub.address import HubAddress, parse_address
-from geometry.models.catalogue import canonical
+from geometry.models.sources.catalogue import canonical
 
 Kind = Literal["source", "search", "note"]
 

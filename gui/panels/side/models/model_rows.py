@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from geometry.hub.address import parse_address
-from geometry.models.catalogue import CatalogueEntry, is_bundled
-from geometry.models.computed import is_computed
-from geometry.models.derived import is_derived
+from geometry.models.sources.catalogue import CatalogueEntry, is_bundled
+from geometry.models.sources.computed import is_computed
+from geometry.models.sources.derived import is_derived
 from gui.panels.side.models.hub_rows import (
     ONLY_THE_TABLE,
     address_line,

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.hub.address import parse_address
-from geometry.models.computed import is_computed
+from geometry.models.sources.computed import is_computed
 from gui.panels.base import Panel
 from gui.panels.side.models.model_line import ModelLine, identity
 from gui.panels.side.models.model_list import ModelList

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import corner_contrast, squared_overlaps, top3
 from geometry.models.residual_stream import ResidualStream, Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels import kit
 from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve

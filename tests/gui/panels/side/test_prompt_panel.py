@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from geometry.models.tokens import TokenizedPrompt
 from gui.panels.side.prompt import PromptPanel
 from gui.state.session import Session

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.table import PANELS
 from gui.panels.training.by_snapshot import places_of
 from gui.panels.training.player import Player

@@ -465,7 +465,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
 def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
     gpt2_folder: Path, tmp_path: Path, monkeypatch
 ):
-    from geometry.models.sources import open_source
+    from geometry.models.sources.opening import open_source
 
     @dataclass(frozen=True)
     class First:

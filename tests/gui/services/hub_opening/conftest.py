@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.models import catalogue
+from geometry.models.sources import catalogue
 from tests.gui.services.hub_opening.hub_models import GPT2, serve_two
 
 

@@ -5,8 +5,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.emergent.interventions import USUAL
-from geometry.models.layer_tables import FILE_NAME
-from geometry.models.sources import open_source
+from geometry.models.sources.layer_tables import FILE_NAME
+from geometry.models.sources.opening import open_source
 from gui.panels.effects.question import Effects, EffectsOf, EffectsRun, Measured
 from gui.panels.side.lesson_question import facts_of, measured_effects
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from geometry.claims.claims import CLAIMS
 from geometry.models.residual_stream import Subject
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.panels.side.lesson_question import FactsOf
 from gui.services.lessons.course import Lessons
 from gui.services.lessons.facts import CLAIM, CONDITIONS, FEATURES, NUMBERS, holds

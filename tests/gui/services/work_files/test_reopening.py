@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.column_files import PositionColumn
-from geometry.models.sources import open_source
+from geometry.models.sources.opening import open_source
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep

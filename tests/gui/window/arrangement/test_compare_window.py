@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from geometry.models.catalogue import read_catalogue
+from geometry.models.sources.catalogue import read_catalogue
 from gui.panels.compare.words import MARK
 from gui.state.session import ComparedModel, ModelRow, Session
 from gui.window.arrangement.side_by_side import models_at_hand

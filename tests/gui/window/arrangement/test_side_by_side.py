@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from geometry.models.catalogue import CatalogueEntry
+from geometry.models.sources.catalogue import CatalogueEntry
 from gui.state.values import ModelRow
 from gui.window.arrangement.side_by_side import ARTICLE
 

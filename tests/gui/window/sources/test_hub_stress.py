@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from geometry.hub.tensor_cache import default_cache
-from geometry.models import catalogue
-from geometry.models.sources import open_source
+from geometry.models.sources import catalogue
+from geometry.models.sources.opening import open_source
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session

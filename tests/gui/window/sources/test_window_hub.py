@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.models import catalogue
+from geometry.models.sources import catalogue
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
-from geometry.models import sources
+from geometry.models.sources import opening
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
@@ -132,13 +132,13 @@ def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_
 @pytest.fixture
 def slow(monkeypatch):
     """Let every model but tiny-gpt2 wait until this is set."""
-    gate, open_source = threading.Event(), sources.open_source
+    gate, open_source = threading.Event(), opening.open_source
 
     def open_later(source, **how):
         assert "tiny-gpt2" in source or gate.wait(60)
         return open_source(source, **how)
 
-    monkeypatch.setattr(sources, "open_source", open_later)
+    monkeypatch.setattr(opening, "open_source", open_later)
     yield gate
     gate.set()
 

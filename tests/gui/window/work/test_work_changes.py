@@ -284,7 +284,7 @@ def test_an_id_of_the_hub_is_named_whole(opened, asked):
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", [Answer.Save, Answer.Discard, Answer.Cancel])
 def test_the_nine_over_changed_work_ask(opened, qtbot, asked, answer, other, wait_until_idle):
-    from geometry.models.catalogue import CatalogueEntry
+    from geometry.models.sources.catalogue import CatalogueEntry
     from gui.state.values import ModelRow
     from gui.window.arrangement.side_by_side import ARTICLE
 

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.models.catalogue import read_catalogue
+from geometry.models.sources.catalogue import read_catalogue
 from gui.panels.side.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow

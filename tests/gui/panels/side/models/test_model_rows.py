@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.measures.synthetic import SyntheticCurve
-from geometry.models.catalogue import SAMPLE, SAMPLE_INSIDE, CatalogueEntry, read_catalogue
+from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, CatalogueEntry, read_catalogue
 from gui.panels.side.models.model_line import identity, matches
 from gui.panels.side.models.model_rows import MAX_RECENT, list_groups, source_title
 from gui.services.loading import remembered_name, short_name, whole_name

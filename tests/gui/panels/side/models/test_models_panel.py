@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
-from geometry.models.catalogue import CatalogueEntry
+from geometry.models.sources.catalogue import CatalogueEntry
 from gui.panels.side.models.models import ModelPanel, _same
 from gui.state.session import Session
 from gui.state.values import ModelRow

@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from geometry.models.catalogue import CatalogueEntry
+from geometry.models.sources.catalogue import CatalogueEntry
 from gui.state.values import ModelRow
 from tests.gui.panels.side.models.models_stage import (
     COMMIT,

@@ -1,0 +1,88 @@
+"""Checkpoints of training codes that have no ``config.json``: rows like those of the family table.
+
+They are recognised by the names of their tensors alone, see
+:mod:`geometry.models.recognition.names_and_shapes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from geometry.models.families.stack import Stack
+
+# fairseq's RoBERTa: LayerNorm after each block, and row padding_idx + 1 for position 0.
+_FAIRSEQ_ROBERTA = Stack(
+    positions="sentence_encoder.embed_positions.weight",
+    tokens=("sentence_encoder.embed_tokens.weight",),
+    query="sentence_encoder.layers.{layer}.self_attn.q_proj.weight",
+    key="sentence_encoder.layers.{layer}.self_attn.k_proj.weight",
+    value="sentence_encoder.layers.{layer}.self_attn.v_proj.weight",
+    out="sentence_encoder.layers.{layer}.self_attn.out_proj.weight",
+    fan_out="sentence_encoder.layers.{layer}.fc1.weight",
+    attention_norm="sentence_encoder.layers.{before}.final_layer_norm.weight",
+    mlp_norm="sentence_encoder.layers.{layer}.self_attn_layer_norm.weight",
+    embedding_norm="sentence_encoder.layernorm_embedding.weight",
+    sum_norm="sentence_encoder.layernorm_embedding.weight",
+    side="encoder",
+    causal=False,
+    row_of_position_0=2,
+    # ESM-1b and XLM-R XL, with LayerNorm before each block, lack it.
+    marks=("sentence_encoder.layernorm_embedding.weight",),
+)
+# timm's VisionTransformer, and those of MAE, DINO, DeiT and SAM, which began as copies of it.
+_TIMM = Stack(
+    positions="pos_embed",
+    tokens=(),
+    query="blocks.{layer}.attn.qkv.weight",
+    key="",
+    value="",
+    out="blocks.{layer}.attn.proj.weight",
+    fan_out="blocks.{layer}.mlp.fc1.weight",
+    attention_norm="blocks.{layer}.norm1.weight",
+    mlp_norm="blocks.{layer}.norm2.weight",
+    epsilon=("", 1e-6),
+    fused="side by side",
+    side="vision",
+    causal=False,
+    patches=True,
+)
+_OPEN_CLIP = Stack(
+    positions="positional_embedding",
+    tokens=("token_embedding.weight",),
+    query="transformer.resblocks.{layer}.attn.in_proj_weight",
+    key="",
+    value="",
+    out="transformer.resblocks.{layer}.attn.out_proj.weight",
+    fan_out="transformer.resblocks.{layer}.mlp.c_fc.weight",
+    attention_norm="transformer.resblocks.{layer}.ln_1.weight",
+    mlp_norm="transformer.resblocks.{layer}.ln_2.weight",
+    fused="side by side",
+    side="text",
+    marks=("ln_final.weight",),
+)
+_OPEN_CLIP_VISION = Stack(
+    positions="visual.positional_embedding",
+    tokens=(),
+    query="visual.transformer.resblocks.{layer}.attn.in_proj_weight",
+    key="",
+    value="",
+    out="visual.transformer.resblocks.{layer}.attn.out_proj.weight",
+    fan_out="visual.transformer.resblocks.{layer}.mlp.c_fc.weight",
+    attention_norm="visual.transformer.resblocks.{layer}.ln_1.weight",
+    mlp_norm="visual.transformer.resblocks.{layer}.ln_2.weight",
+    sum_norm="visual.ln_pre.weight",
+    fused="side by side",
+    side="vision",
+    causal=False,
+    patches=True,
+)
+
+#: Name of the code → its stacks.
+CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
+    {
+        "fairseq roberta": (_FAIRSEQ_ROBERTA,),
+        "timm": (_TIMM,),
+        "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
+    }
+)

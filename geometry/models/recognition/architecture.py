@@ -1,0 +1,203 @@
+"""The location of a checkpoint's positions, as a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from geometry.checkpoints.config import first_int, pair
+from geometry.checkpoints.errors import SourceError
+from geometry.models.families.stack import Stack
+from geometry.models.schemes.lags import Lags
+from geometry.models.schemes.rotary import Rotary
+
+if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
+
+#: Settings with the number of attention heads.
+N_HEADS = ("{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
+           "attention_heads", "num_{side}_attention_heads")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Rows in an order that is not position.
+
+    Attributes
+    ----------
+    labels
+        What each row stands for; empty if there are none.
+    columns
+        Columns to colour by, with a value for each row.
+    """
+
+    labels: tuple[str, ...]
+    columns: tuple[PositionColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """Location of a checkpoint's positions.
+
+    Attributes
+    ----------
+    family
+        transformers' ``model_type``; None for a bare table.
+    stack
+        Its row of the family table; None for a bare table.
+    root
+        Prefix of the tensor names in that row.
+    table
+        The tensor that holds P; "" where it is computed and not stored.
+    config
+        The configuration of this part of the model; empty without a ``config.json``.
+    notes
+        Sentences about what was assumed, and about positions that the model has besides.
+    sides
+        For a model with two tables, "decoder" and "encoder", or "text" and "vision"; otherwise
+        empty.
+    rotary
+        How the model turns queries and keys, where it does so in place of a table.
+    lags
+        What the model has for each lag of query and key, in place of a table of positions.
+    rows
+        What the rows of a table stand for that are no positions.
+    net
+        Rows and columns of a picture's patches, where they are not in a configuration.
+    turned
+        The location of these queries and keys; None where there is a table, or they have unknown
+        names.
+    cut
+        The stored rows that are positions, where they were chosen or are told by class tokens; None
+        for those of the family.
+    readings
+        This and other families with the same names, whose position 0 is another row; empty if there
+        is no doubt.
+    lenient
+        Whether the table counts where the configuration contradicts it.
+    chosen
+        The tensor, or rows such as "pe.weight[2:]", that was chosen as the table; "" for none.
+    """
+
+    family: str | None
+    stack: Stack | None
+    root: str
+    table: str
+    config: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ()
+    rotary: Rotary | None = None
+    lags: Lags | None = None
+    turned: Architecture | None = None
+    rows: LabelledRows | None = None
+    net: tuple[int, int] | None = None
+    cut: slice | None = None
+    readings: tuple[Architecture, ...] = ()
+    lenient: bool = False
+    chosen: str = ""
+
+    def grid(self, n_positions: int) -> tuple[int, int] | None:
+        """Return rows and columns of a picture's patches; None for a text, or if they are unknown.
+
+        By the configuration, or those of a square.
+        """
+        if self.net is not None:
+            return self.net
+        if self.stack is None or not self.stack.patches or n_positions < 1:
+            return None
+        if (picture := self.picture) is not None and math.prod(picture) == n_positions:
+            return picture
+        side = math.isqrt(n_positions)
+        return (side, side) if side * side == n_positions else None
+
+    @property
+    def grid_note(self) -> str:
+        """A sentence about a grid that no settings give, or "".
+
+        They are missing, as in a checkpoint without a configuration, or cannot be used.
+        """
+        if self.stack is None or not self.stack.patches or self.net is not None:
+            return ""
+        assumed = "Rows and columns of patches are taken for those of a square."
+        try:
+            size = pair(self.config, "image_size")
+            pair(self.config, "patch_size")
+        except SourceError as error:
+            return f"{error} {assumed}"
+        return "" if size is not None or self.config.get("model_type") else assumed
+
+    @property
+    def picture(self) -> tuple[int, int] | None:
+        """Rows and columns of patches in its pictures; None where the settings do not give them."""
+        with suppress(SourceError):  # which is one of the warnings
+            picture = pair(self.config, "image_size")
+            patch = pair(self.config, "patch_stride") or pair(self.config, "patch_size")
+            if picture is not None and patch is not None:
+                return picture[0] // patch[0], picture[1] // patch[1]
+        return None
+
+    @property
+    def row_of_position_0(self) -> int:
+        """The row of the table for position 0, of a chosen part as it was written."""
+        if self.cut is not None:
+            return self.cut.start or 0
+        if self.stack is None:
+            return 0
+        if self.stack.rows_before is not None:
+            return self._rows(self.stack.rows_before)
+        if self.stack.row_of_position_0 is not None:
+            return self.stack.row_of_position_0
+        padding = first_int(self.config, ("pad_token_id",))
+        # A model without padding starts at row 0.
+        return max(0, (self.stack.padding if padding is None else padding) + 1)
+
+    @property
+    def rows_after(self) -> int:
+        """The rows of the table after that of the last position; of a chosen part none."""
+        if self.cut is not None:
+            return 0
+        return self._rows(self.stack.rows_after if self.stack is not None else None)
+
+    def _rows(self, setting: tuple[str, int] | None) -> int:
+        if setting is None:
+            return 0
+        key, default = setting
+        count = first_int(self.config, (key,))
+        return max(0, default if count is None else count)
+
+    def rows_of_positions(self, n_rows: int) -> slice:
+        """Return which of the stored rows are positions."""
+        if self.cut is not None:
+            return slice(*self.cut.indices(n_rows))
+        return slice(self.row_of_position_0, max(n_rows - self.rows_after, 0))
+
+    def expected_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the table's shape by the configuration, or ``shape`` where that does not say."""
+        if self.stack is None:
+            return shape
+        factorised = ("embedding_size", "input_embedding_size") if self.stack.map_positions else ()
+        keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
+        if self.stack.patches:
+            keys = ("embed_dim", *keys)  # of the first stage, where there are several
+        lengths = (
+            "max_{side}_position_embeddings",
+            "max_target_positions" if self.stack.side == "decoder" else "max_source_positions",
+            "n_positions", "max_position_embeddings", "block_size",
+        )  # fmt: skip
+        rows, width = self.setting(*lengths), self.setting(*keys)
+        if self.stack.patches:
+            rows = None  # that setting is of the text beside the picture
+        elif rows is not None and self.stack.row_of_position_0 == 2:
+            rows += 2
+        return (shape[0] if rows is None else rows, shape[1] if width is None else width)
+
+    def setting(self, *keys: str, listed: bool = False) -> int | None:
+        """Return an integer of the configuration; ``{side}`` in a key is this tower's.
+
+        Like :func:`geometry.checkpoints.config.first_int`.
+        """
+        side = self.stack.side if self.stack else "decoder"
+        return first_int(self.config, [key.format(side=side) for key in keys], listed=listed)

@@ -1,0 +1,343 @@
+"""The family of a checkpoint, and the location of its position table.
+
+Determined by ``config.json``, or stored settings, and tensor names; only where these leave several
+readings of a table are some of its rows read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
+from geometry.checkpoints.stores import TensorInfo, TensorStore
+from geometry.models.families.left_out import LEFT_OUT
+from geometry.models.families.model_types import FAMILIES
+from geometry.models.recognition.architecture import N_HEADS, Architecture
+from geometry.models.recognition.beside import beside
+from geometry.models.recognition.candidates import (
+    NoSuchTable,
+    UnknownArchitecture,
+    UnknownRows,
+    can_be_positions,
+    candidates,
+    named_like_positions,
+    offer,
+)
+from geometry.models.recognition.names_and_shapes import (
+    Index,
+    class_rows,
+    endings,
+    of_pictures,
+    table_shape,
+)
+from geometry.models.recognition.towers import (
+    MOST_FIRST,
+    NOT_USED,
+    is_used,
+    match_row,
+    recognised,
+    rows_of_family,
+    towers_of,
+)
+from geometry.models.recognition.without_table import (
+    ADDED,
+    INSIDE_TYPES,
+)
+
+INSTEAD = (
+    "Measure the positions inside it with “helixscope positions”, or open a model with learned "
+    "absolute positions, such as GPT-2, BERT or OPT."
+)
+
+#: Rows of a tensor, as in Python: "wpe.weight[1:]", "[:-100]".
+_ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
+
+#: Names under which codes nest the settings of the model itself.
+_NESTED = ("model", "model_args", "model_config", "config")
+
+
+def find_architecture(
+    index: Index,
+    config: Mapping[str, Any],
+    table: str | None,
+    stored: Mapping[str, Any] = MappingProxyType({}),
+) -> Architecture:
+    """Find the position table of a checkpoint.
+
+    Parameters
+    ----------
+    index
+        The checkpoint's tensors.
+    config
+        ``config.json``, or empty.
+    table
+        A tensor to use as positions, perhaps with the rows that are positions, "wpe.weight[1:]"; or
+        a side, such as "encoder", where a model has two; or None.
+    stored
+        Settings that a training code has put beside the tensors.
+
+    Only names are used, and shapes only of possible tables and of the first layer of families
+    without a configuration, so that no further files of a sharded index are read.
+
+    Raises
+    ------
+    NoPositionalEmbeddings
+        The family stores none.
+    UnknownArchitecture
+        No known family fits.
+    NoSuchTable
+        The checkpoint has no tensor or side ``table``.
+    SourceError
+        ``table`` names no usable tensor.
+    """
+    lenient = bool(stored) and not config
+    if not config.get("model_type"):
+        config = {**_of_model(stored), **config}
+    try:
+        found, reason = towers_of(index, config)
+    except SourceError:  # of a configuration, which a chosen tensor does not need
+        if table is None or split_rows(index, table)[0] not in index:
+            raise
+        found, reason = [], ""
+    sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
+    if len(sides) > 1:
+        found = [replace(tower, sides=sides) for tower in found]
+    if table is not None:
+        place = _asked_for(index, config, found, table)
+        side = "" if place.stack is None else place.stack.side
+        return place if table == side else replace(place, chosen=table)
+    if found and (doubt := _doubt(found[0])):
+        raise UnknownArchitecture(doubt, candidates(index), offer(candidates(index)))
+    if found:
+        return _with_notes(index, found[0], found, lenient=lenient)
+    if reason:
+        what = "adds none of its" if reason.startswith(NOT_USED) else "stores no"
+        raise NoPositionalEmbeddings(
+            f"{config.get('model_type', 'This model')} {what} positional embeddings: {reason}.",
+            INSTEAD,
+        )
+    options = candidates(index)
+    if len(options) == 1 and not config.get("model_type"):
+        name = options[0].name
+        note = f"{name} is the only matrix here, and so taken for the table of positions."
+        notes = () if named_like_positions(name) else (note,)
+        return Architecture(None, None, "", name, config, notes)
+    raise _unknown(index, config, options)
+
+
+def _of_model(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of the model itself among those of its training."""
+    own = dict(stored)
+    for key in _NESTED:
+        if isinstance(nested := stored.get(key), dict):
+            own |= nested
+    # A code's own names of models are no families of transformers.
+    own.pop("model_type", None)
+    return own
+
+
+def split_rows(index: Index, table: str) -> tuple[str, slice | None]:
+    """Return a tensor's name, and the rows that are chosen of it; None for all.
+
+    A tensor whose name ends like a choice of rows is itself.
+    """
+    chosen = None if table in index else _ROWS.fullmatch(table)
+    if chosen is None:
+        return table, None
+    start, stop = (int(end) if end else None for end in chosen.group(2, 3))
+    return chosen[1], slice(start or 0, stop)
+
+
+def _asked_for(
+    index: Index, config: Mapping[str, Any], found: list[Architecture], table: str
+) -> Architecture:
+    name, rows = split_rows(index, table)
+    for tower in found:
+        if name == tower.table or (tower.stack is not None and name == tower.stack.side):
+            return _with_notes(index, _with_rows(tower, rows), found, lenient=name == tower.table)
+        if tower.lags is not None and tower.net is None and name in tower.lags.tensors:
+            return replace(tower, table=name, lags=replace(tower.lags, tensor=name))
+    if name not in index:
+        options = candidates(index)
+        raise NoSuchTable(f"The checkpoint has no tensor {name!r}.", options, offer(options))
+    info = index[name]
+    if not can_be_positions(info):
+        raise SourceError(
+            f"{name} cannot be a position table: expected a floating-point tensor of shape "
+            f"(n_positions, d_model), got {info.dtype} {info.shape}.",
+            offer(candidates(index)),
+        )
+    own = (
+        match_row(index, config, str(config["model_type"]), row) for row in rows_of_family(config)
+    )
+    towers = [tower for tower in own if tower is not None and tower.table == name]
+    towers = towers or recognised(index, config, name) or [_bare(index, config, name)]
+    return _with_notes(index, _with_rows(towers[0], rows), towers, lenient=True)
+
+
+def settled(store: TensorStore, place: Architecture) -> Architecture:
+    """Return the reading of a table that its numbers tell, where the names leave several.
+
+    Families with a padding token have a row of zeros for it, which is never trained, and position 0
+    in the next one.
+
+    Raises
+    ------
+    UnknownRows
+        The numbers do not tell either.
+    """
+    if not place.readings:
+        return place
+    info = store.tensors[place.table]
+    first = store.read(place.table).reshape(table_shape(info))[:MOST_FIRST]
+    zero = np.flatnonzero(~first.any(axis=1))
+    for reading in place.readings:
+        if len(zero) == 1 and reading.cut is None and reading.row_of_position_0 == zero[0] + 1:
+            return replace(
+                reading, notes=place.notes, sides=place.sides, lenient=place.lenient,
+                chosen=place.chosen,
+            )  # fmt: skip
+    raise UnknownRows(info, tuple(sorted(one.row_of_position_0 for one in place.readings)))
+
+
+def _bare(index: Index, config: Mapping[str, Any], table: str) -> Architecture:
+    """Return the location of a table of no known family."""
+    bare = Architecture(None, None, "", table, config)
+    options = class_rows(index, table) if of_pictures(index) else (0,)
+    if options == (0,):
+        return bare
+    readings = tuple(_of_patches(bare, index, first) for first in options)
+    return readings[0] if len(readings) == 1 else replace(readings[0], readings=readings)
+
+
+def _of_patches(place: Architecture, index: Index, first: int) -> Architecture:
+    """Return a table of patches after so many rows of class tokens, with its grid if a square."""
+    count = table_shape(index[place.table])[0] - first
+    side = math.isqrt(count)
+    net = (side, side) if side * side == count else None
+    return replace(place, cut=slice(first, None), net=net)
+
+
+def _with_rows(tower: Architecture, rows: slice | None) -> Architecture:
+    """Return a tower with the rows that were chosen."""
+    if rows is None:
+        return tower
+    alike = [one for one in tower.readings if one.row_of_position_0 == rows.start]
+    return replace((alike or [tower])[0], cut=rows, readings=())
+
+
+def _with_notes(
+    index: Index, tower: Architecture, found: list[Architecture], *, lenient: bool
+) -> Architecture:
+    """Return a tower with what there is to say of its choice among others."""
+    notes = [*tower.notes, *_beside(index, tower, found)]
+    if not tower.table or tower.lags is not None:
+        return replace(tower, notes=tuple(notes))
+    copies = _copies(index, tower, found)
+    if copies:
+        notes.append(
+            f"{tower.table} is shown; the checkpoint has more tables of that name: "
+            f"{', '.join(copies[:3])}{', …' if len(copies) > 3 else ''}."
+        )
+    shape = table_shape(index[tower.table])
+    if tower.stack is not None and tower.stack.patches and tower.cut is None:
+        tokens = class_rows(index, tower.table)
+        if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):
+            notes.append(
+                f"There are {tokens[0]} class tokens beside {tower.table}, and in {tower.family} "
+                f"models {tower.row_of_position_0}, as many as rows are left out."
+            )
+    if lenient and len(shape) == 2 and (expected := tower.expected_shape(shape)) != shape:
+        notes.append(
+            f"The configuration gives {tower.table} the shape {expected}; that of the tensor, "
+            f"{shape}, counts."
+        )
+    config = tower.config
+    heads = tower.setting(*N_HEADS, listed=True) or 1
+    if lenient and (heads < 1 or shape[1] % heads) and tower.stack is not None:
+        notes.append(f"By the settings there are {heads} heads, which do not divide {shape[1]}.")
+        own = {key.format(side=tower.stack.side) for key in N_HEADS}
+        config = {key: value for key, value in config.items() if key not in own}
+    return replace(tower, notes=tuple(notes), config=config, lenient=lenient)
+
+
+def _copies(index: Index, tower: Architecture, found: list[Architecture]) -> list[str]:
+    """Return the other tables of the same name and shape, such as that of averaged weights."""
+    suffix = tower.table.removeprefix(tower.root)
+    shown = {one.table for one in found}
+    return [
+        name
+        for name in endings(index, suffix, vision="vision" in tower.table)
+        if name not in shown and index[name].shape == index[tower.table].shape
+    ]
+
+
+def _beside(index: Index, tower: Architecture, others: Iterable[Architecture]) -> tuple[str, ...]:
+    """Return sentences about the positions that this part of a model has besides."""
+    if tower.lags is not None:
+        tables = [one.table for one in others if one.lags is None and one.family == tower.family]
+        return tuple(f"It also adds a table of positions, which is not shown: {t}." for t in tables)
+    if tower.rotary is not None:
+        return ()
+    names = [name for name in index if name.startswith(tower.root) and name != tower.table]
+    return tuple(filter(None, (_doubt(tower), _unused(tower), *beside(tower.family, names))))
+
+
+def _doubt(tower: Architecture) -> str:
+    """Return why it is not known whether a stored table is added to tokens; "" if it is."""
+    how = tower.config.get("position_embedding_type")
+    if how in ADDED or how in INSIDE_TYPES or not tower.table or tower.lags is not None:
+        return ""
+    return (
+        f"What a {tower.family} model adds to its tokens is not known where {how!r} is its "
+        "position_embedding_type."
+    )
+
+
+def _unused(tower: Architecture) -> str:
+    """Return that a stored table, which was chosen, is not added to tokens; "" if it is."""
+    how = tower.config.get("position_embedding_type")
+    why = f"position_embedding_type is {how!r}" if how in INSIDE_TYPES else ""
+    for row in rows_of_family(tower.config):
+        if row.used_if and row.positions and tower.table.endswith(row.positions):
+            why = why if is_used(tower.config, row.used_if) else f"{row.used_if[0]} is not true"
+    return f"{tower.table} is stored, and not added, since {why}." if why and tower.table else ""
+
+
+def _unknown(
+    index: Index, config: Mapping[str, Any], options: tuple[TensorInfo, ...]
+) -> UnknownArchitecture:
+    kind = config.get("model_type")
+    what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
+    if isinstance(kind, str) and kind in LEFT_OUT:
+        what = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
+    elif isinstance(kind, str) and kind in FAMILIES:
+        name = FAMILIES[kind][0].positions
+        what = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
+    if not options:
+        return UnknownArchitecture(
+            f"{what}, and no tensor is a floating-point matrix that could be a position "
+            f"table{_instead(index)}.",
+            (),
+            INSTEAD,
+        )
+    return UnknownArchitecture(
+        f"{what}; {len(options)} tensors could be its position table.",
+        options,
+        offer(options),
+    )
+
+
+def _instead(index: Index) -> str:
+    """Describe the content of a source without any floating-point matrix, if it is short."""
+    if not 0 < len(index) <= 3:
+        return ""
+    shapes = ", ".join(f"{i.name} is {i.dtype} of shape {i.shape}" for i in index.values())
+    return f" ({shapes})"

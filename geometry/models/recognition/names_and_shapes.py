@@ -1,0 +1,323 @@
+"""The family of a checkpoint without a ``model_type``, by the names and shapes of its tensors.
+
+Many families have the same names. Where their tables would be read differently, all readings are
+returned, and what decides is the table's own numbers or the user.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import Any
+
+from geometry.checkpoints.stores import TensorInfo
+from geometry.models.families.code_families import CODES
+from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.stack import Stack, only_table
+
+Index = Mapping[str, TensorInfo]
+
+#: The name of XLM's table, with which those of many families end.
+AMBIGUOUS = "position_embeddings.weight"
+
+#: Words in the names of a checkpoint that holds several copies of its weights, best first; averages
+#: and the states of optimizers come after names without such a word.
+COPIES = ("model", "state_dict", "module", "net", "network", "student", "online")
+AVERAGES = ("ema", "swa", "average", "averaged", "avg", "shadow", "momentum", "teacher", "target",
+            "ref", "reference", "init", "initial", "old", "optimizer", "grad", "grads", "gradients",
+            "m", "v")  # fmt: skip
+
+#: The word for a side right before the name of a table.
+_SIDE = re.compile(r"\.(en|de)coder\.[^.]+(\.weight)?$")
+
+#: The beginning of the word for pictures in a name.
+_VISION = re.compile(r"(^|[._])vision")
+
+#: Class tokens and registers of a model at most.
+MOST_CLASS_ROWS = 64
+_REGISTER = re.compile(r"reg(ister)?_?(tokens?|embeddings?)?$", re.IGNORECASE)
+
+#: Names of the tokens that stand before the patches of a picture.
+_CLASS = re.compile(
+    r"(cls|class|dist|distill|distillation|reg|register)_?(tokens?|embeddings?|pos)?", re.IGNORECASE
+)
+_NOT_NAMED = "the names of its layers are those of no known family"
+
+#: What a mark that no other family has counts, or a missing mark, among names that many have.
+_MARK = 10.0
+_ALL: Mapping[str, tuple[Stack, ...]] = MappingProxyType({**FAMILIES, **CODES})
+
+
+def _alone(row: Stack) -> Stack:
+    """Return the row of a tower that is saved alone, without the word for its side."""
+    side = f"{row.positions.partition('.')[0]}."
+    changes: dict[str, Any] = {}
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if isinstance(value, str):
+            changes[field.name] = value.removeprefix(side)
+        elif field.name in ("tokens", "marks"):
+            changes[field.name] = tuple(text.removeprefix(side) for text in value)
+    return replace(row, **changes)
+
+
+#: Towers of families with two, without the word for their side in their names.
+_SAVED_ALONE = [
+    (kind, (_alone(row),)) for kind, rows in _ALL.items() for row in rows
+    if row.positions.startswith(("decoder.", "encoder."))
+]  # fmt: skip
+_TABLES = tuple(
+    {row.positions for _, rows in (*_ALL.items(), *_SAVED_ALONE) for row in rows if row.positions}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A row of the family table, and the table of positions that it fits.
+
+    Attributes
+    ----------
+    kind
+        The family.
+    stack
+        Its row.
+    table
+        The tensor of positions; "" where it is computed.
+    root
+        What stands before the names of the row.
+    found
+        How many other tensors of the row are there.
+    score
+        The same, less the marks that are not, and with what shapes tell.
+    """
+
+    kind: str
+    stack: Stack
+    table: str
+    root: str
+    found: int
+    score: float
+
+
+def endings(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[str]:
+    """Return names that end in the suffix at a dot, those of the best copy first.
+
+    Without those of a vision tower, unless it is one.
+    """
+    names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
+    return sorted((name for name in names if vision or not _VISION.search(name)), key=_preference)
+
+
+def _preference(name: str) -> tuple[int, tuple[int, ...], int]:
+    """Return what names of copies of a tensor are sorted by.
+
+    The model before its averages; of copies with numbers, such as those of steps, the last.
+    """
+    words = re.split(r"[._]+|(?<=\bema)(?=[a-z])", name.lower().replace("_", "."))
+    if average := [AVERAGES.index(word) for word in words if word in AVERAGES]:
+        rank = len(COPIES) + 1 + min(average)
+    else:
+        rank = next((COPIES.index(word) for word in words if word in COPIES), len(COPIES))
+    return rank, tuple(-int(word) for word in re.findall(r"\d{1,15}", name)), len(name)
+
+
+def recognise(
+    index: Index, config: Mapping[str, Any], table: str | None = None
+) -> list[list[list[Match]]]:
+    """Find the families that fit best.
+
+    Parameters
+    ----------
+    index
+        The checkpoint's tensors.
+    config
+        Settings that decide between variants of a family, if there are any.
+    table
+        The only tensor to consider as positions; None for all.
+
+    Returns
+    -------
+    The sides of the model, text or decoder first; of each, the families that fit equally well, and
+    of each of these its stacks. Empty if none fits.
+    """
+    sides: list[list[list[Match]]] = []
+    names = tuple(index) if table is None else (table,)
+    names = tuple(name for name in names if name.endswith(_TABLES))
+    while families := _best(index, config, names, frozenset(_sides_of(sides))):
+        sides.append(families)
+        taken = {match.table for family in families for match in family}
+        names = tuple(name for name in names if name not in taken)
+    return sorted(sides, key=lambda families: families[0][0].stack.patches)
+
+
+def _sides_of(sides: list[list[list[Match]]]) -> Iterator[str]:
+    for families in sides:
+        yield from (match.stack.side for family in families for match in family)
+
+
+def _best(
+    index: Index, config: Mapping[str, Any], names: tuple[str, ...], sides: frozenset[str]
+) -> list[list[Match]]:
+    """Return the families that fit these tables best, of sides that are not there yet."""
+    scored: list[tuple[float, int, list[Match]]] = []
+    towers = tuple(name for name in names if not _SIDE.search(f".{name}"))
+    for kind, rows, own in (*((*one, names) for one in _ALL.items()),
+                            *((*one, towers) for one in _SAVED_ALONE)):  # fmt: skip
+        fits = [_match(index, config, kind, row, own) for row in rows]
+        family = [fit for fit in fits if fit is not None]
+        if not family or sides & {match.stack.side for match in family}:
+            continue
+        if sides and max(match.found for match in family) < 2:
+            continue  # a second part of the model is more than a name
+        score = sum(match.score for match in family)
+        score += 2 * _is_named(kind, family[0].root, config)
+        scored.append((score, len(rows) - len(family), family))
+    best = max((score for score, _, _ in scored), default=0)
+    # Of equally good ones first those with all of their towers.
+    return [family for score, _, family in sorted(scored, key=_lacking) if score == best]
+
+
+def _lacking(scored: tuple[float, int, list[Match]]) -> int:
+    return scored[1]
+
+
+def _is_named(kind: str, root: str, config: Mapping[str, Any]) -> bool:
+    """Return whether the root, or the class in a configuration, is that of the family."""
+    word = _word(kind)
+    classes = config.get("architectures")
+    first = classes[0] if isinstance(classes, list) and classes else ""
+    if isinstance(first, str) and first:
+        longest = max((k for k in _ALL if _word(first).startswith(_word(k))), key=len, default="")
+        return longest == kind
+    return any(word == _word(part) for part in root.split("."))
+
+
+def _word(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name).lower()
+
+
+def _match(
+    index: Index, config: Mapping[str, Any], kind: str, row: Stack, names: tuple[str, ...]
+) -> Match | None:
+    """Return the best fit of a row, or of its variants that no setting excludes."""
+    variants = [stack for setting, _, stack in row.variants if setting not in config]
+    fits = [_fit(index, kind, stack, names) for stack in (row.for_config(config), *variants)]
+    return max(filter(None, fits), key=lambda fit: fit.score, default=None)
+
+
+def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match | None:
+    if not stack.positions or not (stack.layers_known or stack.marks):
+        return None
+    tables = endings(names, stack.positions, vision=stack.side == "vision")
+    fits = [_scored(index, kind, stack, name) for name in tables]
+    # Of equally good ones the first, see endings.
+    return max(filter(None, fits), key=lambda fit: fit.score, default=None)
+
+
+def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
+    root = name.removesuffix(stack.positions)
+    found = sum(_has(index, root, suffix) for suffix in stack.suffixes)
+    if stack.layers_known and not _has(index, root, stack.query.format(layer=0, group=0)):
+        # Its layers are of another kind, or not there.
+        tokens = tuple(suffix for suffix in stack.tokens if _has(index, root, suffix))
+        found, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
+    if not found and (kind in CODES or stack.positions == AMBIGUOUS or stack.rows_after):
+        return None
+    score = 1.0 + found
+    if found:
+        score += _fused_score(index, stack, root, name)
+        for mark in stack.marks:
+            if not _has(index, root, mark):
+                score -= _MARK
+            elif mark.startswith("*"):
+                score += _MARK
+    return Match(kind, stack, name, root, found, score)
+
+
+def _has(index: Index, root: str, suffix: str) -> bool:
+    """Return whether there is such a tensor; with a star anywhere, and not only below the root."""
+    if suffix.startswith("*"):
+        return any(name.endswith(suffix[1:]) for name in index)
+    return root + suffix in index
+
+
+def _fused_score(index: Index, stack: Stack, root: str, table: str) -> float:
+    """Return whether the matrix that holds W_Q, W_K and W_V has the shape of the row's."""
+    fused = index.get(root + stack.query.format(layer=0, group=0)) if stack.fused else None
+    width = table_shape(index[table])[1:]
+    if fused is None or len(fused.shape) != 2 or width not in (fused.shape[:1], fused.shape[1:]):
+        return 0.0
+    three = max(fused.shape) == 3 * min(fused.shape)
+    if not stack.conv1d and fused.shape[0] < fused.shape[1]:
+        return -2.0
+    return 0.5 if three is not (stack.fused == "multi-query") else -2.0
+
+
+def table_shape(info: TensorInfo) -> tuple[int, ...]:
+    """Return the shape as rows and columns, without an axis for a batch.
+
+    (1, n, d) and (n, 1, d) are (n, d); (1, rows, columns, d), as SAM has it, (rows · columns, d).
+    SAM 2 has (1, d, rows, columns), which is no table of rows.
+    """
+    shape = info.shape
+    by_patch = len(shape) == 4 and shape[0] == 1 and shape[3] > max(shape[1:3])
+    if by_patch and info.name.endswith(PICTURE):
+        return (shape[1] * shape[2], shape[3])
+    if len(shape) == 3 and 1 in shape[:2]:
+        return (shape[0] * shape[1], shape[2])
+    return shape
+
+
+#: The name of a table that has rows and columns of patches as two axes, as in SAM.
+PICTURE = "pos_embed"
+
+
+def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[int, ...]:
+    """Return how many of a table's first rows may be those of class tokens.
+
+    Parameters
+    ----------
+    index, table
+        The checkpoint's tensors, and the one of positions.
+    patches
+        The number of patches, if a configuration gives it.
+
+    Returns
+    -------
+    One number where that is certain: the rows beyond the patches; or the class tokens that stand
+    beside the table, if the other rows are a square; or none, if all are and there are no tokens.
+    Otherwise, all that may be.
+    """
+    n_rows = table_shape(index[table])[0]
+    if patches is not None and 0 <= n_rows - patches <= MOST_CLASS_ROWS:
+        return (n_rows - patches,)
+    tokens = list(_class_tokens(index, table))
+    own = sum(count for name, count in tokens if not _REGISTER.search(name))
+    if _is_square(n_rows - own) and (own or not tokens):
+        return (own,)
+    return tuple(range(max(1, sum(count for _, count in tokens)) + 1))
+
+
+def _is_square(n: int) -> bool:
+    return n > 0 and math.isqrt(n) ** 2 == n
+
+
+def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
+    """Yield the tokens beside a table, and how many rows each would have."""
+    root = table.removesuffix(".weight").rpartition(".")[0]
+    width = table_shape(index[table])[1]
+    for name in index:
+        place, _, last = name.rpartition(".")
+        if place == root and _CLASS.fullmatch(last):
+            shape = index[name].shape
+            if shape and shape[-1] == width and math.prod(shape[:-1]) <= MOST_CLASS_ROWS:
+                yield name, math.prod(shape[:-1])
+
+
+def of_pictures(names: Iterable[str]) -> bool:
+    """Return whether names speak of class tokens, or of convolutions, which make patches."""
+    parts = (name.removesuffix(".weight").rpartition(".")[2] for name in names)
+    return any("patch" in part or "conv" in part or _CLASS.fullmatch(part) for part in parts)

@@ -1,0 +1,121 @@
+"""Families without a position table, and their alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from geometry.checkpoints.config import flag
+from geometry.checkpoints.stores import TensorInfo
+from geometry.models.families.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.schemes.relative_tables import DISTANCES, EMBEDDINGS, RELATIVE_KEYS
+from geometry.models.schemes.rotary_families import COMPARED
+from geometry.models.schemes.rotary_settings import KINDS, SIGNS
+
+ROTARY = "it rotates queries and keys"
+ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
+RELATIVE = "it adds a learned bias by relative distance to the attention scores"
+RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
+NO_POSITIONS = "its attention has no positions"
+
+#: Rotary families whose settings were not compared with their code, and those with parts.
+_ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
+RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
+_FAMILIES_IN_TWO = (
+    "beit", "data2vec-vision", "donut-swin", "maskformer", "maskformer-swin", "swin", "swin2sr",
+    "swinv2",
+)  # fmt: skip
+_RELATIVE_FAMILIES = (
+    "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano",
+)  # fmt: skip
+
+#: ``model_type`` of transformers → the second half of "llama stores no positional embeddings: …".
+WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys((*_ROTARY_FAMILIES, *COMPARED), ROTARY),
+        **dict.fromkeys(("bloom", "mpt"), ALIBI),
+        **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
+        **dict.fromkeys(("deberta", "deberta-v2"), RELATIVE_TABLE),
+        **dict.fromkeys(_FAMILIES_IN_TWO, RELATIVE_IN_TWO),
+        **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
+    }
+)
+
+#: Values of ``position_embedding_type`` of models that add a table to their tokens.
+ADDED = (None, "absolute", "learned", "learned_absolute")
+#: And of those whose positions act inside attention.
+INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
+
+#: Values of a setting that names the kind of positions, for none.
+_NONE = frozenset(("nope", "none", "no_pe", "no_position", "null"))
+
+#: The dimensions of Baichuan's models with ALiBi, which only their code tells from the others.
+_BAICHUAN_13B = 5120
+
+
+def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> str:
+    """Return what a model uses instead of a position table, from its configuration and names.
+
+    "" if unknown.
+    """
+    attention = config.get("attn_config")  # of MPT
+    attention = attention if isinstance(attention, dict) else {}
+    kind, family = config.get("position_embedding_type"), config.get("model_type")
+    if _has_none(config):
+        return NO_POSITIONS
+    turned, of_mpt = flag(attention, "rope"), family == "mpt"
+    alibi = flag(attention, "alibi", default=of_mpt and not turned)
+    if kind == "alibi" or flag(config, "alibi") or alibi:
+        return ALIBI
+    if turned or of_mpt:
+        return ROTARY if turned else ""
+    if family == "baichuan" and config.get("hidden_size") == _BAICHUAN_13B:
+        return ALIBI
+    if inside_attention(index, config):
+        return ROTARY if kind in ("rotary", "rope") else RELATIVE_TABLE
+    if isinstance(family, str) and family in WITHOUT_TABLE:
+        return WITHOUT_TABLE[family]
+    settings = any(config.get(key) is not None for key in SIGNS)
+    if settings:
+        return ROTARY
+    if any("rotary" in name or name.endswith("inv_freq") for name in index):
+        return ROTARY
+    if config.get("relative_attention_num_buckets") is not None or any(
+        "relative_attention_bias" in name for name in index
+    ):
+        return RELATIVE
+    if any(name.endswith(EMBEDDINGS) for name in index):
+        return RELATIVE_TABLE
+    return ""
+
+
+def _has_none(config: Mapping[str, Any]) -> bool:
+    """Return whether a model that would be read as rotary has no positions, by its configuration.
+
+    The code of other families that were compared does not read these settings, which is then noted
+    with what is shown.
+    """
+    family = config.get("model_type")
+    if family == "granitemoehybrid":
+        return config.get("position_embedding_type") != "rope"
+    if family == "olmo_hybrid":
+        group = config.get("rope_parameters")
+        groups = [config, *([group] if isinstance(group, dict) else [])]
+        if any(one.get("rope_theta") is not None for one in groups):
+            return False
+        # Without any of these its code has a base of its own.
+        return any(key in one for one in groups for key in ("rope_theta", "rope_parameters"))
+    # MPT is here only by a GGUF file.
+    known = isinstance(family, str) and family in WITHOUT_TABLE and family != "mpt"
+    kinds = [config.get(key) for key in KINDS]
+    return not known and any(isinstance(one, str) and one.lower() in _NONE for one in kinds)
+
+
+def inside_attention(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> bool:
+    """Return whether positions act inside attention by ``position_embedding_type``.
+
+    Without that setting, whether there are the vectors by distance that one of its values brings.
+    """
+    kind = config.get("position_embedding_type")
+    return kind in INSIDE_TYPES or (kind is None and any(DISTANCES in name for name in index))

@@ -1,0 +1,1 @@
+"""Position schemes without a table: rotary embeddings, ALiBi, relative biases."""

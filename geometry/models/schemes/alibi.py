@@ -1,0 +1,117 @@
+"""Models that lower attention scores by a slope times the distance: ALiBi."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from geometry.checkpoints.config import first_int, unusable
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import FLOATS, FloatArray, TensorInfo, TensorStore
+from geometry.measures.lag_bias import alibi_slopes
+from geometry.models.families.stack import Side
+from geometry.models.schemes.lags import MAX_HEADS, Lags, in_order
+from geometry.models.schemes.rotary import RIGHT
+from geometry.pca.components import Array
+
+SHOWN_LAGS = 1024
+"""Lags that are shown: the lines go on as they are."""
+SMALLEST, LARGEST = 1e-3, 1e3
+"""Bounds of the exponent that a configuration can give."""
+MOST_STORED = 2**24
+"""Numbers of a stored bias that is read and compared."""
+ROUNDING = 2.0**-7
+"""Share by which slopes differ that are stored in half precision, also as differences."""
+_STORED = re.compile(r"(^|[._])(alibi|alibi_bias|slopes?)$")
+
+
+def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> Lags:
+    """Return ALiBi's lags.
+
+    Raises
+    ------
+    SourceError
+        The configuration lacks the number of heads, or what the family's formula needs besides.
+    """
+    heads = first_int(config, ("n_head", "num_attention_heads", "n_heads", "num_heads"))
+    if heads is None or not 0 < heads <= MAX_HEADS:
+        what = "no number of heads" if heads is None else f"{heads} heads"
+        raise SourceError(f"config.json has {what}, which cannot be.", RIGHT)
+    kind = config.get("model_type")
+    slopes = alibi_slopes(heads, most=_most(config), every_other=kind == "mpt")
+    note, stored = "", in_order(name for name in index if _is_slopes(index[name], heads))
+    if kind in ("falcon", "RefinedWeb", "RefinedWebModel"):  # whose code makes its own
+        slopes, stored = slopes / math.sqrt(_width(config, heads)), ()
+        note = "Slopes are those after the division by √d of scores and penalty alike."
+    side: Side = "encoder" if config.get("position_embedding_type") == "alibi" else "decoder"
+    return Lags("alibi", 0, SHOWN_LAGS, tuple(slopes.tolist()), tensor="".join(stored[:1]),
+                side=side, tensors=stored, note=note)  # fmt: skip
+
+
+def _most(config: Mapping[str, Any]) -> float:
+    """Return what of MPT's settings, or those of a GGUF file, stands for the 8 of the formula."""
+    attention = config.get("attn_config")
+    most = attention.get("alibi_bias_max") if isinstance(attention, dict) else None
+    most = config.get("alibi_bias_max") if most is None else most  # of a GGUF file
+    if most is None:
+        return 8.0
+    if type(most) not in (int, float) or not SMALLEST <= most <= LARGEST:
+        raise unusable("alibi_bias_max", most, f"a number from {SMALLEST} to {LARGEST}")
+    return float(most)
+
+
+def _width(config: Mapping[str, Any], heads: int) -> int:
+    hidden = first_int(config, ("hidden_size", "n_embed"))
+    if hidden is None or hidden < heads:
+        what = "no hidden_size" if hidden is None else f"a hidden_size of {hidden}"
+        raise SourceError(f"config.json has {what} for {heads} heads, which cannot be.", RIGHT)
+    return hidden // heads
+
+
+def _is_slopes(info: TensorInfo, heads: int) -> bool:
+    if not _STORED.search(info.name) or info.dtype not in FLOATS:
+        return False
+    return heads in info.shape and math.prod(info.shape) <= MOST_STORED
+
+
+def compared(lags: Lags, store: TensorStore) -> Lags:
+    """Return ALiBi's lags with the slopes that the checkpoint stores, if it stores others.
+
+    Raises SourceError: what is stored is no slope times the distance.
+    """
+    if lags.kind != "alibi" or not lags.tensors:
+        return lags
+    stored = {name: _slopes(name, store.read(name), len(lags.slopes)) for name in lags.tensors}
+    away = max(float(np.abs(one / lags.slopes - 1.0).max()) for one in stored.values())
+    if away <= ROUNDING:
+        return replace(lags, tensors=())
+    note = (
+        f"The slopes stored in {lags.tensor} are shown: stored ones differ from the formula by up "
+        f"to {away:.2g} of its own."
+    )
+    slopes = tuple(stored[lags.tensor].tolist())
+    return replace(lags, slopes=slopes, stored=True, note=f"{lags.note} {note}".strip())
+
+
+def _slopes(name: str, stored: FloatArray, heads: int) -> Array:
+    """Return the slopes in a stored tensor: of the heads alone, or a bias by query and key."""
+    if stored.size == heads:
+        return np.abs(stored.astype(np.float64).reshape(heads))
+    axis = stored.shape.index(heads)
+    # The last query's row, in which keys come nearer; leading axes are of a batch.
+    by_key = stored[(0,) * axis].astype(np.float64).reshape(heads, -1, stored.shape[-1])[:, -1]
+    steps = np.diff(by_key, axis=1)
+    slopes: Array = np.abs(steps.mean(axis=1)) if steps.shape[1] else np.zeros(heads)
+    rounding = ROUNDING * np.abs(by_key).max(axis=1, initial=0.0)
+    if not slopes.all() or (np.abs(np.abs(steps) - slopes[:, None]).max(axis=1) > rounding).any():
+        raise SourceError(
+            f"{name} should be a slope times the distance for each of {heads} heads; its shape is "
+            f"{stored.shape}, and it is not.",
+            RIGHT,
+        )
+    return slopes

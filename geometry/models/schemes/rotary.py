@@ -1,0 +1,488 @@
+"""How a rotary model turns its queries and keys, from its configuration alone.
+
+The settings have had several names: ``rope_theta`` and ``rope_scaling``, GPT-NeoX's ``rotary_pct``,
+GPT-J's ``rotary_dim``, and since transformers 5 ``rope_parameters``, perhaps one for each kind of
+layer. What a configuration leaves out is the family's default. Checked against the families' own
+modules in transformers 5.23, which the tests repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from geometry.checkpoints.config import first_int, positive, unusable
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import shortened
+from geometry.models.schemes.rotary_families import COMPARED, ROTARY_FAMILIES, Pairing, RotaryFamily
+from geometry.models.schemes.rotary_own_keys import without_foreign
+from geometry.models.schemes.rotary_scaling import Scaled, Unscaled, scaled
+from geometry.models.schemes.rotary_settings import (
+    BASES,
+    CONTEXTS,
+    HEAD_WIDTHS,
+    HEADS,
+    HIDDEN,
+    KINDS,
+    LAYERS,
+    LOCAL_BASES,
+    SHARES,
+    SWITCHES,
+    TURNING,
+    WIDTHS,
+    Given,
+    with_usual_names,
+)
+from geometry.pca.components import Array
+
+__all__ = ["ROTARY_FAMILIES", "Pairing", "Rotary", "RotaryFamily", "read_rotary"]
+
+MAX_WIDTH = 1024
+"""Entries of a head that a configuration can give: twice those of any model."""
+MAX_CONTEXT = 2**31
+"""Positions that a configuration can give: a hundred times those of any model."""
+MAX_BASE = 1e15
+"""Bases that a configuration can give: far more than those of any model."""
+RIGHT = "Put the right config.json in the folder of the weights."
+FULL, SLIDING = "full_attention", "sliding_attention"
+NAMES = {"su": "longrope"} | dict.fromkeys(("default", "mrope", "no_scaling", "origin"), "none")
+"""Scalings by other names."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rotary:
+    """The turning of a model's queries and keys.
+
+    Attributes
+    ----------
+    base
+        Of the rates; that of full attention.
+    d_head
+        Entries of a head.
+    rates : (n_pairs,)
+        Radians per position by which each pair is turned, scaling included; of full attention.
+    pairing
+        Which entries are turned together.
+    scaling
+        What is done about longer contexts: "linear", "dynamic", "yarn", "llama3", "longrope", …;
+        "none".
+    factor
+        What cosines and sines are multiplied by; 1 in most models.
+    context
+        Positions by the configuration; None if it does not say.
+    unscaled : (n_pairs,)
+        The rates without scaling.
+    by_layer_type
+        Base and rates of each kind of layer, where they differ.
+    layer_types
+        The kind of each layer, where they differ and the configuration says it.
+    layers_without
+        Layers that do not turn.
+    note
+        A sentence about what was assumed, or "".
+    causal
+        Whether each position attends only to itself and earlier ones.
+    until
+        Positions of the longest text with these rates; None where they do not depend on it.
+    """
+
+    base: float
+    d_head: int
+    rates: Array
+    pairing: Pairing
+    scaling: str
+    factor: float
+    context: int | None
+    unscaled: Array
+    by_layer_type: Mapping[str, tuple[float, Array]] = field(default_factory=dict)
+    layers_without: tuple[int, ...] = ()
+    note: str = ""
+    causal: bool = True
+    layer_types: tuple[str, ...] = ()
+    until: int | None = None
+
+    @property
+    def alike(self) -> bool:
+        """Whether as many pairs are turned in all kinds of layers."""
+        return all(len(rates) == self.n_pairs for _, rates in self.by_layer_type.values())
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs that are turned in each head."""
+        return len(self.rates)
+
+    def type_of(self, layer: int) -> str:
+        """Return the kind of a layer; "" where all are alike or it is not known."""
+        kind = self.layer_types[layer] if layer < len(self.layer_types) else ""
+        return kind if kind in self.by_layer_type else ""
+
+    def rates_at(self, layer: int) -> Array:
+        """Return the (n_pairs,) rates of a layer; those of full attention if it is not known."""
+        kind = self.type_of(layer)
+        return self.by_layer_type[kind][1] if kind else self.rates
+
+    def notes(self, n_positions: int) -> list[str]:
+        """Return sentences about peculiarities, with so many positions shown."""
+        notes = [self.note] if self.note else []
+        if self.context is not None and self.context > n_positions:
+            notes.append(f"The first {n_positions:,} of {self.context:,} positions are shown.")
+        if self.until is not None and n_positions > self.until:
+            notes.append(
+                f"The rates are those of texts of up to {self.until:,} positions; longer ones have "
+                "others."
+            )
+        if self.layers_without:
+            some = ", ".join(map(str, self.layers_without[:6]))
+            more = ", …" if len(self.layers_without) > 6 else ""
+            notes.append(f"Some layers do not turn queries and keys: {some}{more}.")
+        return notes
+
+
+def read_rotary(config: Mapping[str, Any]) -> Rotary:
+    """Read how a model turns from its configuration.
+
+    Raises
+    ------
+    SourceError
+        The configuration lacks the size of a head, contradicts itself, or has a setting that cannot
+        be used.
+    """
+    return _Reader(config).read()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Turning:
+    """The turning in one kind of layer."""
+
+    base: float
+    unscaled: Array
+    scaling: str
+    scaled: Scaled
+
+
+class _Reader:
+    """One reading of a configuration, in the course of which notes are made."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.kind = str(config.get("model_type"))
+        self.row = COMPARED.get(self.kind, RotaryFamily())
+        settings = with_usual_names(config)
+        self.notes: list[str] = []
+        if settings.get("rope_pairing") is None:
+            settings, self.notes = without_foreign(self.kind, settings)
+        self.given = Given(settings)
+        pairing = self.given.value("rope_pairing")
+        if pairing is not None:  # of a GGUF file, which says what others leave out
+            self.row = replace(self.row, share=1.0, width=0, d_head=0)
+        if pairing == "unknown" or self.kind not in COMPARED:
+            self.notes.append(
+                f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
+                "its code."
+            )
+
+    def read(self) -> Rotary:
+        """Return what the configuration says."""
+        parameters = self._parameters()
+        kinds = self._kinds(parameters)
+        self._say_missing(kinds)
+        turning = {name: one for name, one in kinds.items() if one is not None}
+        if not turning:
+            raise SourceError("By config.json no kind of layer turns queries and keys.", RIGHT)
+        # Most have full and sliding attention; Dots3 and DeepSeek-V4 have others.
+        main = FULL if FULL in turning else next(iter(turning))
+        d_head, context = self._head_width(), self._context()
+        wide = self._wide_heads(d_head) if main else d_head
+        types = {
+            name: self._turning(one, wide if name == main else d_head, context, name == SLIDING)
+            for name, one in turning.items()
+        }
+        found = types[main]
+        layer_types = self._layer_types(kinds) if len(kinds) > 1 else ()
+        rotary = Rotary(
+            base=found.base,
+            d_head=wide,
+            rates=found.scaled.rates,
+            pairing=self._pairing(),
+            scaling=found.scaling,
+            factor=found.scaled.factor,
+            context=context,
+            unscaled=found.unscaled,
+            layers_without=self._layers_without(layer_types, kinds),
+            causal=self._causal(),
+            until=found.scaled.until,
+        )
+        if len(types) > 1:
+            by_type = {name: (one.base, one.scaled.rates) for name, one in types.items()}
+            by_type = {main: by_type[main], **by_type}
+            rotary = replace(
+                rotary, by_layer_type=MappingProxyType(by_type), layer_types=layer_types
+            )
+        self._say_unused(parameters, *turning.values())
+        return replace(rotary, note=" ".join(self.notes))
+
+    def _kinds(self, parameters: Given) -> dict[str, Given | None]:
+        """Return the settings of each kind of layer; those of a kind that does not turn are None.
+
+        The only kind is "" where all are alike.
+        """
+        if kinds := parameters.groups():
+            return kinds
+        if bases := self._layer_bases():
+            own = {base: f"base {base:g}" for base in bases if base}
+            return {name: parameters.changed(rope_theta=base) for base, name in own.items()}
+        if "rope_scaling_layers" in self.given:
+            theta = parameters.value("rope_theta")
+            return {"scaled": parameters, "unscaled": Given({"rope_theta": theta})}
+        if self.row.sliding_base or any(key in self.given for key in LOCAL_BASES):
+            return {FULL: parameters, SLIDING: parameters if self.row.sliding_scaled else Given({})}
+        return {"": parameters}
+
+    def _parameters(self) -> Given:
+        """Return the group with the settings of turning; an empty one if there is none."""
+        given = self.given
+        found = [one for key in ("rope_scaling", "rope_parameters") if (one := given.group(key))]
+        if len(found) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
+            self.notes.append(
+                "Of config.json’s rope_scaling and rope_parameters the first is used."
+            )
+        dynamic = {"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {}
+        return found[0] if found else Given(dynamic)
+
+    def _turning(self, given: Given, d_head: int, context: int | None, sliding: bool) -> _Turning:
+        """Return the turning by a group of settings, those outside it, and the family's."""
+        base = self._base(given, sliding)
+        width = self._turned(given, d_head)
+        named = "original_max_position_embeddings"
+        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
+        before = outside or inside
+        if self.kind == "qwen" and self.given.flag("use_dynamic_ntk"):
+            before = self.given.whole("seq_length", least=1) or before
+            context = int(before) if before else context  # up to here nothing changes
+        turned = Unscaled(base, width, d_head, before or context, context)
+        kind = given.first("rope_type", "type") or "none"
+        scaling = NAMES.get(kind, kind) if isinstance(kind, str) else str(kind)
+        if scaling == "none":
+            return _Turning(base, turned.rates, scaling, Scaled(turned.rates))
+        try:
+            return _Turning(base, turned.rates, scaling, scaled(scaling, turned, given))
+        except SourceError as error:
+            self.notes.append(
+                f"The scaling “{shortened(scaling, 40)}” in config.json is not understood: shown "
+                f"without it. {error}"
+            )
+            return _Turning(base, turned.rates, "none", Scaled(turned.rates))
+
+    def _base(self, given: Given, sliding: bool) -> float:
+        usual = (self.row.sliding_base if sliding else 0.0) or self.row.base
+        outside = self.given.number(*(LOCAL_BASES if sliding else BASES))
+        inside = given.number("rope_theta")
+        if inside and outside and inside != outside and not sliding:
+            self.notes.append(
+                f"Of the bases {inside:g} and {outside:g} in config.json the first is used."
+            )
+        base = inside or outside or usual
+        base *= self._ratio()
+        if not 1.0 < base < MAX_BASE:
+            raise SourceError(
+                f"config.json has {base:g} as the base of its rotary positions.", RIGHT
+            )
+        return base
+
+    def _ratio(self) -> float:
+        """Return what ChatGLM's base is multiplied by."""
+        ratio = self.given.number("rope_ratio") or 1.0
+        if ratio != 1.0 and self.kind == "chatglm":
+            said = (
+                f"rope_ratio multiplies the base by {ratio:g}, as in ChatGLM3-32K and GLM-4; the "
+                "code of ChatGLM2-32K divides positions by it instead."
+            )
+            self.notes += [] if said in self.notes else [said]
+        return ratio
+
+    def _turned(self, given: Given, d_head: int) -> int:
+        """Return how many entries of a head are turned."""
+        width = self.given.whole(*WIDTHS)
+        share = given.number("partial_rotary_factor")
+        outside = self.given.number(*SHARES)
+        if width is None:
+            share = share or outside or self.row.share
+            width = self.row.width or int(d_head * share)
+            whole = self.given.whole(*HEAD_WIDTHS)
+            if "qk_rope_head_dim" in self.given and whole and int(whole * share) == d_head:
+                width = d_head  # the share is that of the whole head, of which this is turned
+        pairs = (width + 1) // 2  # an odd number is rounded up, with the rates of the odd one
+        if not width >= 2 or 2 * pairs > d_head:
+            raise SourceError(
+                f"config.json turns {width} of the {d_head} entries of a head, which cannot be.",
+                RIGHT,
+            )
+        return width
+
+    def _head_width(self) -> int:
+        """Return the entries of a head."""
+        given = self.given
+        width = given.whole("qk_rope_head_dim")  # the rest of a head is not turned
+        own = given.whole(*HEAD_WIDTHS) or self.row.d_head or None
+        if width is None:
+            width = own
+        hidden, heads = given.whole(*HIDDEN), given.whole(*HEADS) if own is None else None
+        if width is None:
+            if not hidden or not heads:
+                raise SourceError(
+                    "The size of a head is not in config.json, so its rotary positions are not "
+                    "known.",
+                    RIGHT,
+                )
+            if heads < 0 or hidden % heads:
+                raise SourceError(
+                    f"config.json has {heads} heads for {hidden} dimensions, which do not divide "
+                    "evenly.",
+                    RIGHT,
+                )
+            width = hidden // heads
+        if not 2 <= width <= MAX_WIDTH:
+            raise SourceError(f"config.json has heads of {width} entries, as no model does.", RIGHT)
+        return width
+
+    def _wide_heads(self, d_head: int) -> int:
+        """Return the entries of a head in layers of full attention, of which Gemma 4 has more."""
+        width = self.given.whole("global_head_dim")
+        layers = self.given.value("per_layer_config")
+        if width is None and isinstance(layers, dict):
+            own = [
+                first_int(one, ("head_dim",)) for one in layers.values() if isinstance(one, dict)
+            ]
+            width = next((one for one in own if one is not None), None)
+        return width if width is not None and 2 <= width <= MAX_WIDTH else d_head
+
+    def _context(self) -> int | None:
+        context = self.given.whole(*CONTEXTS)
+        if context is None:
+            return self.row.context or None
+        if not 0 < context <= MAX_CONTEXT:
+            raise SourceError(f"config.json has {context} positions, as no model does.", RIGHT)
+        return context
+
+    def _pairing(self) -> Pairing:
+        given = self.given
+        named = given.value("rope_pairing")  # of a GGUF file
+        if named is not None:
+            return "interleaved" if named == "interleaved" else "halves"
+        if given.flag("position_encoding_2d"):  # of the first ChatGLM
+            self.notes.append("The other half of each head turns by the position within a block.")
+            return "halves"
+        interleaved = self.row.pairing == "interleaved"
+        for key in ("rope_interleave", "rotary_emb_interleaved"):
+            interleaved = given.flag(key, default=interleaved)
+        return "interleaved" if interleaved else "halves"
+
+    def _causal(self) -> bool:
+        masked = self.given.value("position_embedding_type") == "rotary"  # a kind of BERT
+        known = self.kind in COMPARED
+        return self.given.flag("is_causal", default=self.row.causal if known else not masked)
+
+    # ---- which layers -------------------------------------------------------------------------
+
+    def _n_layers(self) -> int:
+        return min(max(self.given.whole(*LAYERS) or 0, 0), 10_000)
+
+    def _listed(self, key: str) -> list[Any] | None:
+        """Return a setting with an entry for each layer; None without it."""
+        values, count = self.given.value(key), self._n_layers()
+        if values is None or values == []:
+            return None
+        if not isinstance(values, list):
+            raise unusable(key, values, "a list")
+        return values[:count] if count else values[:10_000]
+
+    def _layer_bases(self) -> list[float]:
+        """Return the base of each layer, 0 where it does not turn; empty if all are alike."""
+        bases = self._listed("layer_rope_theta") or []
+        return [positive("layer_rope_theta", one) if one else 0.0 for one in bases]
+
+    def _layer_types(self, kinds: Collection[str]) -> tuple[str, ...]:
+        """Return the kind of each layer; empty if the configuration does not say it."""
+        count = self._n_layers()
+        if bases := self._layer_bases():
+            return tuple(f"base {base:g}" for base in bases)
+        if (some := self._listed("rope_scaling_layers")) is not None:
+            return tuple("scaled" if layer in some else "unscaled" for layer in range(count))
+        types: tuple[str, ...] = tuple(map(str, self._listed("layer_types") or ()))
+        full = self._full_layers()
+        if not types and full is not None:
+            types = tuple(FULL if layer in full else SLIDING for layer in range(count))
+        if count and not any(one in kinds for one in types):
+            self.notes.append("Which layers are of which kind is not in config.json.")
+        return types
+
+    def _full_layers(self) -> Collection[int] | None:
+        """Return the layers of full attention by a rule; None without one."""
+        count, given = self._n_layers(), self.given
+        pattern = given.value("sliding_window_pattern")
+        if isinstance(pattern, str) and pattern and set(pattern) <= set("LG"):  # as in EXAONE 4
+            return [i for i in range(count) if pattern[i % len(pattern)] == "G" or i == count - 1]
+        # Before there were lists: every so many layers, the last or the first of them.
+        every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
+        if not every:
+            every = given.whole("global_attn_every_n_layers", least=0) or 0
+            at = -1 if self.kind == "afmoe" else 0  # the other one is ModernBERT
+        if not every and self.kind == "flint":
+            return [i for i in range(count) if i < 2 or i % 4 == 1 or i == count - 1]
+        if not every:
+            every, at = self.row.full_at
+        return range(at % every, count, every) if every else None
+
+    def _layers_without(
+        self, types: tuple[str, ...], kinds: Mapping[str, Given | None]
+    ) -> tuple[int, ...]:
+        """Return the layers that do not turn."""
+        count, given = self._n_layers(), self.given
+        every = given.whole("no_rope_layer_interval", least=0) or self.row.without
+        free = given.whole("sliding_window") is None and given.null("sliding_window")
+        if turns := self._listed("no_rope_layers"):
+            return tuple(i for i, one in enumerate(turns) if not one)
+        if bases := self._layer_bases():
+            return tuple(i for i, base in enumerate(bases) if not base)
+        if every:
+            return tuple(range(every - 1, count, every))
+        if None in kinds.values():
+            return tuple(i for i, one in enumerate(types) if one in kinds and kinds[one] is None)
+        if not self.row.sliding_only or (free and self.row.without_window == "all"):
+            return ()
+        if free and self.row.without_window == "none":
+            raise SourceError("By config.json no layer turns queries and keys.", RIGHT)
+        listed = self._listed("layer_types")
+        if listed is not None:
+            return tuple(i for i, one in enumerate(listed) if one != SLIDING)
+        full = self._full_layers()
+        if full is None:
+            self.notes.append("Which layers do not turn queries and keys is not in config.json.")
+        return tuple(full or ())
+
+    # ---- what was not used --------------------------------------------------------------------
+
+    def _say_missing(self, kinds: Mapping[str, Given | None]) -> None:
+        """Note that settings are missing for which the family's code has a default of its own."""
+        group = any(key in self.given for key in ("rope_scaling", "rope_parameters"))
+        missing = {"": False, "group": not group, "kinds": "" in kinds}[self.row.needs]
+        if missing and "rope_pairing" not in self.given:
+            self.notes.append(
+                "Usual settings assumed: config.json has no rope_parameters, as those of a "
+                f"{self.kind} model do."
+            )
+
+    def _say_unused(self, *groups: Given) -> None:
+        """Note settings that speak of rotary positions and have no part in what was read."""
+        others = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
+        unread = [name for given in (self.given, *groups) for name in given.unread()]
+        if unread:
+            some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
+            self.notes.append(f"Settings that are not used here: {shortened(some)}.")
+        off = [key for key in SWITCHES if self.given.value(key) is False]
+        if off:
+            self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")
+        if others:
+            named = shortened(str(self.given.value(others[0])), 40)
+            self.notes.append(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")

@@ -1,0 +1,213 @@
+"""What a rotary model does about longer contexts: the rates by each kind of scaling.
+
+The formulas are in :mod:`geometry.measures.rotary`; here stand the names of their constants, and
+what they are where a configuration leaves them out, as in transformers' ``modeling_rope_utils``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from geometry.checkpoints.errors import SourceError
+from geometry.measures.rotary import (
+    Ramp,
+    llama3,
+    longrope,
+    stretched_base,
+    turning_rates,
+    yarn,
+)
+from geometry.models.schemes.rotary_settings import Given
+from geometry.pca.components import Array
+
+FASTEST = 100.0
+"""Rates and factors that a configuration can give: far more than those of any model."""
+FACTORS = "factors"
+"""The scaling of a GGUF file that has what another one comes to."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Unscaled:
+    """A turning before scaling.
+
+    Attributes
+    ----------
+    base, width
+        See :func:`geometry.measures.rotary.turning_rates`.
+    d_head
+        Entries of a head.
+    before
+        Positions of the texts before scaling; None if not known.
+    context
+        Positions; None if not known.
+    """
+
+    base: float
+    width: int
+    d_head: int
+    before: float | None
+    context: int | None
+
+    @property
+    def rates(self) -> Array:
+        """The rates, (n_pairs,)."""
+        return turning_rates(self.base, self.width)
+
+    def growth(self, given: Given) -> float:
+        """Return by which factor the context grows."""
+        factor = given.number("factor")
+        if factor is not None:
+            return factor
+        if self.before and self.context and self.context > self.before:
+            return self.context / self.before  # as in DeepSeek-V3 and Phi-3
+        raise SourceError(f"It has no {given.name('factor')}.")
+
+    @property
+    def trained(self) -> float:
+        """Positions of the texts before scaling."""
+        if self.before is None:
+            raise SourceError("It has no original_max_position_embeddings.")
+        return self.before
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scaled:
+    """A turning with scaling.
+
+    Attributes
+    ----------
+    rates : (n_pairs,)
+        Radians per position.
+    factor
+        What cosines and sines are multiplied by.
+    until
+        Positions of the longest text with these rates; None where they do not depend on it.
+    """
+
+    rates: Array
+    factor: float = 1.0
+    until: int | None = None
+
+
+def _linear(turned: Unscaled, given: Given) -> Scaled:
+    return Scaled(turned.rates / _needed(given, "factor"))
+
+
+def _proportional(turned: Unscaled, given: Given) -> Scaled:
+    # The pairs are spread over all entries of a head; the others do not turn.
+    pairs = np.arange(turned.width // 2)
+    rates: Array = turned.base ** (-2.0 * pairs / turned.d_head) / (given.number("factor") or 1.0)
+    return Scaled(rates)
+
+
+def _dynamic(turned: Unscaled, given: Given) -> Scaled:
+    # Up to the context nothing changes; HunYuan's models have a fixed stretch instead.
+    given.number("factor")
+    stretch = given.number("alpha") or 1.0
+    base = stretched_base(turned.base, turned.width, stretch)
+    return Scaled(turning_rates(base, turned.width), until=turned.context)
+
+
+def _llama3(turned: Unscaled, given: Given) -> Scaled:
+    by = _needed(given, "factor")
+    fast, slow = _needed(given, "high_freq_factor"), _needed(given, "low_freq_factor")
+    if fast <= slow:
+        name = given.name("high_freq_factor")
+        raise SourceError(f"{name} is {fast:g}, and has to be above low_freq_factor, {slow:g}.")
+    return Scaled(llama3(turned.rates, by, Ramp(turned.trained, fast, slow)))
+
+
+def _yarn(turned: Unscaled, given: Given) -> Scaled:
+    by = turned.growth(given)
+    ramp = Ramp(turned.trained, given.number("beta_fast") or 32.0, given.number("beta_slow") or 1.0)
+    whole = given.flag("truncate", default=True)
+    rates = yarn(turned.base, turned.width, by, ramp, whole_pairs=whole)
+    return Scaled(rates, _yarn_factor(given, by))
+
+
+def _yarn_factor(given: Given, by: float) -> float:
+    """Return what YaRN multiplies cosines and sines by."""
+
+    def grown(scale: float = 1.0) -> float:
+        return 0.1 * scale * math.log(by) + 1.0 if by > 1 else 1.0
+
+    factor = given.number("attention_factor")
+    # Zero stands for none of these two.
+    scales = [given.number(key) if given.value(key) != 0 else None
+              for key in ("mscale", "mscale_all_dim")]  # fmt: skip
+    if factor is not None:
+        return factor
+    own, of_all = scales
+    return grown(own) / grown(of_all) if own and of_all else grown()
+
+
+def _longrope(turned: Unscaled, given: Given) -> Scaled:
+    factors = given.numbers("short_factor", len(turned.rates))
+    given.numbers("long_factor", len(turned.rates))
+    own = given.number("short_mscale", "attention_factor")  # the former in Phi-3.5-MoE
+    given.number("long_mscale")
+    if factors is None:
+        raise SourceError(f"It has no {given.name('short_factor')}.")
+    before = turned.trained
+    longer = "factor" in given or (turned.context or 0) > before
+    by = turned.growth(given) if longer else 1.0
+    grown = math.sqrt(1 + math.log(by) / math.log(before)) if by > 1 and before > 1 else 1.0
+    until = int(before) if turned.context and turned.context > before else None
+    return Scaled(longrope(turned.base, turned.width, factors), own or grown, until)
+
+
+def _factors(turned: Unscaled, given: Given) -> Scaled:
+    factors = given.numbers("short_factor", len(turned.rates))
+    if factors is None:
+        raise SourceError(f"It has no {given.name('short_factor')}.")
+    rates = longrope(turned.base, turned.width, factors)
+    longer = given.flag("longer") and turned.before is not None
+    until = int(turned.trained) if longer and turned.before != turned.context else None
+    return Scaled(rates, given.number("attention_factor") or 1.0, until)
+
+
+def _needed(given: Given, key: str) -> float:
+    number = given.number(key)
+    if number is None:
+        raise SourceError(f"It has no {given.name(key)}.")
+    return number
+
+
+SCALINGS: Mapping[str, Callable[[Unscaled, Given], Scaled]] = MappingProxyType(
+    {
+        "linear": _linear,
+        "proportional": _proportional,
+        "dynamic": _dynamic,
+        "llama3": _llama3,
+        "yarn": _yarn,
+        "longrope": _longrope,
+        FACTORS: _factors,
+    }
+)
+
+
+def scaled(kind: str, turned: Unscaled, given: Given) -> Scaled:
+    """Return the turning with a kind of scaling.
+
+    Raises
+    ------
+    SourceError
+        The kind is not known, or a setting of it is missing or cannot be used: a sentence.
+    """
+    make = SCALINGS.get(kind)
+    if make is None:
+        raise SourceError("Its formula is not known.")
+    try:
+        with np.errstate(all="ignore"):
+            found = make(turned, given)
+    except (ArithmeticError, ValueError) as error:
+        raise SourceError("Its settings contradict each other.") from error
+    sound = ((found.rates > 0) & (found.rates <= FASTEST)).all() and 0 < found.factor < FASTEST
+    if not sound:
+        raise SourceError("Its settings give rates that no model has.")
+    return found

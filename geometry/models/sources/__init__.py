@@ -1,0 +1,1 @@
+"""Sources: files, folders, models of the Hub, and tables computed or derived from others."""

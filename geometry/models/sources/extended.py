@@ -1,0 +1,97 @@
+"""The first rows of a model's table, taken to more positions.
+
+``extended:helix:768:1024,openai-community/gpt2`` has the first 768 rows of the table, and after
+them 256 of the helix that is fitted to these; ``fourier`` in its place continues their waves, and
+``interpolate`` stretches the 768 rows to 1,024 (:mod:`geometry.measures.extension`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from geometry.checkpoints.errors import SourceError
+from geometry.measures.extension import FEWEST, METHODS, Method, extend_table
+from geometry.models.model import PositionalModel
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.sources.computed import OneTable
+from geometry.models.sources.derived import FORMS, Derived, is_derived
+from geometry.models.sources.resampled import MOST_NUMBERS, MOST_ROWS
+
+_WHAT = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
+
+
+def extended_source(method: Method, kept: int, length: int, model: PositionalModel) -> str | None:
+    """Return the source of a model's first rows, taken to a number of positions.
+
+    None if there is none: the table is made of a model itself, one of several of a checkpoint, or
+    too large.
+    """
+    if (
+        model.table_choice is not None
+        or is_derived(model.source)
+        or not _fits(length, model.d_model)
+    ):
+        return None
+    return Derived("extended", f"{method}:{kept}:{length}", model.source).source
+
+
+def why_not_extended(model: PositionalModel) -> str:
+    """Return why a model has no table that could be continued, as a sentence; "" if it has."""
+    if model.no_table:
+        return f"{model.name} has no table of positions to continue."
+    if model.grid is not None:
+        return f"The positions of {model.name} are the patches of a picture, which has no next one."
+    if model.lags is not None:
+        return f"The rows of {model.name} are distances, and no positions to continue."
+    if model.rows is not None:
+        return f"The rows of {model.name} have labels of their own, and none that comes next."
+    return ""
+
+
+def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
+    """Open a table that is extended, as a model without tokens and layers.
+
+    Raises
+    ------
+    SourceError
+        The method or the numbers are none, or not of this model's table; it has none in order.
+    """
+    asked = _WHAT.fullmatch(derived.what)
+    if asked is None or asked[1] not in METHODS:
+        raise SourceError(
+            f"{derived.what!r} is no way to extend a table: it has a method, {', '.join(METHODS)}, "
+            "the number of rows to keep, and that of positions to make.",
+            f"Use the form {FORMS['extended']}.",
+        )
+    if why := why_not_extended(model):
+        raise SourceError(why, "Open a model with a table of positions.")
+    method, kept, length = cast(Method, asked[1]), int(asked[2]), int(asked[3])
+    n = model.n_positions
+    if kept > n:
+        raise SourceError(
+            f"{model.name} has {n:,} positions, fewer than the {kept:,} to be kept.",
+            f"Keep {FEWEST} to {n:,} of them.",
+        )
+    if kept < FEWEST or length <= kept:
+        raise SourceError(
+            f"The first {kept:,} positions of {model.name} cannot be extended to {length:,}.",
+            f"Keep {FEWEST} to {n:,} of them, and ask for more than are kept.",
+        )
+    if not _fits(length, model.d_model):
+        raise SourceError(
+            f"{length:,} positions of {model.d_model} numbers are too many to make.",
+            f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
+        )
+    place = Architecture(None, None, "", "extended positions", {})
+    return PositionalModel(
+        OneTable(place.table, extend_table(model.W_pos[:kept], length, method), of=model),
+        place,
+        source=derived.source,
+        name=derived.name(model.name),
+        commit=model.commit,
+    )
+
+
+def _fits(length: int, d_model: int) -> bool:
+    return length <= MOST_ROWS and length * d_model <= MOST_NUMBERS

@@ -1,0 +1,131 @@
+"""A step of a training history, opened like a model: ``FOLDER/step 500``.
+
+Only its positions are kept; the file is described in :mod:`geometry.history.record`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.safetensors_store import read_header
+from geometry.checkpoints.stores import (
+    FloatArray,
+    LocalFile,
+    OnThisMachine,
+    Region,
+    TensorInfo,
+    part_of,
+    read_part,
+    reading_file,
+)
+from geometry.models.model import PositionalModel
+from geometry.models.recognition.architecture import Architecture
+
+FILE_NAME = "history.safetensors"
+AGAIN = "Write it again with the training script, or remove it."
+_STEP = re.compile(r"step (\d{1,12})")
+
+
+class NoStep(SourceError):
+    """The history has no such step."""
+
+
+class StepStore(OnThisMachine):
+    """A :class:`geometry.checkpoints.stores.TensorStore` of the positions at one step.
+
+    Parameters
+    ----------
+    file
+        The history.
+    positions
+        The tables of all steps, of three axes.
+    index
+        Which of them, from 0.
+    name
+        Of the only tensor.
+    """
+
+    def __init__(self, file: LocalFile, positions: Region, index: int, name: str) -> None:
+        self._file, self._positions, self._index = file, positions, index
+        info = part_of(positions, name)
+        self.tensors: Mapping[str, TensorInfo] = MappingProxyType({name: info})
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of one table."""
+        return next(iter(self.tensors.values())).nbytes
+
+    def check_files(self) -> None:
+        """Compare the file with the one that was opened; FileChanged if it is another one now."""
+        self._file.check()
+
+    def read(self, name: str) -> FloatArray:
+        """Return the positions, (n_positions, d_model); KeyError for any other name."""
+        info = self.tensors[name]
+        with reading_file(self._file.path, AGAIN):
+            return read_part(self._positions, info, self._index)
+
+
+def find_step(path: Path) -> tuple[Path, int] | None:
+    """Return the history and the step that a path stands for; None if it is no step."""
+    match = _STEP.fullmatch(path.name)
+    if match is None or path.exists():
+        return None
+    file = path.parent / FILE_NAME
+    return (file, int(match[1])) if file.is_file() else None
+
+
+def open_step(
+    file: Path, step: int, source: str, whole: Callable[[], PositionalModel] | None = None
+) -> PositionalModel:
+    """Open the positions at a step as a model without weights.
+
+    Parameters
+    ----------
+    file
+        ``history.safetensors``.
+    step
+        One of its steps.
+    source
+        What the user opened.
+    whole
+        Opens the folder as a model, which gives a prompt's tokens their positions.
+
+    Raises
+    ------
+    NoStep
+        The history has no such step.
+    SourceError
+        The file is damaged.
+    """
+    with reading_file(file, AGAIN):
+        opened = LocalFile(file)
+        regions = read_header(opened).regions
+        positions, column = regions.get("positions"), regions.get("steps")
+        if positions is None or column is None or not _fit(positions.info, column.info):
+            raise SourceError(f"{file} lacks the tensors steps and positions.", AGAIN)
+        data = opened.read_at(column.offset, column.info.nbytes)
+        steps = data.view("<i8").tolist()
+    if step not in steps:
+        raise NoStep(
+            f"{file.parent} has no step {step}.", f"It has {len(steps)}, up to step {steps[-1]}."
+        )
+    name = f"step {step}"
+    return PositionalModel(
+        StepStore(opened, positions, steps.index(step), name),
+        Architecture(None, None, "", name, {}),
+        source=source,
+        name=f"{file.parent.name} · {name}",
+        folder=file.parent,
+        whole=whole,
+    )
+
+
+def _fit(positions: TensorInfo, steps: TensorInfo) -> bool:
+    """Return whether there is a table for each step."""
+    counts = steps.dtype == "I64" and len(steps.shape) == 1 and len(positions.shape) == 3
+    return counts and positions.shape[0] == steps.shape[0] and 0 not in positions.shape

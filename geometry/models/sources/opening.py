@@ -1,0 +1,377 @@
+"""Opening a source: a folder, a file, or a model by its id, from this machine or from the Hub."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
+from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
+from geometry.checkpoints.identity import FolderFiles
+from geometry.checkpoints.settings_beside import settings_beside
+from geometry.checkpoints.stores import TensorStore, cannot_read, reading_file
+from geometry.checkpoints.tokenizer_files import FILES
+from geometry.hub.address import HubAddress
+from geometry.models.checked_settings import check_settings
+from geometry.models.layers import Layers
+from geometry.models.model import PositionalModel
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
+from geometry.models.recognition.finding import find_architecture, settled
+from geometry.models.recognition.gguf_settings import read_settings
+from geometry.models.sources.catalogue import (
+    SAMPLE,
+    address_in,
+    canonical,
+    is_bundled,
+    is_superseded,
+    local_path,
+    locate,
+    locate_address,
+    read_catalogue,
+    read_reference,
+)
+from geometry.models.sources.computed import find_computed, is_computed, open_computed
+from geometry.models.sources.derived import Derived, find_derived, is_derived, model_source
+from geometry.models.sources.extended import open_extended
+from geometry.models.sources.history_steps import find_step, open_step
+from geometry.models.sources.labelled_rows import open_array, open_rows
+from geometry.models.sources.layer_tables import find_layers, open_layer
+from geometry.models.sources.resampled import open_resampled
+from geometry.models.sources.rotary_pair import open_pair
+from geometry.models.sources.token_rows import open_token_rows
+
+if TYPE_CHECKING:
+    from geometry.hub.checkpoint import HubCheckpoint
+    from geometry.hub.network import Network
+
+T = TypeVar("T")
+
+__all__ = ["NoSuchTable", "UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
+
+#: Names of files and folders that do not identify the model in them.
+GENERIC = re.compile(
+    r"(pytorch_)?model([.-].*)?|checkpoints?|weights|ckpt|(lit|final)_model|consolidated([.-].*)?"
+    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+",
+    re.IGNORECASE,
+)
+
+#: Names of files that say only which step of a training it is.
+_STEP = re.compile(
+    r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
+    r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
+    re.IGNORECASE,
+)
+
+#: The end of the name of a split GGUF file's part.
+_PART = re.compile(r"-\d{5}-of-\d{5}$")
+
+#: Name of a snapshot's folder in the Hub cache.
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+#: How often local files that change while they are opened are opened again before giving up.
+_ATTEMPTS = 3
+
+
+def open_source(
+    source: str | os.PathLike[str],
+    *,
+    table: str | None = None,
+    network: Network | None = None,
+) -> PositionalModel:
+    """Open a checkpoint, reading only its configuration, its index and P.
+
+    Parameters
+    ----------
+    source
+        "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
+        :mod:`geometry.models.sources.computed`); a folder in the Hugging Face layout; a file
+        (safetensors, torch's zip format, npy, npz, GGUF), or a table of numbers (see
+        :mod:`geometry.models.sources.labelled_rows`); what is made of a model, such as
+        "tokens:weekdays,gpt2" (see :mod:`geometry.models.sources.derived`); or a model's id,
+        perhaps with "@revision", or the address of its page; a folder of positions inside a model,
+        or "/layer 3" of it (see :mod:`geometry.models.sources.layer_tables`), of which
+        "sample/inside" is bundled; "/step 500" of a training with a history (see
+        :mod:`geometry.models.sources.history_steps`). A model is searched in the installed
+        packages, the Hub cache and our own cache; from the Hub itself only what is needed is
+        downloaded, and cached.
+    table
+        The tensor to use as positions, where no family fits, or some of its rows, such as
+        "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision".
+    network
+        Access to the Hub and the cache; the defaults if None.
+
+    Raises
+    ------
+    SourceError
+        It cannot be opened; for a model on the Hub usually a :class:`geometry.hub.faults.HubError`.
+    Cancelled
+        The network's transfer was cancelled.
+    NoPositionalEmbeddings
+        The family stores no table of positions.
+    UnknownArchitecture
+        No known family fits; one of its ``candidates`` can be given as ``table``.
+    NoSuchTable
+        The source has no such tensor or side.
+    """
+    text = os.fspath(source)
+    if table is not None and _has_one_table(text):
+        raise _no_choice(text, table)
+    if text == SAMPLE and (folder := locate(SAMPLE)) is not None:
+        return _open(folder, text, text, table)
+    if (computed := find_computed(text)) is not None:
+        return open_computed(computed)
+    if (derived := find_derived(text)) is not None:
+        return _made(derived, open_source(derived.of, table=table, network=network), network)
+    if (layers := _within(find_layers, text)) is not None:
+        return open_layer(*layers, text)
+    if (step := _within(find_step, text)) is not None:
+        return open_step(*step, text, whole=partial(open_source, step[0].parent))
+    if is_bundled(text):
+        raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
+    path = _path(text)
+    if path is not None:
+        return _open(_snapshot(path), text, name_of(path), table)
+    address = address_in(text)
+    if address is None:
+        raise SourceError(f"{text!r} does not exist.", "Check the path.")
+    if network is None or not network.fresh:
+        folder = locate_address(address)
+        cache = None if network is None else network.cache
+        if folder is not None and not is_superseded(folder, address, cache):
+            return _open(folder, text, address.short, table)
+    return _fetch(text, address, table, network)
+
+
+def _made(derived: Derived, model: PositionalModel, network: Network | None) -> PositionalModel:
+    """Make what a source asks for of its model, with the consent to downloads that there is."""
+    if derived.kind == "pair":
+        return open_pair(derived, model)
+    if derived.kind == "resampled":
+        return open_resampled(derived, model)
+    if derived.kind == "extended":
+        return open_extended(derived, model)
+    if network is None:
+        return open_token_rows(derived, model, whole=False)
+    if network.whole:
+        model.agree("whole files")
+        model.agree("tokenizer")
+    with model.through(network.transfer):
+        return open_token_rows(derived, model, whole=network.whole)
+
+
+def _has_one_table(source: str) -> bool:
+    """Return whether a source is one table by its form, so that none can be chosen."""
+    computed = find_computed(source) is not None
+    return computed or bool(_within(find_layers, source) or _within(find_step, source))
+
+
+def _no_choice(source: str, table: str) -> NoSuchTable:
+    return NoSuchTable(f"{source!r} is one table, and has no tensor {table!r}.", ())
+
+
+def may_ask_hub(source: str) -> bool:
+    """Return whether opening a source may need a request, also for what it is made of."""
+    return is_on_hub(model_source(source))
+
+
+def is_on_hub(source: str) -> bool:
+    """Return whether a source is a model's id, and not a local path.
+
+    Opening it may need a request, even if a package or cache has it.
+    """
+    try:
+        if is_bundled(source) or is_computed(source) or is_derived(source):
+            return False
+        if _within(find_layers, source) or _within(find_step, source):
+            return False
+        return _path(source) is None and address_in(source) is not None
+    except SourceError:
+        return False
+
+
+def _path(text: str) -> Path | None:
+    """Return the local path of a source, if it exists."""
+    try:
+        path = Path(text).expanduser()
+        return path if text and path.exists() else None
+    except PermissionError as error:
+        raise cannot_read(Path(text), error) from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SourceError(f"{text!r} is not a path: {error}.", "Check the path.") from error
+
+
+def _within(find: Callable[[Path], T | None], text: str) -> T | None:
+    """Return the file and the layer, or the step, of a source; None for other sources."""
+    with suppress(OSError, ValueError, RuntimeError):  # of which _path gives the error message
+        return find(local_path(text))
+    return None
+
+
+def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
+    """Open local files; again if they are replaced meanwhile, as a training run does."""
+    with reading_file(path):
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(FileChanged):
+                return _open_once(path, source, name, table)
+        return _open_once(path, source, name, table)
+
+
+def _open_once(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
+    weights = weights_in(path) if path.is_dir() else path
+    if weights.suffix.lower() in TABLE_SUFFIXES:
+        if table is not None:
+            raise _no_choice(source, table)
+        return open_rows(weights, source, name)
+    bare = weights.suffix in (".npy", ".npz")
+    # Before anything is read.
+    beside = None if bare else FolderFiles(weights.parent, FILES)
+    store = open_store(weights)
+    if bare:
+        # A bare table: a configuration next to it need not belong to it.
+        place = replace(_place(store, {}, table), notes=())  # an array is what it is
+        return open_array(weights, store, place, source, name)
+    folder = weights.parent
+    config_file = folder / "config.json"
+    place_of_tokenizer = folder
+    if isinstance(store, GgufStore):  # a configuration beside it need not belong to it
+        config = read_settings(store.index, store, weights.name)
+        if TOKENS in store.index.lengths:
+            place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
+    else:
+        config = read_json(config_file) if config_file.is_file() else {}
+    place = _place(store, config, table, weights)
+    commit = folder.name if folder.parent.name == "snapshots" else ""
+    return PositionalModel(
+        store,
+        place,
+        source=source,
+        name=name,
+        folder=place_of_tokenizer,
+        commit=commit if _COMMIT.fullmatch(commit) else None,
+        beside=beside,
+    )
+
+
+def _place(
+    store: TensorStore, config: Mapping[str, Any], table: str | None, weights: Path | None = None
+) -> Architecture:
+    """Find the position table, and which of its rows is position 0.
+
+    Without a configuration by the settings in the file or, of local ``weights``, beside it, if they
+    can be used: they may be of something else.
+    """
+    stored = store.settings
+    notes: list[str] = []
+    try:
+        if weights is not None and not config and not stored:
+            stored = settings_beside(weights)
+            notes += ["Settings are those of a file beside the weights."] if stored else []
+        place = settled(store, find_architecture(store.tensors, config, table, stored))
+        if stored:
+            check_settings(Layers(store, place))
+    except (FileChanged, NoPositionalEmbeddings, UnknownArchitecture):
+        raise
+    except SourceError as error:
+        notes = [f"Stored settings are passed over: {error}"]
+        place = settled(store, find_architecture(store.tensors, config, table))
+    return replace(place, notes=(*place.notes, *notes))
+
+
+def _fetch(
+    text: str, address: HubAddress, table: str | None, network: Network | None
+) -> PositionalModel:
+    """Open a model from the cache and the Hub."""
+    from geometry.hub.checkpoint import open_checkpoint
+    from geometry.hub.faults import NotOnHub, Offline
+    from geometry.hub.hub_files import DAMAGED
+    from geometry.hub.keeping import opening
+    from geometry.hub.network import default_network
+
+    try:
+        with opening(), reading(text, DAMAGED):
+            checkpoint = open_checkpoint(canonical(address), network or default_network())
+            model = _model_of(checkpoint, text, address.short, table)
+    except Offline as error:
+        raise Offline(
+            f"{text} is not on this machine, and Helixscope is offline.", error.advice
+        ) from error
+    except NotOnHub as error:
+        if error.missing != "repository" or "://" in text:
+            raise
+        raise NotOnHub(
+            f"There is no file or folder {text!r} here, and {error}",
+            error.advice,
+            missing=error.missing,
+        ) from error
+    checkpoint.keep(chosen=table is not None)
+    return model
+
+
+def _model_of(
+    checkpoint: HubCheckpoint, source: str, name: str, table: str | None
+) -> PositionalModel:
+    """Create the model; on failure, remove what was cached for it."""
+    try:
+        store, gguf = checkpoint.store, checkpoint.gguf
+        config = checkpoint.config
+        if gguf is not None:
+            config = read_settings(gguf, store, checkpoint.file)
+        return PositionalModel(
+            store,
+            _place(store, config, table),
+            source=source,
+            name=name,
+            folder=checkpoint.tokenizer_folder,
+            commit=checkpoint.commit,
+        )
+    # Any exception, even a bug of ours, passes through.
+    except Exception:
+        checkpoint.drop()
+        raise
+
+
+def _snapshot(path: Path) -> Path:
+    """Return the newest snapshot of a model's folder in the Hub cache; other folders unchanged."""
+    with reading_file(path):
+        if not (path / "snapshots").is_dir() or (path / "config.json").is_file():
+            return path
+        commit = read_reference(path, "main")
+        if commit is not None and (wanted := path / "snapshots" / commit).is_dir():
+            return wanted
+        # A link of the cache that leads nowhere is left out.
+        snapshots = [item for item in (path / "snapshots").iterdir() if item.is_dir()]
+        return max(snapshots, key=lambda item: item.stat().st_mtime, default=path)
+
+
+def name_of(path: Path) -> str:
+    """Return a short name of a checkpoint's folder or file, for captions.
+
+    That of the model, of its training if all have the same, and the step if there are several.
+    """
+    full = Path(os.path.abspath(path))
+    folder, step = full, ""
+    if not full.is_dir():
+        if not GENERIC.fullmatch(full.stem):
+            if not _STEP.fullmatch(full.stem):
+                return _PART.sub("", full.stem)
+            step = f" · {full.stem}"
+        folder = full.parent
+    cached = [part for part in full.parts if part.startswith("models--")]
+    if cached:
+        return cached[-1].rsplit("--", 1)[-1]
+    if GENERIC.fullmatch(folder.name):
+        for entry in read_catalogue():
+            if entry.folder is not None and locate(entry) == folder:
+                return entry.title
+    names = (part.name for part in (folder, *folder.parents) if not GENERIC.fullmatch(part.name))
+    return (next(names, "") or folder.name) + step

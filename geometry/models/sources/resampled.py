@@ -1,0 +1,144 @@
+"""A model's table for another number of positions, or for a picture of another size.
+
+``resampled:20x20,google/vit-base-patch16-224`` has a position for each of 20 × 20 patches, as the
+family's own module makes them for a picture of another size.
+``resampled:2048,openai-community/gpt2`` has 2,048 rows, at the places p · n / 2048 of the n that
+there are, between rows by linear interpolation, as in position interpolation (Chen et al.,
+arXiv:2306.15595).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import SourceError
+from geometry.measures.extension import resample_rows
+from geometry.models.families.stack import Resizing
+from geometry.models.model import PositionalModel
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.sources.computed import OneTable
+from geometry.models.sources.derived import FORMS, Derived
+from geometry.pca.components import Array
+
+MOST_ROWS = 262_144
+"""As many as those of any table: twice the longest contexts that are in use."""
+MOST_NUMBERS = 2**27
+"""1 GB in float64."""
+UNKNOWN = "has no resizing of its own that is known: shown is a bicubic interpolation."
+_SIZE = re.compile(r"([1-9][0-9]{0,6})(?:\s*[x×]\s*([1-9][0-9]{0,6}))?", re.IGNORECASE)
+
+
+def resample_grid(
+    table: npt.ArrayLike,
+    grid: tuple[int, int],
+    to: tuple[int, int],
+    resizing: Resizing = "bicubic",
+) -> Array:
+    """Make the positions of a picture's patches fit another number of them.
+
+    Parameters
+    ----------
+    table : (rows · columns, d)
+        Patches row by row.
+    grid
+        Rows and columns of patches.
+    to
+        Those of the result.
+    resizing
+        How; "" as "bicubic".
+
+    Returns
+    -------
+    (rows · columns of ``to``, d) float64
+    """
+    P = np.array(table, dtype=np.float64).reshape(*grid, -1)
+    if resizing in ("tiled", "buckets", "steps"):
+        rows, columns = (_places(resizing, n, m) for n, m in zip(grid, to, strict=True))
+        made = P[np.ix_(rows, columns)]
+    elif resizing == "bilinear, cut":
+        square = _interpolated(P, (max(to), max(to)), "bilinear", "")
+        made = square[: to[0], : to[1]]
+    else:
+        mode, _, more = (resizing or "bicubic").partition(", ")
+        made = _interpolated(P, to, mode, more)
+    return made.reshape(to[0] * to[1], P.shape[2])
+
+
+def _places(resizing: Resizing, size: int, to: int) -> npt.NDArray[np.int64]:
+    """Return the row or column of the table for each of another number of them, (to,)."""
+    if resizing == "tiled":
+        return np.arange(to) % size
+    import torch
+
+    # In single precision as in the models, since it decides where two fractions are equal.
+    before = (
+        torch.arange(to) / to
+        if resizing == "buckets"
+        else torch.arange(to) * torch.tensor(1.0 / to)
+    )
+    edges = torch.arange(1 / size, 1.0, 1 / size)
+    found: npt.NDArray[np.int64] = torch.bucketize(before, edges, right=True).numpy()
+    return found
+
+
+def _interpolated(P: Array, to: tuple[int, int], mode: str, more: str) -> Array:
+    """Interpolate (rows, columns, d) as transformers' modules do it."""
+    import torch
+
+    picture = torch.from_numpy(P).permute(2, 0, 1)[None]
+    corners = None if mode == "nearest" else more == "corners aligned"
+    made = torch.nn.functional.interpolate(
+        picture, size=to, mode=mode, align_corners=corners, antialias=more == "antialiased"
+    )
+    found: Array = made[0].permute(1, 2, 0).numpy()
+    return found
+
+
+def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
+    """Open a model's table in another size, as a model without tokens and layers.
+
+    Raises
+    ------
+    SourceError
+        The size is none, too large, or not one of this model's kind; the model has no table.
+    """
+    size = _SIZE.fullmatch(derived.what)
+    if size is None:
+        raise SourceError(
+            f"{derived.what!r} is no size of a table.", f"Use the form {FORMS['resampled']}."
+        )
+    if model.no_table or model.rows is not None or model.lags is not None:
+        raise SourceError(
+            f"{model.name} has no table of positions to resample.", "Open a model with one."
+        )
+    rows, columns = int(size[1]), int(size[2]) if size[2] else None
+    count, how = rows * (columns or 1), model.resizing
+    if how == "bilinear, cut" and columns is not None:
+        count = max(rows, columns) ** 2
+    if count > MOST_ROWS or count * model.d_model > MOST_NUMBERS:
+        raise SourceError(
+            f"{count:,} positions of {model.d_model} numbers are too many to make.",
+            f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
+        )
+    if (columns is None) is (model.grid is not None):
+        asked, form = ("one number", "20x20") if columns is None else ("two", "2048")
+        of = "the patches of a picture" if model.grid is not None else "positions of a text"
+        raise SourceError(f"{model.name} has {of}, and the size has {asked}.", f"Use {form}.")
+    place = Architecture(None, None, "", "resampled positions", {})
+    if columns is None or model.grid is None:
+        table = resample_rows(model.W_pos, rows)
+    else:
+        table = resample_grid(model.W_pos, model.grid, (rows, columns), how)
+        notes = () if how else (f"{model.family or 'This model'} {UNKNOWN}",)
+        place = replace(place, net=(rows, columns), notes=notes)
+    return PositionalModel(
+        OneTable(place.table, table, of=model),
+        place,
+        source=derived.source,
+        name=derived.name(model.name),
+        commit=model.commit,
+    )
