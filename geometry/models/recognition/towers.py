@@ -310,7 +310,7 @@ def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) 
     why = "No model_type in a config.json" if not own else f"The architecture {own!r} is unknown"
     note = f"{why}: assumed to be {match.kind} from its tensor names"
     if others := [one.kind for one in matches if one.kind != match.kind]:
-        note += f", as {', '.join(others[:3])}{', …' if len(others) > 3 else ''} could be"
+        note += f", shared by {', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
     keys = dict.fromkeys(key for one in (match, *matches) for key in one.stack.settings)
     if any(one.stack.fused != match.stack.fused for one in matches):
         keys["multi_query"] = None
