@@ -1,0 +1,57 @@
+"""Starting the application as a process, in the environment of another machine."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Completed
+from tests.environments.screens import clean, ended
+
+#: Seconds after which a start has failed. It takes 2 or 3, on a busy machine several times that.
+PATIENCE = 90
+
+
+class App:
+    """The application in a home of its own, run as a command."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        home.mkdir()
+        self._environment = clean() | {"HOME": str(home), "HF_HUB_OFFLINE": "1"}
+        for kind in ("STATE", "CONFIG", "CACHE", "DATA"):
+            self._environment.pop(f"XDG_{kind}_HOME", None)
+
+    @contextmanager
+    def started(
+        self, *arguments: object, environment: dict[str, str], cwd: Path | None = None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """A process of the application, which ends with the block at the latest."""
+        with (
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "main", *map(str, arguments)],
+                env=self._environment | environment, cwd=cwd or self.home, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            ) as process,
+            ended(process),
+        ):  # fmt: skip
+            yield process
+
+    def run(
+        self, *arguments: object, environment: dict[str, str], cwd: Path | None = None
+    ) -> Completed:
+        """Run a command to its end."""
+        with self.started(*arguments, environment=environment, cwd=cwd) as process:
+            out, err = process.communicate(timeout=PATIENCE)
+            return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+@pytest.fixture
+def app(tmp_path) -> App:
+    """The application in an empty home."""
+    return App(tmp_path / "home")
