@@ -123,7 +123,7 @@ _COARSEST, _PER_ROW = 2.0**-9, 2.0**-21
 
 
 def find_sinusoid(
-    table: npt.NDArray[np.floating], grid: tuple[int, int] | None = None
+    table: npt.NDArray[np.floating], grid: tuple[int, int] | None = None, first: int = 0
 ) -> FoundSinusoid | None:
     """Return which fixed table of sines and cosines a table is, up to rounding.
 
@@ -133,8 +133,11 @@ def find_sinusoid(
         float32, also of numbers that were stored in half precision, or float64.
     grid
         Rows and columns of patches that its rows are; None for positions of a text.
+    first
+        A row of the sinusoid at which it may begin, besides the first few.
     """
     n, d = table.shape
+    starts = sorted({*_FIRST_ROWS, first})
     if not np.abs(table).max(initial=0.0) < 1.01:
         return None
     if grid is not None:
@@ -146,13 +149,13 @@ def find_sinusoid(
         return None
     few = min(n, 4)
     for kind in get_args(Sinusoid):
-        start = sinusoid(kind, few + _FIRST_ROWS[-1], d)
-        for first in _FIRST_ROWS:
-            away = _away(table[:few], start[first : first + few])
-            if away > _COARSEST + _PER_ROW * (n + first):
+        made = sinusoid(kind, few + starts[-1], d)
+        for start in starts:
+            away = _away(table[:few], made[start : start + few])
+            if away > _COARSEST + _PER_ROW * (n + start):
                 continue  # of most tables, without a look at all of their numbers
-            if max(away, off_sinusoid(table, kind, first)) <= _bound(table, first):
-                return FoundSinusoid(kind, first)
+            if max(away, off_sinusoid(table, kind, start)) <= _bound(table, start):
+                return FoundSinusoid(kind, start)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,21 @@ def epsilon_of(stack: Stack, config: Mapping[str, Any]) -> float:
 def local_window(config: Mapping[str, Any]) -> int:
     """Return how many positions a local layer of GPT-Neo attends to; SourceError if unusable."""
     return first_int(config, ("window_size",), least=1) or 256
+
+
+def kinds_of_layers(config: Mapping[str, Any], n_layers: int) -> list[str]:
+    """Return which of GPT-Neo's layers are "local" and which "global"; SourceError if unusable."""
+    kinds, key = config.get("attention_layers"), "attention_layers"
+    if kinds is None:
+        kinds, key = config.get("attention_types"), "attention_types"
+        if kinds is None:
+            return [("global", "local")[layer % 2] for layer in range(n_layers)]
+        with suppress(TypeError, ValueError):  # pairs of some kinds and how often they follow
+            kinds = [kind for some, count in kinds for _ in range(min(count, n_layers))
+                     for kind in some]  # fmt: skip
+    if not isinstance(kinds, list) or len(kinds) < n_layers or not {*kinds} <= {"global", "local"}:
+        raise unusable(key, config[key], "“global” or “local” for each layer")
+    return kinds
 
 
 def window_of_layer(config: Mapping[str, Any], layer: int) -> int:
@@ -97,8 +113,8 @@ class AttentionLayer:
         all but long texts.
         """
         if self._stack.window == "some layers":
-            kinds = self._config.get("attention_layers")
-            near = isinstance(kinds, list) and kinds[self.layer : self.layer + 1] == ["local"]
+            kinds = kinds_of_layers(self._config, self.layer + 1)
+            near = kinds[self.layer] == "local"
             return (local_window(self._config) - 1, 0) if near else None
         if self._stack.window == "all layers":
             half = window_of_layer(self._config, self.layer) // 2
@@ -137,7 +153,7 @@ class AttentionLayer:
         name = self._layers.name_of(suffix, self.layer).removesuffix("weight")
         # BERT's first checkpoints were converted from TensorFlow, with its names.
         gain = self._vector(width, name + "weight", name + "gamma")
-        with_bias = centred and self._config.get("bias") is not False
+        with_bias = centred and flag(self._config, "bias", default=True)
         bias = self._vector(width, name + "bias", name + "beta") if with_bias else None
         return BlockNorm(gain, bias, epsilon, centred)
 
@@ -171,8 +187,8 @@ class AttentionLayer:
             The checkpoint lacks a tensor of its family.
         """
         weight = self._layers.weight(name, self.layer)
-        without = self._config.get("bias") is False or not all(
-            flag(self._config, key, default=True) for key in ("enable_bias", "use_bias")
+        without = not all(
+            flag(self._config, key, default=True) for key in ("bias", "enable_bias", "use_bias")
         )
         if without or name in self._stack.without_bias:
             return weight, None

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from geometry.checkpoints.config import flag
-from geometry.models.attention_layer import epsilon_of, local_window, window_of_layer
+from geometry.models.attention_layer import (
+    epsilon_of,
+    kinds_of_layers,
+    local_window,
+    window_of_layer,
+)
 from geometry.models.layers import Layers
 
 #: Settings that are true or false.
 FLAGS = (
-    "enable_bias", "is_decoder", "layer_norm_elementwise_affine", "scale_attn_by_inverse_layer_idx",
-    "scale_attn_weights", "scale_embedding", "tie_word_embeddings", "token_dropout", "use_bias",
+    "bias", "enable_bias", "is_decoder", "layer_norm_elementwise_affine",
+    "scale_attn_by_inverse_layer_idx", "scale_attn_weights", "scale_embedding",
+    "tie_word_embeddings", "token_dropout", "use_bias",
 )  # fmt: skip
 
 
@@ -22,8 +28,9 @@ def check_settings(layers: Layers) -> None:
         One of them is there and cannot be used, so that a report or a panel would end with it.
     """
     place, config = layers.architecture, layers.architecture.config
-    place.setting("vocab_size")
-    _ = layers.count, layers.n_heads
+    for key in ("vocab_size", "type_vocab_size", "num_hidden_groups"):
+        place.setting(key)
+    _ = layers.count, layers.n_heads, layers.width, layers.neurons, layers.d_head
     for key in FLAGS:
         flag(config, key)
     if place.stack is None:
@@ -33,6 +40,7 @@ def check_settings(layers: Layers) -> None:
         flag(config, place.stack.sum_norm_if[0])
     if place.stack.window == "some layers":
         local_window(config)
+        kinds_of_layers(config, layers.count or 0)
     elif place.stack.window == "all layers":
         for layer in range(layers.count or 0):
             window_of_layer(config, layer)

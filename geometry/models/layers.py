@@ -73,7 +73,7 @@ class Layers:
     def stored_in_out(self, layer: int = 0) -> bool:
         """Return whether a layer's matrices are stored (in, out), by their shapes.
 
-        The family's way, where they do not tell: they are square, or missing.
+        The family's way, where they are square or missing.
         """
         stack, index = self.stack(layer), self.store.tensors
         query = self._shape_of(stack.query, layer) if stack.fused else None
@@ -98,6 +98,8 @@ class Layers:
         stack, name = self.architecture.stack, self.architecture.family
         if stack is None or not stack.fused or stack.alone or not stack.layers_known:
             return ()
+        if self.count == 0:
+            return ()
         if not self._layout_at_hand() or self.stored_in_out() is stack.conv1d:
             return ()
         ways = "(in, out), as by Conv1D", "(out, in), as by nn.Linear"
@@ -119,10 +121,10 @@ class Layers:
         return {weight: why for weight in WEIGHTS if (why := self._why_missing(weight))}
 
     def _layout_at_hand(self) -> bool:
-        """Return whether the first layer's shapes that tell its layout need no request."""
+        """Return whether the shapes that determine the first layer's layout need no request."""
         stack, index = self.stack(0), self.store.tensors
-        telling = [stack.query, stack.fan_out, stack.mlp_norm]
-        names = [self.name_of(suffix, 0) for suffix in telling if suffix]
+        deciding = [stack.query, stack.fan_out, stack.mlp_norm]
+        names = [self.name_of(suffix, 0) for suffix in deciding if suffix]
         if stack.fused and names[0] in index:
             names = names[:1]
         return all(name not in index or self.store.known(name) is not None for name in names)
@@ -175,15 +177,15 @@ class Layers:
         if self.width is not None and width != self.width:
             raise does_not_fit(tensor, stored.shape, f"{self.width} dimensions on one side")
         if name == "W_in":
-            neurons = self._neurons
+            neurons = self.neurons
             if neurons is not None and inner not in (neurons, 2 * neurons):  # twice where gated
                 raise does_not_fit(tensor, stored.shape, f"{neurons} neurons on the other side")
-        elif (d_head := self._d_head) and inner % d_head:
+        elif (d_head := self.d_head) and inner % d_head:
             raise does_not_fit(tensor, stored.shape, f"whole heads of {d_head} dimensions")
         return part
 
     @property
-    def _neurons(self) -> int | None:
+    def neurons(self) -> int | None:
         """Size of the MLP's hidden states from the configuration, or None."""
         place = self.architecture
         if place.lenient or "mlp_ratio" in place.config:  # which counts, as in DINOv2
@@ -193,7 +195,7 @@ class Layers:
         )
 
     @property
-    def _d_head(self) -> int | None:
+    def d_head(self) -> int | None:
         """Dimensions of a head, as far as the configuration's heads fit the layers' size."""
         own = None if self.architecture.lenient else self.architecture.setting("head_dim")
         width, heads = self.width, self.n_heads

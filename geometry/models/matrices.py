@@ -15,7 +15,7 @@ from geometry.measures.sinusoids import sinusoid
 from geometry.models.families.stack import Fused, Stack
 from geometry.models.parts import undecodable
 from geometry.models.recognition.architecture import Architecture
-from geometry.models.recognition.names_and_shapes import table_shape
+from geometry.models.recognition.names_and_shapes import rows_and_width
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
 #: Positions of a rotary model that are shown: as many as of the longest learned tables. A hundred
@@ -66,12 +66,7 @@ def _rows(store: TensorStore, place: Architecture) -> FloatArray:
         info = store.tensors[place.table]
         if why := undecodable(info):
             raise TensorUnavailable(f"{why}.", UNQUANTISED)
-        shape = table_shape(info)
-        if len(shape) != 2:
-            raise SourceError(
-                f"{place.table} should have shape (n_positions, d_model), got {info.shape}.",
-                "Download or copy the checkpoint again.",
-            )
+        shape = rows_and_width(info)
         _check_shape(place, shape)
         table = store.read(place.table).reshape(shape)
     return table

@@ -133,6 +133,8 @@ class PositionalModel:
         self.layers = Layers(store, architecture, self.d_model)
         turned = architecture.turned
         self.turned_layers = None if turned is None else Layers(store, turned)
+        if self.turned_layers is not None:
+            check_settings(self.turned_layers)
         self.grid = architecture.grid(self.n_positions)
         self._beside = beside
         self._check_beside()
@@ -175,7 +177,10 @@ class PositionalModel:
     @cached_property
     def _sinusoid(self) -> FoundSinusoid | None:
         """The fixed sines and cosines that a stored table is; None for a learned one."""
-        return None if self.rows is not None else find_sinusoid(self.stored_W_pos, self.grid)
+        if self.rows is not None:
+            return None
+        first = self._architecture.row_of_position_0
+        return find_sinusoid(self.stored_W_pos, self.grid, first)
 
     @property
     def _of_formula(self) -> str:
@@ -204,7 +209,7 @@ class PositionalModel:
         size = f"{used[0]}x{used[1]}"
         return (
             f"Its pictures have {used[0]} × {used[1]} patches, for which its code resizes this "
-            f"table ({self.resizing}): resampled:{size}, before its name shows that."
+            f"table ({self.resizing}): open “resampled:{size},NAME” to see that."
         )
 
     @property
@@ -378,8 +383,8 @@ class PositionalModel:
     def warnings(self) -> tuple[str, ...]:
         """Peculiarities of this table, as sentences."""
         place = self._architecture
-        notes = [*place.notes, *filter(None, [place.grid_note]), *self.layers.notes()]
-        notes += filter(None, (self._of_formula, self._of_other_pictures))
+        notes = [*place.notes, place.grid_note(self.n_positions), *self.layers.notes()]
+        notes = [*filter(None, (*notes, self._of_formula, self._of_other_pictures))]
         notes += [] if self.lags is None else self.lags.notes
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)

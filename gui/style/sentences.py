@@ -48,8 +48,6 @@ def _rows(model: PositionalModel, choice: str) -> str:
     if not choice.endswith("]") or choice in model.store.tensors:
         return ""
     first = model.prefix_rows
-    if first < 0:  # counted from the end, as in Python
-        return f"rows {choice[choice.rindex('[') :]}"
     last = first + model.n_positions - 1
     return f"rows from {first}" if choice.endswith(":]") else f"rows {first}–{last}"
 

@@ -172,7 +172,7 @@ _FLAUBERT = replace(
 
 _JOINED = "its tokens are put together from several tables"
 
-
+#: The table of BART and its kin, also in the names of other families.
 EMBEDDED = "embed_positions.weight"
 
 
@@ -573,7 +573,7 @@ def turned_stack(family: str | None) -> Stack:
     return TURNED_FAMILIES.get(family or "", _LLAMA)
 
 
-#: Composite models: the key of their text model's configuration.
+#: Composite models: the keys of the configurations of their parts.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(

@@ -28,6 +28,10 @@ Resizing = Literal[
 
 #: Which layers attend to near positions only.
 Window = Literal["some layers", "all layers"]
+_WINDOW_SETTINGS: dict[Window | None, tuple[str, ...]] = {
+    "some layers": ("attention_layers", "window_size"),
+    "all layers": ("attention_window",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,7 @@ class Stack:
         own += [setting[0] for setting in (self.sum_norm_if, self.rows_before) if setting]
         own += ["scale_embedding"] * (self.scaled_tokens is not None)
         own += ["pad_token_id"] * (self.row_of_position_0 is None)
+        own += _WINDOW_SETTINGS.get(self.window, ())
         return tuple(setting for setting in own if setting)
 
     @property

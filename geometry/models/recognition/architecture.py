@@ -71,8 +71,10 @@ class Architecture:
         The location of these queries and keys; None where there is a table, or they have unknown
         names.
     cut
-        The stored rows that are positions, where they were chosen or are told by class tokens; None
-        for those of the family.
+        The stored rows that are positions, where they were chosen, or follow from class tokens;
+        None for those of the family. Its ends are not negative.
+    part
+        Whether these are only some of the positions.
     readings
         This and other families with the same names, whose position 0 is another row; empty if there
         is no doubt.
@@ -95,6 +97,7 @@ class Architecture:
     rows: LabelledRows | None = None
     net: tuple[int, int] | None = None
     cut: slice | None = None
+    part: bool = False
     readings: tuple[Architecture, ...] = ()
     lenient: bool = False
     chosen: str = ""
@@ -106,27 +109,27 @@ class Architecture:
         """
         if self.net is not None:
             return self.net
-        if self.stack is None or not self.stack.patches or n_positions < 1:
+        if self.stack is None or not self.stack.patches or self.part or n_positions < 1:
             return None
         if (picture := self.picture) is not None and math.prod(picture) == n_positions:
             return picture
         side = math.isqrt(n_positions)
         return (side, side) if side * side == n_positions else None
 
-    @property
-    def grid_note(self) -> str:
-        """A sentence about a grid that no settings give, or "".
+    def grid_note(self, n_positions: int) -> str:
+        """Return a sentence about a grid that no settings give, or "".
 
         They are missing, as in a checkpoint without a configuration, or cannot be used.
         """
         if self.stack is None or not self.stack.patches or self.net is not None:
             return ""
-        assumed = "Rows and columns of patches are taken for those of a square."
+        square = self.grid(n_positions) is not None
+        assumed = "Rows and columns of patches are taken for those of a square." if square else ""
         try:
             size = pair(self.config, "image_size")
             pair(self.config, "patch_size")
         except SourceError as error:
-            return f"{error} {assumed}"
+            return f"{error} {assumed}".rstrip()
         return "" if size is not None or self.config.get("model_type") else assumed
 
     @property
@@ -141,7 +144,7 @@ class Architecture:
 
     @property
     def row_of_position_0(self) -> int:
-        """The row of the table for position 0, of a chosen part as it was written."""
+        """The row of the table for position 0."""
         if self.cut is not None:
             return self.cut.start or 0
         if self.stack is None:
@@ -175,7 +178,7 @@ class Architecture:
         return slice(self.row_of_position_0, max(n_rows - self.rows_after, 0))
 
     def expected_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the table's shape by the configuration, or ``shape`` where that does not say."""
+        """Return the table's shape by the configuration, or ``shape`` where it has none."""
         if self.stack is None:
             return shape
         factorised = ("embedding_size", "input_embedding_size") if self.stack.map_positions else ()

@@ -23,7 +23,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
-#: What families do with positions beside a table, of which no tensor tells.
+#: What families do with positions beside a table that the names of tensors do not show.
 _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""The tensors that could be a table of positions, where no family tells."""
+"""The tensors that could be a table of positions, of a checkpoint of no known family."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UnknownArchitecture(SourceError):
 
 
 class UnknownRows(UnknownArchitecture):
-    """The names do not tell which row of the table is position 0, nor do its numbers.
+    """Neither names nor numbers show which row of the table is position 0.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def candidates(index: Index) -> tuple[TensorInfo, ...]:
 
 
 def named_like_positions(name: str) -> bool:
-    """Return whether a tensor's name speaks of positions."""
+    """Return whether a tensor has a name like those of position tables."""
     name = name.lower()
     return "pos" in name or not _SHORT_NAMES.isdisjoint(name.split("."))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
+from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.checkpoints.stores import TensorInfo, TensorStore
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import FAMILIES
@@ -35,12 +35,13 @@ from geometry.models.recognition.names_and_shapes import (
     class_rows,
     endings,
     of_pictures,
+    rows_and_width,
     table_shape,
 )
 from geometry.models.recognition.towers import (
     MOST_FIRST,
     NOT_USED,
-    is_used,
+    flag_of,
     match_row,
     recognised,
     rows_of_family,
@@ -161,8 +162,16 @@ def _asked_for(
     name, rows = split_rows(index, table)
     for tower in found:
         if name == tower.table or (tower.stack is not None and name == tower.stack.side):
-            return _with_notes(index, _with_rows(tower, rows), found, lenient=name == tower.table)
+            chosen = _with_rows(index, tower, rows)
+            return _with_notes(index, chosen, found, lenient=name == tower.table)
         if tower.lags is not None and tower.net is None and name in tower.lags.tensors:
+            first = index[tower.lags.tensor]
+            if index[name].shape != first.shape:
+                raise SourceError(
+                    f"{name} has the shape {index[name].shape}, and {first.name}, which has the "
+                    f"same for another layer, {first.shape}.",
+                    "Choose the table of another layer.",
+                )
             return replace(tower, table=name, lags=replace(tower.lags, tensor=name))
     if name not in index:
         options = candidates(index)
@@ -179,11 +188,11 @@ def _asked_for(
     )
     towers = [tower for tower in own if tower is not None and tower.table == name]
     towers = towers or recognised(index, config, name) or [_bare(index, config, name)]
-    return _with_notes(index, _with_rows(towers[0], rows), towers, lenient=True)
+    return _with_notes(index, _with_rows(index, towers[0], rows), towers, lenient=True)
 
 
 def settled(store: TensorStore, place: Architecture) -> Architecture:
-    """Return the reading of a table that its numbers tell, where the names leave several.
+    """Return the reading of a table that fits its numbers, where the names leave several.
 
     Families with a padding token have a row of zeros for it, which is never trained, and position 0
     in the next one.
@@ -191,12 +200,17 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     Raises
     ------
     UnknownRows
-        The numbers do not tell either.
+        Several fit its numbers as well.
+    SourceError
+        The numbers cannot be read.
     """
     if not place.readings:
         return place
     info = store.tensors[place.table]
-    first = store.read(place.table).reshape(table_shape(info))[:MOST_FIRST]
+    try:
+        first = store.read(place.table).reshape(rows_and_width(info))[:MOST_FIRST]
+    except TensorUnavailable as error:
+        raise SourceError(str(error), error.advice) from error
     zero = np.flatnonzero(~first.any(axis=1))
     for reading in place.readings:
         if len(zero) == 1 and reading.cut is None and reading.row_of_position_0 == zero[0] + 1:
@@ -225,18 +239,24 @@ def _of_patches(place: Architecture, index: Index, first: int) -> Architecture:
     return replace(place, cut=slice(first, None), net=net)
 
 
-def _with_rows(tower: Architecture, rows: slice | None) -> Architecture:
+def _with_rows(index: Index, tower: Architecture, rows: slice | None) -> Architecture:
     """Return a tower with the rows that were chosen."""
     if rows is None:
         return tower
-    alike = [one for one in tower.readings if one.row_of_position_0 == rows.start]
-    return replace((alike or [tower])[0], cut=rows, readings=())
+    n_rows, _ = rows_and_width(index[tower.table])
+    start, stop, _ = rows.indices(n_rows)
+    alike = [one for one in (tower, *tower.readings) if one.row_of_position_0 == start]
+    part = stop < n_rows - tower.rows_after or not alike
+    tower = alike[0] if alike else tower
+    return replace(
+        tower, cut=slice(start, stop), readings=(), part=part, net=None if part else tower.net
+    )
 
 
 def _with_notes(
     index: Index, tower: Architecture, found: list[Architecture], *, lenient: bool
 ) -> Architecture:
-    """Return a tower with what there is to say of its choice among others."""
+    """Return a tower with notes about its choice among others."""
     notes = [*tower.notes, *_beside(index, tower, found)]
     if not tower.table or tower.lags is not None:
         return replace(tower, notes=tuple(notes))
@@ -247,7 +267,7 @@ def _with_notes(
             f"{', '.join(copies[:3])}{', …' if len(copies) > 3 else ''}."
         )
     shape = table_shape(index[tower.table])
-    if tower.stack is not None and tower.stack.patches and tower.cut is None:
+    if tower.stack is not None and tower.stack.patches and tower.cut is None and len(shape) == 2:
         tokens = class_rows(index, tower.table)
         if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):
             notes.append(
@@ -307,7 +327,7 @@ def _unused(tower: Architecture) -> str:
     why = f"position_embedding_type is {how!r}" if how in INSIDE_TYPES else ""
     for row in rows_of_family(tower.config):
         if row.used_if and row.positions and tower.table.endswith(row.positions):
-            why = why if is_used(tower.config, row.used_if) else f"{row.used_if[0]} is not true"
+            why = why if flag_of(tower.config, row.used_if) else f"{row.used_if[0]} is not true"
     return f"{tower.table} is stored, and not added, since {why}." if why and tower.table else ""
 
 

@@ -10,9 +10,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
+from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.code_families import CODES
 from geometry.models.families.model_types import FAMILIES
@@ -91,7 +93,7 @@ class Match:
     found
         How many other tensors of the row are there.
     score
-        The same, less the marks that are not, and with what shapes tell.
+        The same, less the missing marks, and adjusted by the shape of the fused matrix.
     """
 
     kind: str
@@ -177,11 +179,7 @@ def _best(
         scored.append((score, len(rows) - len(family), family))
     best = max((score for score, _, _ in scored), default=0)
     # Of equally good ones first those with all of their towers.
-    return [family for score, _, family in sorted(scored, key=_lacking) if score == best]
-
-
-def _lacking(scored: tuple[float, int, list[Match]]) -> int:
-    return scored[1]
+    return [family for score, _, family in sorted(scored, key=itemgetter(1)) if score == best]
 
 
 def _is_named(kind: str, root: str, config: Mapping[str, Any]) -> bool:
@@ -212,7 +210,9 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
     if not stack.positions or not (stack.layers_known or stack.marks):
         return None
     tables = endings(names, stack.positions, vision=stack.side == "vision")
-    fits = [_scored(index, kind, stack, name) for name in tables]
+    fits = [
+        _scored(index, kind, stack, name) for name in tables if len(table_shape(index[name])) == 2
+    ]
     # Of equally good ones the first, see endings.
     return max(filter(None, fits), key=lambda fit: fit.score, default=None)
 
@@ -271,6 +271,17 @@ def table_shape(info: TensorInfo) -> tuple[int, ...]:
     return shape
 
 
+def rows_and_width(info: TensorInfo) -> tuple[int, int]:
+    """Return a table's rows and columns; SourceError if it is no table."""
+    shape = table_shape(info)
+    if len(shape) != 2:
+        raise SourceError(
+            f"{info.name} should have shape (n_positions, d_model), got {info.shape}.",
+            "Download or copy the checkpoint again.",
+        )
+    return shape[0], shape[1]
+
+
 #: The name of a table that has rows and columns of patches as two axes, as in SAM.
 PICTURE = "pos_embed"
 
@@ -291,14 +302,15 @@ def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[in
     beside the table, if the other rows are a square; or none, if all are and there are no tokens.
     Otherwise, all that may be.
     """
-    n_rows = table_shape(index[table])[0]
+    n_rows, _ = rows_and_width(index[table])
     if patches is not None and 0 <= n_rows - patches <= MOST_CLASS_ROWS:
         return (n_rows - patches,)
     tokens = list(_class_tokens(index, table))
     own = sum(count for name, count in tokens if not _REGISTER.search(name))
     if _is_square(n_rows - own) and (own or not tokens):
         return (own,)
-    return tuple(range(max(1, sum(count for _, count in tokens)) + 1))
+    most = min(max(1, sum(count for _, count in tokens)), n_rows - 1)
+    return tuple(range(most + 1)) or (0,)
 
 
 def _is_square(n: int) -> bool:
@@ -308,7 +320,7 @@ def _is_square(n: int) -> bool:
 def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
     """Yield the tokens beside a table, and how many rows each would have."""
     root = table.removesuffix(".weight").rpartition(".")[0]
-    width = table_shape(index[table])[1]
+    _, width = rows_and_width(index[table])
     for name in index:
         place, _, last = name.rpartition(".")
         if place == root and _CLASS.fullmatch(last):
@@ -318,6 +330,6 @@ def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
 
 
 def of_pictures(names: Iterable[str]) -> bool:
-    """Return whether names speak of class tokens, or of convolutions, which make patches."""
+    """Return whether there are class tokens, or convolutions, which make patches."""
     parts = (name.removesuffix(".weight").rpartition(".")[2] for name in names)
     return any("patch" in part or "conv" in part or _CLASS.fullmatch(part) for part in parts)

@@ -90,7 +90,7 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
 
 
 def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
-    """Return tables of a checkpoint whose settings or names speak of another scheme."""
+    """Return tables of a checkpoint whose settings or names are those of another scheme."""
     note = f"By its settings or other names {why}; {tables[0].table} is shown."
     return [replace(tables[0], notes=(*tables[0].notes, note)), *tables[1:]]
 
@@ -150,7 +150,7 @@ def _tables(
     towers, reason = [], ""
     for stack in stacks:
         tower = match_row(index, config, kind, stack)
-        if tower is not None and stack.used_if and not is_used(config, stack.used_if):
+        if tower is not None and stack.used_if and not flag_of(config, stack.used_if):
             reason = f"{NOT_USED} {tower.table} is stored, and {stack.used_if[0]} is not true"
         elif tower is not None:
             towers.append(tower)
@@ -159,8 +159,8 @@ def _tables(
     return towers, reason
 
 
-def is_used(config: Mapping[str, Any], setting: tuple[str, bool]) -> bool:
-    """Return whether a setting, which has a usual value, is true."""
+def flag_of(config: Mapping[str, Any], setting: tuple[str, bool]) -> bool:
+    """Return whether a setting is true, given as its key and usual value."""
     key, default = setting
     return flag(config, key, default=default)
 
@@ -194,7 +194,7 @@ def _parts(
         towers, reason = towers_of(names, settings)
         found += towers
         reasons.append(reason)
-    return found, "" if found else "".join(reasons[:1])
+    return found, "" if found else reasons[0]
 
 
 def _pictures(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
@@ -305,7 +305,7 @@ def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
 
 
 def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what is taken for granted of a family that only names tell."""
+    """Return what is assumed of a family that is known by names only."""
     own = config.get("model_type")
     why = "No model_type in a config.json" if not own else f"The architecture {own!r} is unknown"
     note = f"{why}: assumed to be {match.kind} from its tensor names"
@@ -316,7 +316,5 @@ def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) 
         keys["multi_query"] = None
     if any(one.stack.causal != match.stack.causal for one in matches):
         keys[f"is_causal = {str(match.stack.causal).lower()}"] = None
-    if match.stack.window is not None or any(one.stack.window for one in matches):
-        keys["attention_window"] = None
     assumed = [key for key in keys if key not in config]
     return (f"{note}; usual settings assumed: {', '.join(assumed)}." if assumed else f"{note}.",)

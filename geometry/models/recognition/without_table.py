@@ -50,7 +50,7 @@ INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
 #: Values of a setting that names the kind of positions, for none.
 _NONE = frozenset(("nope", "none", "no_pe", "no_position", "null"))
 
-#: The dimensions of Baichuan's models with ALiBi, which only their code tells from the others.
+#: The dimensions of Baichuan's models with ALiBi, which differ from the others in their code only.
 _BAICHUAN_13B = 5120
 
 
