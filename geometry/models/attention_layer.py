@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -38,12 +37,14 @@ def kinds_of_layers(config: Mapping[str, Any], n_layers: int) -> list[str]:
         kinds, key = config.get("attention_types"), "attention_types"
         if kinds is None:
             return [("global", "local")[layer % 2] for layer in range(n_layers)]
-        with suppress(TypeError, ValueError):  # pairs of some kinds and how often they follow
-            kinds = [kind for some, count in kinds for _ in range(min(count, n_layers))
-                     for kind in some]  # fmt: skip
-    if not isinstance(kinds, list) or len(kinds) < n_layers or not {*kinds} <= {"global", "local"}:
+        try:  # pairs of some kinds and how often they follow
+            kinds = [k for some, n in kinds for _ in range(min(n, n_layers)) for k in some]
+        except (TypeError, ValueError):
+            kinds = None
+    enough = isinstance(kinds, list) and len(kinds) >= n_layers
+    if kinds is None or not enough or any(kind not in ("global", "local") for kind in kinds):
         raise unusable(key, config[key], "“global” or “local” for each layer")
-    return kinds
+    return list(kinds)
 
 
 def window_of_layer(config: Mapping[str, Any], layer: int) -> int:

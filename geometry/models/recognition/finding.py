@@ -266,15 +266,15 @@ def _with_notes(
             f"{tower.table} is shown; the checkpoint has more tables of that name: "
             f"{', '.join(copies[:3])}{', …' if len(copies) > 3 else ''}."
         )
-    shape = table_shape(index[tower.table])
-    if tower.stack is not None and tower.stack.patches and tower.cut is None and len(shape) == 2:
+    shape = rows_and_width(index[tower.table])
+    if tower.stack is not None and tower.stack.patches and tower.cut is None:
         tokens = class_rows(index, tower.table)
         if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):
             notes.append(
                 f"There are {tokens[0]} class tokens beside {tower.table}, and in {tower.family} "
                 f"models {tower.row_of_position_0}, as many as rows are left out."
             )
-    if lenient and len(shape) == 2 and (expected := tower.expected_shape(shape)) != shape:
+    if lenient and (expected := tower.expected_shape(shape)) != shape:
         notes.append(
             f"The configuration gives {tower.table} the shape {expected}; that of the tensor, "
             f"{shape}, counts."

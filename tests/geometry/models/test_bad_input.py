@@ -43,6 +43,39 @@ def refusal(source: Path | str, **options: Any) -> SourceError:
     return caught.value
 
 
+@pytest.mark.parametrize("shape", [(), (8,), (2, 3, 4), (1, 1, 1, 1, 1)])
+@pytest.mark.parametrize(("name", "config", "table"), [
+    ("wpe.weight", {"model_type": "gpt2"}, None),
+    ("wpe.weight", {"model_type": "gpt2"}, "wpe.weight"),
+    ("wpe.weight", {"model_type": "gpt2"}, "wpe.weight[1:]"),
+    ("embeddings.position_embeddings", {"model_type": "vit"}, None),
+    ("embeddings.position_embeddings", {"model_type": "vit"}, "embeddings.position_embeddings[1:]"),
+    ("pos_embed", {}, None), ("pos_embed", {}, "pos_embed"),
+    ("embeddings.position_embeddings.weight", {}, None),
+    ("embeddings.position_embeddings.weight", {}, "embeddings.position_embeddings.weight[2:]"),
+])  # fmt: skip
+def test_a_table_that_is_no_matrix(shape, name, config, table, written):
+    others = {"cls_token": np.ones((1, 1, 4), "f4"), "patch_embed.proj.weight": np.ones(4, "f4"),
+              "blocks.0.attn.qkv.weight": np.ones((12, 4), "f4"),
+              "encoder.layer.0.attention.self.query.weight": np.eye(4, dtype="f4")}  # fmt: skip
+    error = refusal(written({name: np.ones(shape, "f4"), **others}, config), table=table)
+    assert "damaged" not in str(error)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1"])
+def test_a_table_of_whole_numbers(dtype, written):
+    name = "embeddings.position_embeddings.weight"
+    tensors = {name: np.ones((42, 4), dtype),
+               "encoder.layer.0.attention.self.query.weight": np.eye(4, dtype="f4")}  # fmt: skip
+    assert name in str(refusal(written(tensors, {})))
+
+
+def test_more_class_tokens_than_rows(written):
+    tensors = {"pos_embed": np.ones((1, 3, 4), "f4"), "reg_token": np.ones((1, 5, 4), "f4"),
+               "cls_token": np.ones((1, 1, 4), "f4"), "conv.weight": np.ones(4, "f4")}  # fmt: skip
+    assert open_source(written(tensors, {}), table="pos_embed[1:]").n_positions == 2
+
+
 @pytest.mark.parametrize("source", ["\0", "a" * 5000, "no such model", "x.safetensors"])
 def test_no_path_at_all(source):
     refusal(source)

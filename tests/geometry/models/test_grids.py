@@ -309,7 +309,26 @@ def test_without_sizes_that_fit_it_is_a_square(written, config, grid):
     assert model.grid == grid
 
 
+@pytest.mark.parametrize(("rows", "grid"), [
+    ("[1:]", (3, 3)), ("[:]", None), ("[1:5]", None), ("[6:]", None), ("[-9:]", (3, 3)),
+    ("[1:10]", (3, 3)), ("[1:-1]", None),
+])  # fmt: skip
+@pytest.mark.parametrize("config", [
+    {"model_type": "vit", "hidden_size": 4, "image_size": 12, "patch_size": 4},
+    {"model_type": "vit", "hidden_size": 4}, {},
+], ids=repr)  # fmt: skip
+def test_part_of_the_patches_has_no_grid(written, config, rows, grid):
+    table = np.arange(40, dtype="f4").reshape(1, 10, 4)
+    tensors = {"embeddings.position_embeddings": table,
+               "embeddings.cls_token": np.ones((1, 1, 4), "f4")}  # fmt: skip
+    model = open_source(written(tensors, config), table=f"embeddings.position_embeddings{rows}")
+    first = slice(*slice(*(int(n) if n else None for n in rows[1:-1].split(":"))).indices(10))
+    np.testing.assert_array_equal(model.W_pos, table[0, first])
+    assert (model.grid, model.prefix_rows) == (grid, first.start)
+
+
 def test_rows_that_are_no_square_have_no_grid(written):
     tensors = {"embeddings.position_embeddings": np.ones((1, 9, 4), "f4")}
     model = open_source(written(tensors, {"model_type": "vit", "hidden_size": 4}))
     assert (model.grid, model.place_of(3)) == (None, "")
+    assert not any("square" in note for note in model.warnings)

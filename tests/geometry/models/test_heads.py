@@ -160,6 +160,29 @@ def test_windows_are_the_modules(tmp_path):
     np.testing.assert_array_equal(allowed, (i - j >= 0) & (i - j <= 2))
 
 
+@pytest.mark.parametrize(
+    ("settings", "near"),
+    [
+        ({}, [False, True]),
+        ({"attention_types": [[["local"], 1], [["global"], 1]]}, [True, False]),
+        ({"attention_types": [[["local", "global"], 5]]}, [True, False]),
+        ({"attention_layers": ["local", "local"]}, [True, True]),
+    ],
+)
+def test_windows_of_a_file_without_a_list_of_layers(settings, near, tmp_path):
+    config = transformers.GPTNeoConfig(
+        hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
+        attention_types=[[["global", "local"], 1]], bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    transformers.GPTNeoModel(config).save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    stored = json.loads(file.read_text())
+    del stored["attention_types"], stored["attention_layers"]
+    file.write_text(json.dumps(stored | settings))
+    model = open_source(tmp_path)
+    assert [project_heads(model, layer).window is not None for layer in (0, 1)] == near
+
+
 def test_windows_of_both_sides(tmp_path):
     for folder, case in enumerate((
         bert("LongformerModel", "", config={**BERT, "attention_window": [4, 6]}),

@@ -69,6 +69,13 @@ def test_vectors_of_another_layer_open_by_their_name(written):
     assert (model.scheme, model.lags.first) == ("relative table", -11)
 
 
+@pytest.mark.parametrize("shape", [(7, 3), (23, 5), (23,), (1, 23, 4)])
+def test_vectors_of_another_layer_have_the_same_shape(shape, written):
+    folder = written({**bert(), LAYER.format(1): np.ones(shape, "f4")}, config())
+    with pytest.raises(SourceError, match=r"shape .*\(23, 4\)"):
+        open_source(folder, table=LAYER.format(1))
+
+
 def test_a_chosen_table_that_is_not_added_says_so(written):
     model = open_source(written(bert(), config()), table=ABSOLUTE)
     assert model.n_positions == 12

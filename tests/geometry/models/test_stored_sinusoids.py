@@ -56,6 +56,17 @@ def test_a_stored_table_is_computed_only_if_it_is_the_formula(kind, dtype, tmp_p
     assert report(trained, nulls=False)["scheme"] == {"kind": "learned"}
 
 
+@pytest.mark.parametrize(("rows", "first"), [("[5:]", 5), ("[-20:]", 10), ("[4:9]", 4)])
+def test_part_of_a_fixed_table_is_computed_as_well(rows, first, tmp_path):
+    side, layout, sizes = KINDS["marian"]
+    saved("marian", tmp_path, **sizes)
+    stored(tmp_path, sinusoid(layout, 30, 16))
+    table = open_source(tmp_path, table=side).table
+    model = open_source(tmp_path, table=f"{table}{rows}")
+    assert (model.scheme, model.computed, model.prefix_rows) == ("computed", True, first)
+    assert not any("learned" in note for note in model.warnings)
+
+
 def test_a_table_of_another_family_that_is_a_sinusoid_says_so(written):
     table = sinusoid("tensor2tensor", 66, 16)[2:].astype("f4")
     tensors = {"wpe.weight": table, "wte.weight": np.ones((9, 16), "f4")}

@@ -151,7 +151,10 @@ GPT2 = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_he
 TABLE = {"wpe.weight": np.arange(32, dtype=np.float32).reshape(8, 4)}
 
 
-@pytest.mark.parametrize("key", ["n_embd", "n_positions", "n_layer", "n_head", "vocab_size"])
+@pytest.mark.parametrize("key", [
+    "n_embd", "n_positions", "n_layer", "n_head", "vocab_size", "n_inner", "head_dim",
+    "num_hidden_groups", "type_vocab_size",
+])  # fmt: skip
 @pytest.mark.parametrize("value", ["8", True, 8.0, math.nan, {"a": 1}], ids=repr)
 def test_sizes(written, key, value):
     with pytest.raises(SourceError, match=key):
@@ -165,7 +168,9 @@ def test_epsilon(written, key, value):
         open_source(written(TABLE, {**GPT2, key: value}))
 
 
-@pytest.mark.parametrize("key", ["scale_attn_weights", "tie_word_embeddings", "is_decoder"])
+@pytest.mark.parametrize("key", [
+    "scale_attn_weights", "tie_word_embeddings", "is_decoder", "bias",
+])  # fmt: skip
 @pytest.mark.parametrize("value", ["false", 2, [False]], ids=repr)
 def test_switches(written, key, value):
     with pytest.raises(SourceError, match=key):
@@ -175,6 +180,24 @@ def test_switches(written, key, value):
 @pytest.mark.parametrize(("heads", "expected"), [([2, 2], 2), ([2, 4], None)])
 def test_numbers_of_heads_by_layer(written, heads, expected):
     assert open_source(written(TABLE, {**GPT2, "n_head": heads})).n_heads == expected
+
+
+def test_a_model_without_layers_has_no_layout(written):
+    query = {"h.0.attn.c_attn.weight": np.ones((12, 4), np.float32)}
+    model = open_source(written({**TABLE, **query}, {**GPT2, "n_layer": 0}))
+    assert model.n_layers == 0
+    assert not any("matrices" in note for note in model.warnings)
+
+
+@pytest.mark.parametrize("settings", [
+    {"attention_layers": "local"}, {"attention_layers": ["global"]},
+    {"attention_layers": ["global", "near"]}, {"attention_types": [["global", "local"], 1]},
+    {"attention_types": [[["global"], "2"]]}, {"attention_types": 2},
+], ids=repr)  # fmt: skip
+def test_kinds_of_layers(written, settings):
+    neo = {"model_type": "gpt_neo", "hidden_size": 4, "num_layers": 2, "num_heads": 2}
+    with pytest.raises(SourceError, match=next(iter(settings))):
+        open_source(written(TABLE, {**neo, **settings}))
 
 
 @pytest.mark.parametrize("window", ["64", 0, True, [64, "64"]], ids=repr)
