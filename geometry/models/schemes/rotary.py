@@ -169,6 +169,7 @@ class _Reader:
         self.kind = str(config.get("model_type"))
         self.row = COMPARED.get(self.kind, RotaryFamily())
         settings = with_usual_names(config)
+        self.nested = False  # whether each kind of layer has a group of settings
         self.notes: list[str] = []
         if settings.get("rope_pairing") is None:
             settings, self.notes = without_foreign(self.kind, settings)
@@ -222,12 +223,18 @@ class _Reader:
         self._say_unused(parameters, *turning.values())
         return replace(rotary, note=" ".join(self.notes))
 
+    def _note(self, text: str) -> None:
+        """Add a sentence, unless it is there."""
+        if text not in self.notes:
+            self.notes.append(text)
+
     def _kinds(self, parameters: Given) -> dict[str, Given | None]:
         """Return the settings of each kind of layer; those of a kind that does not turn are None.
 
         The only kind is "" where all are alike.
         """
         if kinds := parameters.groups():
+            self.nested = True
             return kinds
         if bases := self._layer_bases():
             own = {base: f"base {base:g}" for base in bases if base}
@@ -236,6 +243,7 @@ class _Reader:
             theta = parameters.value("rope_theta")
             return {"scaled": parameters, "unscaled": Given({"rope_theta": theta})}
         if self.row.sliding_base or any(key in self.given for key in LOCAL_BASES):
+            self.nested = True
             return {FULL: parameters, SLIDING: parameters if self.row.sliding_scaled else Given({})}
         return {"": parameters}
 
@@ -244,9 +252,7 @@ class _Reader:
         given = self.given
         found = [one for key in ("rope_scaling", "rope_parameters") if (one := given.group(key))]
         if len(found) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
-            self.notes.append(
-                "Of config.json’s rope_scaling and rope_parameters the first is used."
-            )
+            self._note("Of config.json’s rope_scaling and rope_parameters the first is used.")
         dynamic = {"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {}
         return found[0] if found else Given(dynamic)
 
@@ -254,9 +260,7 @@ class _Reader:
         """Return the turning by a group of settings, those outside it, and the family's."""
         base = self._base(given, sliding)
         width = self._turned(given, d_head)
-        named = "original_max_position_embeddings"
-        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
-        before = outside or inside
+        before = self._before(given)
         if self.kind == "qwen" and self.given.flag("use_dynamic_ntk"):
             before = self.given.whole("seq_length", least=1) or before
             context = int(before) if before else context  # up to here nothing changes
@@ -268,20 +272,30 @@ class _Reader:
         try:
             return _Turning(base, turned.rates, scaling, scaled(scaling, turned, given))
         except SourceError as error:
-            self.notes.append(
+            self._note(
                 f"The scaling “{shortened(scaling, 40)}” in config.json is not understood: shown "
                 f"without it. {error}"
             )
             return _Turning(base, turned.rates, "none", Scaled(turned.rates))
+
+    def _before(self, given: Given) -> int | None:
+        """Return the positions before scaling: those outside of the group, if there is only one."""
+        named = "original_max_position_embeddings"
+        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
+        if self.nested:
+            if outside not in (None, inside):
+                self._note(f"{named} in config.json is read only with the settings of a kind.")
+            return inside
+        if inside and outside and inside != outside:
+            self._note(f"Of {named} {outside} and {inside} in config.json the first is used.")
+        return outside or inside
 
     def _base(self, given: Given, sliding: bool) -> float:
         usual = (self.row.sliding_base if sliding else 0.0) or self.row.base
         outside = self.given.number(*(LOCAL_BASES if sliding else BASES))
         inside = given.number("rope_theta")
         if inside and outside and inside != outside and not sliding:
-            self.notes.append(
-                f"Of the bases {inside:g} and {outside:g} in config.json the first is used."
-            )
+            self._note(f"Of the bases {inside:g} and {outside:g} in config.json the first is used.")
         base = inside or outside or usual
         base *= self._ratio()
         if not 1.0 < base < MAX_BASE:
@@ -294,11 +308,10 @@ class _Reader:
         """Return what ChatGLM's base is multiplied by."""
         ratio = self.given.number("rope_ratio") or 1.0
         if ratio != 1.0 and self.kind == "chatglm":
-            said = (
+            self._note(
                 f"rope_ratio multiplies the base by {ratio:g}, as in ChatGLM3-32K and GLM-4; the "
                 "code of ChatGLM2-32K divides positions by it instead."
             )
-            self.notes += [] if said in self.notes else [said]
         return ratio
 
     def _turned(self, given: Given, d_head: int) -> int:
@@ -371,7 +384,7 @@ class _Reader:
         if named is not None:
             return "interleaved" if named == "interleaved" else "halves"
         if given.flag("position_encoding_2d"):  # of the first ChatGLM
-            self.notes.append("The other half of each head turns by the position within a block.")
+            self._note("The other half of each head turns by the position within a block.")
             return "halves"
         interleaved = self.row.pairing == "interleaved"
         for key in ("rope_interleave", "rotary_emb_interleaved"):
@@ -381,6 +394,11 @@ class _Reader:
     def _causal(self) -> bool:
         masked = self.given.value("position_embedding_type") == "rotary"  # a kind of BERT
         known = self.kind in COMPARED
+        both_ways = self.given.value("use_bidirectional_attention")
+        if both_ways not in (None, True, False, "all", "vision"):
+            raise unusable("use_bidirectional_attention", both_ways, "true, false or “all”")
+        if both_ways in (True, "all"):
+            return False
         return self.given.flag("is_causal", default=self.row.causal if known else not masked)
 
     # ---- which layers -------------------------------------------------------------------------
@@ -414,7 +432,7 @@ class _Reader:
         if not types and full is not None:
             types = tuple(FULL if layer in full else SLIDING for layer in range(count))
         if count and not any(one in kinds for one in types):
-            self.notes.append("Which layers are of which kind is not in config.json.")
+            self._note("Which layers are of which kind is not in config.json.")
         return types
 
     def _full_layers(self) -> Collection[int] | None:
@@ -458,7 +476,7 @@ class _Reader:
             return tuple(i for i, one in enumerate(listed) if one != SLIDING)
         full = self._full_layers()
         if full is None:
-            self.notes.append("Which layers do not turn queries and keys is not in config.json.")
+            self._note("Which layers do not turn queries and keys is not in config.json.")
         return tuple(full or ())
 
     # ---- what was not used --------------------------------------------------------------------
@@ -468,7 +486,7 @@ class _Reader:
         group = any(key in self.given for key in ("rope_scaling", "rope_parameters"))
         missing = {"": False, "group": not group, "kinds": "" in kinds}[self.row.needs]
         if missing and "rope_pairing" not in self.given:
-            self.notes.append(
+            self._note(
                 "Usual settings assumed: config.json has no rope_parameters, as those of a "
                 f"{self.kind} model do."
             )
@@ -479,10 +497,10 @@ class _Reader:
         unread = [name for given in (self.given, *groups) for name in given.unread()]
         if unread:
             some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
-            self.notes.append(f"Settings that are not used here: {shortened(some)}.")
+            self._note(f"Settings that are not used here: {shortened(some)}.")
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
-            self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")
+            self._note(f"By {off[0]} in config.json, it may not turn at all.")
         if others:
             named = shortened(str(self.given.value(others[0])), 40)
-            self.notes.append(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")
+            self._note(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")

@@ -103,7 +103,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             RotaryFamily(base=1_000_000.0),
         ),
         **dict.fromkeys(
-            ("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
+            ("axk1", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
              "glm_moe_dsa", "youtu"),
             RotaryFamily(d_head=64, pairing="interleaved"),
         ),
@@ -190,6 +190,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             d_head=128, sliding_only=True, without_window="sliding", full_at=(4, 3)
         ),
         "apertus": RotaryFamily(base=12_000_000.0, needs="group"),
+        "axk2": RotaryFamily(d_head=32, pairing="interleaved"),
         "cohere2": RotaryFamily(
             pairing="interleaved", sliding_only=True, without_window="none", full_at=(4, 3)
         ),
