@@ -361,6 +361,42 @@ def test_a_length_before_scaling_outside_of_its_group(kind, nested, scaling, ins
     assert ("original_max_position_embeddings" in found.note) == conflict
 
 
+TWO = {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "default"}}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["lfm3", "gemma3_text", "olmo3", "ultrabert", "modernbert"])
+@pytest.mark.parametrize("base", [{}, {"rope_theta": 5e4}])
+@pytest.mark.parametrize("local", [{}, {"rope_local_base_freq": 777.0}])
+def test_a_group_without_a_base_has_that_of_the_family(kind, base, local):
+    config = {**SMALL, "num_hidden_layers": 6, "head_dim": 16, "rope_parameters": TWO, **base}
+    config |= local if kind == "gemma3_text" else {}
+    part = classes_of(kind)[0](CONFIG_MAPPING[kind].from_dict(json.loads(json.dumps(config))))
+    assert_alike(read_rotary({"model_type": kind, **config}), part, kind)
+
+
+def test_a_sliding_group_reads_the_base_outside_of_it():
+    kinds = {"full_attention": None, "sliding_attention": {"rope_type": "default"}}
+    found = read_rotary({"model_type": "cohere2", **SMALL, "num_hidden_layers": 4,
+                         "rope_parameters": kinds, "rope_theta": 1e5})  # fmt: skip
+    assert (found.base, found.note) == (1e5, "")
+
+
+@pytest.mark.parametrize(("settings", "named"), [
+    ({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}, "1.139"),
+    ({"rope_type": "yarn", "factor": 4.0, "attention_factor": 1.5,
+      "original_max_position_embeddings": 64}, "1.5"),
+    ({"rope_type": "linear", "factor": 4.0}, "linear"),
+])  # fmt: skip
+def test_a_scaling_of_sliding_layers_alone_is_said(settings, named):
+    kinds = {**TWO, "sliding_attention": settings}
+    found = read_rotary({"model_type": "gemma3_text", **SMALL, "num_hidden_layers": 6,
+                         "rope_parameters": kinds})  # fmt: skip
+    assert (found.scaling, found.factor) == ("none", 1.0)
+    assert "sliding_attention" in found.note
+    assert named in found.note
+
+
 @pytest.mark.parametrize(("kind", "value", "causal"), [
     ("gemma3_text", True, False), ("gemma3_text", False, True), ("gemma2", True, False),
     ("gemma", True, False), ("gemma4_text", "all", False), ("gemma4_text", "vision", True),

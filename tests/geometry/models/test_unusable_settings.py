@@ -117,7 +117,8 @@ def test_of_each_kind_of_layer(inside):
         ({"rope_scaling": {"type": "linear", "factor": 2.0, "new": 1}}, "rope_scaling.new"),
         ({"rope_scaling": {"type": "newest", "factor": 2.0}}, "newest"),
         ({"rope_theta": 1e6, "rotary_emb_base": 5e5}, "rotary_emb_base"),
-        ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1e+06"),
+        ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1000000"),
+        ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 1e6 + 1}}, "1000001 and 1000000"),
         ({"use_rope": False}, "use_rope"),
         ({"use_nope": True}, "use_nope"),
         ({"use_alibi": True}, "use_alibi"),
@@ -130,6 +131,31 @@ def test_of_each_kind_of_layer(inside):
 )
 def test_what_is_not_used_is_named(settings, named):
     assert named in read_rotary({**LLAMA, **settings}).note
+
+
+@pytest.mark.parametrize(("settings", "pairs", "named"), [
+    ({"model_type": "phi", "partial_rotary_factor": 0.25,
+      "rope_parameters": {"partial_rotary_factor": 0.5}}, 4, "0.5 and 0.25"),
+    ({"model_type": "brandnew", "rotary_dim": 8, "rotary_pct": 0.25}, 4, "8 entries"),
+    ({"model_type": "brandnew", "rotary_dim": 4, "rotary_pct": 0.25}, 2, ""),
+])  # fmt: skip
+def test_shares_and_widths_that_contradict_each_other_are_named(settings, pairs, named):
+    found = read_rotary({**LLAMA, **settings})
+    assert found.n_pairs == pairs
+    assert named in found.note
+    assert bool(named) == ("is used" in found.note)
+
+
+def test_notes_stand_once_and_bases_of_layers_apart():
+    bases = [5e5 + i for i in range(6)]
+    config = {**LLAMA, "model_type": "granite_swa", "num_hidden_layers": 6, "rope_theta": 1e4}
+    found = read_rotary({**config, "layer_rope_theta": bases})
+    assert [base for base, _ in found.by_layer_type.values()] == bases
+    assert not found.note
+    new = {"rope_type": "newest", "factor": 2.0}
+    kinds = {"full_attention": new, "sliding_attention": new}
+    config = {**LLAMA, "model_type": "lfm3", "rope_parameters": kinds}
+    assert read_rotary(config).note.count("The scaling “newest”") == 1
 
 
 def test_what_is_used_or_without_effect_is_not():
