@@ -220,6 +220,7 @@ class _Reader:
             rotary = replace(
                 rotary, by_layer_type=MappingProxyType(by_type), layer_types=layer_types
             )
+            self._say_other_scalings(found, types)
         self._say_unused(parameters, *turning.values())
         return replace(rotary, note=" ".join(self.notes))
 
@@ -227,6 +228,12 @@ class _Reader:
         """Add a sentence, unless it is there."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def _note_conflict(self, what: str, first: float | None, second: float | None) -> None:
+        """Note that two settings of the same kind differ, the first of which is used."""
+        if first and second and first != second:
+            some = f"{first:.12g} and {second:.12g}"
+            self._note(f"Of the {what} {some} in config.json the first is used.")
 
     def _kinds(self, parameters: Given) -> dict[str, Given | None]:
         """Return the settings of each kind of layer; those of a kind that does not turn are None.
@@ -237,7 +244,7 @@ class _Reader:
             self.nested = True
             return kinds
         if bases := self._layer_bases():
-            own = {base: f"base {base:g}" for base in bases if base}
+            own = {base: f"base {base:.12g}" for base in bases if base}
             return {name: parameters.changed(rope_theta=base) for base, name in own.items()}
         if "rope_scaling_layers" in self.given:
             theta = parameters.value("rope_theta")
@@ -286,16 +293,17 @@ class _Reader:
             if outside not in (None, inside):
                 self._note(f"{named} in config.json is read only with the settings of a kind.")
             return inside
-        if inside and outside and inside != outside:
-            self._note(f"Of {named} {outside} and {inside} in config.json the first is used.")
+        self._note_conflict(named, outside, inside)
         return outside or inside
 
     def _base(self, given: Given, sliding: bool) -> float:
-        usual = (self.row.sliding_base if sliding else 0.0) or self.row.base
-        outside = self.given.number(*(LOCAL_BASES if sliding else BASES))
+        local = self.row.sliding_base or any(key in self.given for key in LOCAL_BASES)
+        near = sliding and bool(local)
+        usual = (self.row.sliding_base if near else 0.0) or self.row.base
+        outside = self.given.number(*(LOCAL_BASES if near else BASES))
         inside = given.number("rope_theta")
-        if inside and outside and inside != outside and not sliding:
-            self._note(f"Of the bases {inside:g} and {outside:g} in config.json the first is used.")
+        if not near and "layer_rope_theta" not in self.given:
+            self._note_conflict("bases", inside, outside)
         base = inside or outside or usual
         base *= self._ratio()
         if not 1.0 < base < MAX_BASE:
@@ -319,8 +327,15 @@ class _Reader:
         width = self.given.whole(*WIDTHS)
         share = given.number("partial_rotary_factor")
         outside = self.given.number(*SHARES)
+        self._note_conflict("shares", share, outside)
+        share = share or outside
+        if width is not None and share and width != int(d_head * share):
+            self._note(
+                f"By config.json {width} entries of a head turn, and {share:.12g} of its "
+                f"{d_head}: the first is used."
+            )
         if width is None:
-            share = share or outside or self.row.share
+            share = share or self.row.share
             width = self.row.width or int(d_head * share)
             whole = self.given.whole(*HEAD_WIDTHS)
             if "qk_rope_head_dim" in self.given and whole and int(whole * share) == d_head:
@@ -424,7 +439,7 @@ class _Reader:
         """Return the kind of each layer; empty if the configuration does not say it."""
         count = self._n_layers()
         if bases := self._layer_bases():
-            return tuple(f"base {base:g}" for base in bases)
+            return tuple(f"base {base:.12g}" for base in bases)
         if (some := self._listed("rope_scaling_layers")) is not None:
             return tuple("scaled" if layer in some else "unscaled" for layer in range(count))
         types: tuple[str, ...] = tuple(map(str, self._listed("layer_types") or ()))
@@ -480,6 +495,17 @@ class _Reader:
         return tuple(full or ())
 
     # ---- what was not used --------------------------------------------------------------------
+
+    def _say_other_scalings(self, main: _Turning, types: Mapping[str, _Turning]) -> None:
+        """Note the scalings of kinds of layers that are neither the main one's nor none."""
+        for name, one in types.items():
+            factor, until = one.scaled.factor, one.scaled.until
+            own = (one.scaling, factor, until)
+            if own in ((main.scaling, main.scaled.factor, main.scaled.until), ("none", 1.0, None)):
+                continue
+            by = "" if factor == 1.0 else f", cosines and sines multiplied by {factor:.4g}"
+            up_to = "" if until is None else f", for texts of up to {until:,} positions"
+            self._note(f"The scaling of {name} layers is “{one.scaling}”{by}{up_to}.")
 
     def _say_missing(self, kinds: Mapping[str, Given | None]) -> None:
         """Note that settings are missing for which the family's code has a default of its own."""

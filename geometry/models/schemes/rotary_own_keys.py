@@ -89,7 +89,7 @@ HAVE: Mapping[str, Collection[str]] = MappingProxyType(
 ONLY_IN_GROUP: Mapping[str, Collection[str]] = MappingProxyType(
     {
         "partial_rotary_factor": _NEOX,
-        "rope_theta": (*_NEOX, *_MODERNBERT),
+        "rope_theta": (*_NEOX, *_MODERNBERT, "ultrabert"),
     }
 )
 #: Family with a code of its own → the settings of this kind that it has, besides ``ANY_CODE``.
