@@ -17,7 +17,14 @@ from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import BESIDE, FAMILIES, PARTS, turned_stack
 from geometry.models.families.stack import INSIDE, Stack
 from geometry.models.recognition.architecture import Architecture
-from geometry.models.recognition.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
+from geometry.models.recognition.gguf_settings import (
+    GGUF,
+    HEADS,
+    POSITIONS,
+    STACKS,
+    converting,
+    of_file,
+)
 from geometry.models.recognition.names_and_shapes import (
     Index,
     Match,
@@ -64,7 +71,8 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     kind = config.get("model_type")
     if GGUF in config:
         if POSITIONS not in index:
-            return _without_table(index, config)
+            with converting():
+                return _without_table(index, config)
         return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
     if isinstance(kind, str) and kind in LEFT_OUT:
         return [], WITHOUT_TABLE.get(kind, "")
@@ -119,6 +127,8 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     if reason != ROTARY:
         return [], reason
     rotary = read_rotary(config)
+    if GGUF in config:
+        rotary = replace(rotary, note=of_file(rotary.note))
     stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)

@@ -299,6 +299,25 @@ def test_factors_of_gguf_for_longer_texts_are_said(tmp_path):
     assert any("up to 64 positions" in warning for warning in model.warnings)
 
 
+FACTORS = np.array([1.0, 2.0, 4.0, 8.0], np.float32)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(("kind", "before"), [("none", 1.0), ("linear", 4.0), ("yarn", 4.0)])
+def test_factors_of_gguf_apply_with_any_scaling(tmp_path, kind, before, stored):
+    scaling = {"type": kind, "factor": 4.0, "original_context_length": 64, "attn_factor": 1.5}
+    tensors = {"rope_freqs.weight": FACTORS} if stored else {}
+    settings = {f"llama.rope.scaling.{key}": one for key, one in scaling.items()}
+    rotary = open_gguf(tmp_path, settings, **tensors).rotary
+    rates, factor = turning_rates(5e5, 8) / before, 1.0
+    if kind == "yarn":
+        same = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+        alone = read_rotary({**LLAMA, "head_dim": 8, "rope_theta": 5e5, "rope_scaling": same})
+        rates, factor = alone.rates, alone.factor
+    np.testing.assert_allclose(rotary.rates, rates / (FACTORS if stored else 1.0))
+    assert rotary.factor == pytest.approx(1.5 * factor)
+
+
 def test_near_layers_of_gguf(tmp_path):
     settings = {"llama.rope.freq_base_swa": 1e4, "llama.block_count": 4,
                 "llama.attention.sliding_window": 64,
@@ -317,6 +336,20 @@ def test_without_settings_of_turning_llama_files_pair_neighbours_all_the_same(tm
 def test_heads_of_gguf_that_differ_are_no_number(tmp_path):
     settings = {"llama.attention.head_count": [4, 8], "llama.attention.key_length": 8}
     assert open_gguf(tmp_path, settings).n_heads is None
+    del settings["llama.attention.key_length"]
+    assert open_gguf(tmp_path, settings).rotary.d_head == 8
+    settings["llama.attention.head_count"] = [4, 4]
+    assert open_gguf(tmp_path, settings).n_heads == 4
+
+
+@pytest.mark.parametrize(("arch", "settings"), [
+    ("llama", {"llama.rope.dimension_count": 64}), ("llama", {"llama.rope.freq_base": 0.5}),
+    ("llama", {"llama.attention.head_count": 3}), ("bloom", {"llama.attention.head_count": 0}),
+])  # fmt: skip
+def test_errors_of_gguf_do_not_speak_of_another_file(tmp_path, arch, settings):
+    with pytest.raises(SourceError) as error:
+        open_gguf(tmp_path, settings, arch)
+    assert "config.json" not in str(error.value) + error.value.advice
 
 
 def test_an_unknown_architecture_of_gguf_is_said(tmp_path):
