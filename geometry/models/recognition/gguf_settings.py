@@ -272,8 +272,7 @@ def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
 def _alibi(name: str, of: _Settings) -> dict[str, Any]:
     """Return the settings of ALiBi, as those of MPT; 0 stands for none."""
     if name in ALIBI:
-        side = {"position_embedding_type": "alibi"} if name == "jina-bert-v2" else {}
-        return {"alibi": True, "alibi_bias_max": USUAL_BIAS, **side}
+        return {"alibi": True, "alibi_bias_max": USUAL_BIAS}
     if name not in ("mpt", "jais"):
         return {}
     most = of.number("attention.max_alibi_bias")
