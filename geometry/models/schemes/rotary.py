@@ -86,6 +86,9 @@ class Rotary:
         Whether each position attends only to itself and earlier ones.
     until
         Positions of the longest text with these rates; None where they do not depend on it.
+    apart
+        How many entries of a head are from the first to the second of a pair in halves, where these
+        are not those that are turned; or 0.
     """
 
     base: float
@@ -102,6 +105,7 @@ class Rotary:
     causal: bool = True
     layer_types: tuple[str, ...] = ()
     until: int | None = None
+    apart: int = 0
 
     @property
     def alike(self) -> bool:
@@ -213,6 +217,7 @@ class _Reader:
             layers_without=self._layers_without(layer_types, kinds),
             causal=self._causal(),
             until=found.scaled.until,
+            apart=wide // 2 if found.scaling == "proportional" else 0,
         )
         if len(types) > 1:
             by_type = {name: (one.base, one.scaled.rates) for name, one in types.items()}
