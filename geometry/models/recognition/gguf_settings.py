@@ -68,10 +68,11 @@ HALVES = frozenset(
         "stablelm", "starcoder2", "step35",
     )
 )  # fmt: skip
-#: Architectures for which llama.cpp has a slope of ALiBi in its code, and not in the file.
+#: Architectures with ALiBi of which llama.cpp has the exponent of the slopes in its code: it is not
+#: in the file.
 ALIBI = frozenset(("bloom", "jina-bert-v2", "refact"))
 USUAL_BIAS = 8.0
-"""What stands for the exponent of ALiBi's slopes there."""
+"""That exponent, as in ALiBi's paper: slopes down to 2⁻⁸."""
 
 #: Settings of rotary positions that are read here, or without effect on a text's.
 _READ = frozenset(

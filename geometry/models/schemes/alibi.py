@@ -17,6 +17,7 @@ from geometry.measures.lag_bias import alibi_slopes
 from geometry.models.families.stack import Side
 from geometry.models.schemes.lags import MAX_HEADS, Lags, in_order
 from geometry.models.schemes.rotary import RIGHT
+from geometry.models.schemes.rotary_settings import HEADS
 from geometry.pca.components import Array
 
 SHOWN_LAGS = 1024
@@ -40,7 +41,7 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     SourceError
         The configuration lacks the number of heads, or what the family's formula needs besides.
     """
-    heads = first_int(config, ("n_head", "num_attention_heads", "n_heads", "num_heads"))
+    heads = first_int(config, HEADS)
     if heads is None or not 0 < heads <= MAX_HEADS:
         what = "no number of heads" if heads is None else f"{heads} heads"
         raise SourceError(f"config.json has {what}, which cannot be.", RIGHT)

@@ -16,7 +16,7 @@ from typing import Any
 from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
-from geometry.models.schemes.rotary_families import COMPARED, ROTARY_FAMILIES, Pairing, RotaryFamily
+from geometry.models.schemes.rotary_families import COMPARED, Pairing, RotaryFamily
 from geometry.models.schemes.rotary_own_keys import without_foreign
 from geometry.models.schemes.rotary_scaling import Scaled, Unscaled, scaled
 from geometry.models.schemes.rotary_settings import (
@@ -37,7 +37,7 @@ from geometry.models.schemes.rotary_settings import (
 )
 from geometry.pca.components import Array
 
-__all__ = ["ROTARY_FAMILIES", "Pairing", "Rotary", "RotaryFamily", "read_rotary"]
+__all__ = ["Pairing", "Rotary", "read_rotary"]
 
 MAX_WIDTH = 1024
 """Entries of a head that a configuration can give: twice those of any model."""
@@ -465,7 +465,7 @@ class _Reader:
         every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
         if not every:
             every = given.whole("global_attn_every_n_layers", least=0) or 0
-            at = -1 if self.kind == "afmoe" else 0  # the other one is ModernBERT
+            at = -1 if self.row.full_at[1] else 0  # the first of them in ModernBERT
         if not every and self.kind == "flint":
             return [i for i in range(count) if i < 2 or i % 4 == 1 or i == count - 1]
         if not every:
@@ -518,8 +518,8 @@ class _Reader:
         missing = {"": False, "group": not group, "kinds": "" in kinds}[self.row.needs]
         if missing and "rope_pairing" not in self.given:
             self._note(
-                "Usual settings assumed: config.json has no rope_parameters, as those of a "
-                f"{self.kind} model do."
+                "Usual settings assumed: config.json has no rope_parameters, which "
+                f"{self.kind} models have."
             )
 
     def _say_unused(self, *groups: Given) -> None:

@@ -2,7 +2,7 @@
 
 Only families whose code was compared with what is read here: the tests draw settings for each at
 random, and compare the rates with those of transformers' module, or with the formula of the code
-that came with the first models. Another family is read as usual, which is then said.
+that came with the first models. Another family is read as usual, with a note.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ class RotaryFamily:
     sliding_scaled
         Whether a scaling is also that of these.
     without
-        Every how many layers one does not turn; 0 for none.
+        The last of each so many layers does not turn; 0 if all turn.
     sliding_only
         Whether only layers of sliding attention turn.
     without_window
         Which layers of such a family turn where the window is null: "all", "none", or "sliding",
         those of that kind as ever.
     full_at
-        Every how many layers one has full attention, and which of these; (0, 0) if not known.
+        How many layers there are in a cycle, of which one has full attention, and which of them it
+        is, from 0; (0, 0) if not known.
     context
         Positions; 0 if not known.
     causal
         Whether each position attends only to itself and earlier ones.
     needs
-        What its code has a default of its own for, so that nothing is known without it: "group",
-        the settings of turning; "kinds", those of each kind of layer; "" for nothing.
+        What a configuration has to have, since the defaults in the family's code are not read here:
+        "group", the settings of turning; "kinds", those of each kind of layer; "" for nothing.
     """
 
     base: float = 10_000.0

@@ -1,7 +1,7 @@
 """Settings of rotary positions that only some families have, by the code of transformers.
 
-Another family's code does not look at them: read there, they would give a turning that the model
-does not have.
+Another family's code does not read them: read here all the same, they would give a turning that
+the model does not have.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ ANY_CODE = ("head_dim", "rope_theta", *_GROUPS)
 
 
 def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a configuration without settings that its family's code does not look at.
+    """Return a configuration without settings that its family's code does not read.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
 from geometry.models.schemes.alibi import find_alibi
-from geometry.models.schemes.rotary import ROTARY_FAMILIES, read_rotary
-from geometry.models.schemes.rotary_families import WITH_OWN_CODE
+from geometry.models.schemes.rotary import read_rotary
+from geometry.models.schemes.rotary_families import ROTARY_FAMILIES, WITH_OWN_CODE
 
 SINGLE = 2e-5
 """Of the modules' rates, in single precision; differences lose some more."""
