@@ -36,7 +36,6 @@ SHARED = frozenset(
 OTHER_CODE = frozenset(("bamba", "jina_embeddings_v3", "nomic_bert", "gte"))
 _NEOX = ("gpt_neox", "gpt_neox_japanese")
 _HUNYUAN = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text")
-
 _MODERNBERT = ("modernbert", "modernbert-decoder")
 _GEMMA4 = ("diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemma4_unified_text")
 #: Families whose code has rates of its own.
@@ -105,6 +104,7 @@ OF_OWN_CODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _GROUPS = ("rope_scaling", "rope_parameters")
+#: Settings that any of these may have.
 ANY_CODE = ("head_dim", "rope_theta", *_GROUPS)
 
 
