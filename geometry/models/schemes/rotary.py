@@ -180,7 +180,7 @@ class _Reader:
         self.given = Given(settings)
         pairing = self.given.value("rope_pairing")
         if pairing is not None:  # of a GGUF file, which says what others leave out
-            self.row = replace(self.row, share=1.0, width=0, d_head=0)
+            self.row = replace(self.row, share=1.0, width=0, d_head=0, before=0)
         if pairing == "unknown" or self.kind not in COMPARED:
             self.notes.append(
                 f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
@@ -296,8 +296,9 @@ class _Reader:
         inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
         if self.nested:
             if outside not in (None, inside):
-                self._note(f"{named} in config.json is read only with the settings of a kind.")
+                self._note(f"{named} of config.json is not read outside of the groups by layer.")
             return inside
+        outside = outside or self.row.before or None
         self._note_conflict(named, outside, inside)
         return outside or inside
 

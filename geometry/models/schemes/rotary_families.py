@@ -48,6 +48,8 @@ class RotaryFamily:
         is, from 0; (0, 0) if not known.
     context
         Positions; 0 if not known.
+    before
+        Positions before scaling, whatever its settings are; 0 for those of the settings.
     causal
         Whether each position attends only to itself and earlier ones.
     needs
@@ -67,6 +69,7 @@ class RotaryFamily:
     without_window: Literal["all", "none", "sliding"] = "all"
     full_at: tuple[int, int] = (0, 0)
     context: int = 0
+    before: int = 0
     causal: bool = True
     needs: Literal["", "group", "kinds"] = ""
 
@@ -85,8 +88,8 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
                 "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text",
                 "hyperclovax", "idefics", "jais2", "kyutai_speech_to_text", "llama", "mimi",
                 "mimi_decoder", "mimi_encoder", "ministral", "mistral", "moshi", "nanochat", "olmo",
-                "olmo2", "olmo_hybrid", "olmoe", "phi3", "phi4_multimodal",
-                "pocket_tts_audio_tokenizer", "pocket_tts_audio_tokenizer_decoder",
+                "olmo2", "olmo_hybrid", "olmoe", "pocket_tts_audio_tokenizer",
+                "pocket_tts_audio_tokenizer_decoder",
                 "pocket_tts_audio_tokenizer_encoder", "qwen2", "qwen2_moe", "qwen3_moe",
                 "qwen3_omni_moe_talker_text", "starcoder2", "unlimited_ocr_text",
                 "voxtral_realtime_text", "zamba2",
@@ -158,6 +161,10 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         **dict.fromkeys(
             ("glm", "glm4"),
             RotaryFamily(share=0.5, d_head=128, pairing="interleaved"),
+        ),
+        **dict.fromkeys(
+            ("phi3", "phi4_multimodal"),
+            RotaryFamily(before=4096),
         ),
         **dict.fromkeys(
             ("gpt_neox", "stablelm"),

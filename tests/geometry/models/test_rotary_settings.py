@@ -361,6 +361,18 @@ def test_a_length_before_scaling_outside_of_its_group(kind, nested, scaling, ins
     assert ("original_max_position_embeddings" in found.note) == conflict
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["phi3", "phi4_multimodal"])
+@pytest.mark.parametrize("inside", [{}, {"original_max_position_embeddings": 32}])
+def test_a_length_before_scaling_that_the_family_has(kind, inside):
+    group = {"rope_type": "longrope", "short_factor": [2.0] * 8, "long_factor": [3.0] * 8, **inside}
+    config = {**SMALL, **NEEDS[kind], "max_position_embeddings": 8192, "rope_parameters": group}
+    part = classes_of(kind)[0](CONFIG_MAPPING[kind].from_dict(json.loads(json.dumps(config))))
+    found = read_rotary({"model_type": kind, **config})
+    assert_alike(found, part, kind)
+    assert found.until == 4096
+
+
 TWO = {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "default"}}
 
 

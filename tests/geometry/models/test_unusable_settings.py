@@ -288,12 +288,13 @@ def test_yarn_of_gguf(tmp_path):
     assert not model.warnings
 
 
-def test_factors_of_gguf_for_longer_texts_are_said(tmp_path):
+@pytest.mark.parametrize("arch", ["llama", "phi3"])
+def test_factors_of_gguf_for_longer_texts_are_said(tmp_path, arch):
     tensors = {"rope_factors_short.weight": np.full(4, 2.0, np.float32),
                "rope_factors_long.weight": np.full(4, 3.0, np.float32)}  # fmt: skip
     settings = {"llama.rope.scaling.original_context_length": 64,
                 "llama.rope.scaling.attn_factor": 1.25}  # fmt: skip
-    model = open_gguf(tmp_path, settings, **tensors)
+    model = open_gguf(tmp_path, settings, arch, **tensors)
     np.testing.assert_allclose(model.rotary.rates, turning_rates(5e5, 8) / 2)
     assert model.rotary.factor == 1.25
     assert any("up to 64 positions" in warning for warning in model.warnings)
