@@ -188,7 +188,7 @@ class _Settings:
         value = self.value(key)
         if not isinstance(value, tuple) or not value:
             return self.whole(key)
-        return list(value) if len(set(value)) > 1 else value[0]
+        return value[0] if all(one == value[0] for one in value) else list(value)
 
     def number(self, key: str) -> float | None:
         """Return a setting that is a number above 0; None for 0, which stands for none."""

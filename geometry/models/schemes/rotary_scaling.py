@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import shortened
 from geometry.measures.rotary import (
     Ramp,
     llama3,
@@ -202,7 +203,7 @@ def scaled(kind: str, turned: Unscaled, given: Given) -> Scaled:
     """
     make = SCALINGS.get(kind)
     if make is None:
-        raise SourceError("Its formula is not known.")
+        raise SourceError(f"The formula of {shortened(kind, 40)} is not known.")
     try:
         with np.errstate(all="ignore"):
             found = make(turned, given)

@@ -261,8 +261,9 @@ def test_settings_of_gguf_that_are_not_used_are_named(tmp_path, key, value):
     assert any(key in warning for warning in model.warnings)
 
 
-def test_a_scaling_of_gguf_that_nobody_knows_is_named(tmp_path):
-    model = open_gguf(tmp_path, {"llama.rope.scaling.type": "newest"})
+@pytest.mark.parametrize("tensors", [{}, {"rope_freqs.weight": np.ones(4, np.float32)}])
+def test_a_scaling_of_gguf_that_nobody_knows_is_named(tmp_path, tensors):
+    model = open_gguf(tmp_path, {"llama.rope.scaling.type": "newest"}, **tensors)
     assert any("newest" in warning for warning in model.warnings)
 
 
