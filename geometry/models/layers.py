@@ -13,11 +13,11 @@ from geometry.models.families.stack import NOT_ADDED, TABLE_ALONE, Stack
 from geometry.models.matrices import WEIGHTS, WeightName, orient
 from geometry.models.parts import does_not_fit, read_part, why_missing
 from geometry.models.recognition.architecture import N_HEADS, Architecture
+from geometry.models.schemes.lags import MAX_HEADS
 
-#: Layers, and heads of a layer, that a configuration can give: ten times those of any model. Panels
-#: have a row or a curve for each.
+#: Layers that a configuration can give: ten times those of any model. Panels have a row or a curve
+#: for each, as for each head.
 MAX_LAYERS = 2_000
-MAX_HEADS = 2_000
 
 #: What quantised matrices are called in place of "weight": by GPTQ and AWQ, by compressed-tensors.
 PACKED = ("qweight", "weight_packed")

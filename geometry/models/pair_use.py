@@ -9,7 +9,7 @@ import numpy as np
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.layers import FULL
 from geometry.models.model import PositionalModel
-from geometry.models.schemes.rotary import Pairing
+from geometry.models.schemes.rotary import Rotary
 from geometry.pca.components import Array
 
 __all__ = ["PairUse", "pair_use"]
@@ -59,9 +59,8 @@ def pair_use(model: PositionalModel, layer: int = 0) -> PairUse:
         raise TensorUnavailable(
             "The number of heads is not known.", "Put the model's config.json in the same folder."
         )
-    queries = _pair_norms(layers.weight("W_Q", layer), rotary.d_head, rotary.n_pairs,
-                          rotary.pairing)  # fmt: skip
-    keys = _pair_norms(layers.weight("W_K", layer), rotary.d_head, rotary.n_pairs, rotary.pairing)
+    queries = _pair_norms(layers.weight("W_Q", layer), rotary)
+    keys = _pair_norms(layers.weight("W_K", layer), rotary)
     if len(queries) != n_heads or n_heads % len(keys):
         raise TensorUnavailable(
             f"{len(queries)} heads of queries and {len(keys)} of keys do not fit the {n_heads} "
@@ -70,16 +69,18 @@ def pair_use(model: PositionalModel, layer: int = 0) -> PairUse:
     return PairUse(layer, queries * np.repeat(keys, n_heads // len(keys), axis=0))
 
 
-def _pair_norms(weight: Array, d_head: int, n_pairs: int, pairing: Pairing) -> Array:
+def _pair_norms(weight: Array, rotary: Rotary) -> Array:
     """Return the norm of each pair's two rows in each head, (heads, n_pairs)."""
+    d_head, n_pairs = rotary.d_head, rotary.n_pairs
     if weight.shape[0] % d_head:
         raise TensorUnavailable(
             f"{weight.shape[0]} rows of a matrix do not fit heads of {d_head} entries."
         )
-    energy = np.square(weight).sum(axis=1).reshape(-1, d_head)[:, : 2 * n_pairs]
-    if pairing == "interleaved":
-        pairs = energy.reshape(-1, n_pairs, 2).sum(axis=2)
+    energy = np.square(weight).sum(axis=1).reshape(-1, d_head)
+    if rotary.pairing == "interleaved":
+        pairs = energy[:, : 2 * n_pairs].reshape(-1, n_pairs, 2).sum(axis=2)
     else:
-        pairs = energy.reshape(-1, 2, n_pairs).sum(axis=1)
+        second = rotary.apart or n_pairs
+        pairs = energy[:, :n_pairs] + energy[:, second : second + n_pairs]
     norms: Array = np.sqrt(pairs)
     return norms

@@ -16,6 +16,7 @@ from geometry.measures.rotary import turning_rates
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.schemes.rotary import SLIDING, Rotary
 from geometry.models.schemes.rotary_families import COMPUTED_ANEW
+from geometry.models.schemes.rotary_scaling import FASTEST
 from geometry.pca.components import Array
 
 STORED = "stored"
@@ -96,13 +97,14 @@ def _with_those_of(rotary: Rotary, kind: str, stored: list[_Stored]) -> Rotary:
             "of config.json are shown.",
         )
     several = any(one.rates is None or not np.array_equal(one.rates, rates) for one in others)
-    said = f"The checkpoint stores other rates than config.json gives: those of {name} are shown"
-    said += ", and some layers have others." if several else "."
-    return _noted(_replaced(rotary, kind, rates), said)
+    note = f"The checkpoint stores other rates than config.json gives: those of {name} are shown"
+    note += ", and some layers have others." if several else "."
+    note += " The base is that of config.json."
+    return _noted(_replaced(rotary, kind, rates), note)
 
 
-def _noted(rotary: Rotary, said: str) -> Rotary:
-    return replace(rotary, note=f"{rotary.note} {said}".strip())
+def _noted(rotary: Rotary, note: str) -> Rotary:
+    return replace(rotary, note=f"{rotary.note} {note}".strip())
 
 
 def _replaced(rotary: Rotary, kind: str, rates: Array) -> Rotary:
@@ -172,4 +174,4 @@ def _read(store: TensorStore, name: str) -> Array | None:
     except (SourceError, TensorUnavailable):
         return None
     rates = rates[rates != 0]
-    return rates if len(rates) and np.isfinite(rates).all() and (rates > 0).all() else None
+    return rates if len(rates) and ((rates > 0) & (rates <= FASTEST)).all() else None

@@ -68,10 +68,11 @@ HALVES = frozenset(
         "stablelm", "starcoder2", "step35",
     )
 )  # fmt: skip
-#: Architectures for which llama.cpp has a slope of ALiBi in its code, and not in the file.
+#: Architectures with ALiBi of which llama.cpp has the exponent of the slopes in its code: it is not
+#: in the file.
 ALIBI = frozenset(("bloom", "jina-bert-v2", "refact"))
 USUAL_BIAS = 8.0
-"""What stands for the exponent of ALiBi's slopes there."""
+"""That exponent, as in ALiBi's paper: slopes down to 2⁻⁸."""
 
 #: Settings of rotary positions that are read here, or without effect on a text's.
 _READ = frozenset(
@@ -179,33 +180,35 @@ class _Settings:
 
     def whole(self, key: str) -> int | None:
         """Return a setting that is a whole number."""
-        with _converting():
+        with converting():
             return first_int(self._given, (f"{self._name}.{key}",))
 
     def each(self, key: str) -> int | list[int] | None:
         """Return a setting that is a whole number, or a list with one for each layer."""
         value = self.value(key)
-        return list(value) if isinstance(value, tuple) and value else self.whole(key)
+        if not isinstance(value, tuple) or not value:
+            return self.whole(key)
+        return value[0] if all(one == value[0] for one in value) else list(value)
 
     def number(self, key: str) -> float | None:
         """Return a setting that is a number above 0; None for 0, which stands for none."""
         value = self.value(key)
         if value is None or (value == 0 and type(value) is not bool):
             return None
-        with _converting():
+        with converting():
             return positive(f"{self._name}.{key}", value)
 
     def flag(self, key: str) -> bool | None:
         """Return a setting that is true or false."""
         if self.value(key) is None:
             return None
-        with _converting():
+        with converting():
             return flag(self._given, f"{self._name}.{key}")
 
     def text(self, key: str) -> str | None:
         """Return a setting that is a text."""
         value = self.value(key)
-        with _converting():
+        with converting():
             if value is not None and not isinstance(value, str):
                 raise unusable(f"{self._name}.{key}", value, "a text")
         return value
@@ -221,14 +224,19 @@ class _Settings:
 
 
 @contextmanager
-def _converting() -> Iterator[None]:
+def converting() -> Iterator[None]:
     """Report a setting of a GGUF file that cannot be used."""
     try:
         yield
     except SourceError as error:
         raise SourceError(
-            str(error), "Convert the model again with a current llama.cpp."
+            of_file(str(error)), "Convert the model again with a current llama.cpp."
         ) from error
+
+
+def of_file(text: str) -> str:
+    """Return a sentence about config.json, which has no part in it, as one about a GGUF file."""
+    return text.replace("config.json", "this GGUF file")
 
 
 def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
@@ -251,6 +259,8 @@ def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
     window = of.value("attention.sliding_window")
     if (name == "exaone4" and not window) or (name == "llama4" and window == 0):
         settings["no_rope_layers"] = [1]  # without sliding attention all turn
+    if isinstance(of.each("attention.head_count"), list) and not of.whole("attention.key_length"):
+        settings["head_dim"] = settings["rotary_dim"]  # of layers with different numbers of heads
     if name == "gemma-embedding":  # whose code has no causal mask
         settings["is_causal"] = False
     if name == "olmo2" and settings["sliding_window"]:  # of OLMo 3, whose bases are alike
@@ -263,8 +273,7 @@ def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
 def _alibi(name: str, of: _Settings) -> dict[str, Any]:
     """Return the settings of ALiBi, as those of MPT; 0 stands for none."""
     if name in ALIBI:
-        side = {"position_embedding_type": "alibi"} if name == "jina-bert-v2" else {}
-        return {"alibi": True, "alibi_bias_max": USUAL_BIAS, **side}
+        return {"alibi": True, "alibi_bias_max": USUAL_BIAS}
     if name not in ("mpt", "jais"):
         return {}
     most = of.number("attention.max_alibi_bias")
@@ -278,7 +287,9 @@ def _scaling(store: TensorStore, of: _Settings) -> dict[str, Any] | None:
     factor = of.number("rope.scaling.factor") or of.number("rope.scale_linear")
     kind = of.text("rope.scaling.type") or "linear"
     before = of.whole("rope.scaling.original_context_length")
-    attention = of.number("rope.scaling.attn_factor") or of.number("rope.scaling.yarn_attn_factor")
+    attention = math.prod(
+        of.number(f"rope.scaling.{key}") or 1.0 for key in ("attn_factor", "yarn_attn_factor")
+    )
     scaling: dict[str, Any] = {"rope_type": kind, "factor": factor}
     if kind == "yarn":
         own = 0.1 * math.log(factor) + 1.0 if factor and factor > 1 else 1.0
@@ -287,21 +298,24 @@ def _scaling(store: TensorStore, of: _Settings) -> dict[str, Any] | None:
         scaling |= {
             "factor": factor or 1.0,
             "original_max_position_embeddings": before,
-            "attention_factor": own * (attention or 1.0),
+            "attention_factor": own * attention,
             "beta_fast": of.number("rope.scaling.yarn_beta_fast"),
             "beta_slow": of.number("rope.scaling.yarn_beta_slow"),
         }
-    for tensor in ("rope_freqs.weight", "rope_factors_short.weight"):
-        if tensor in store.tensors and store.tensors[tensor].nbytes <= MAX_FACTORS:
-            by = factor if factor and kind == "linear" else 1.0
-            scaling = {
-                "rope_type": FACTORS,
-                "short_factor": [float(one) * by for one in store.read(tensor).ravel()],
-                "attention_factor": attention,
-                "original_max_position_embeddings": before,
-                "longer": "rope_factors_long.weight" in store.tensors,
-            }
-            break
-    if kind == "none" or (scaling["rope_type"] == "linear" and factor is None):
+        attention = 1.0
+    same = kind in ("none", "longrope") or (kind == "linear" and factor is None)
+    names = [f"{name}.weight" for name in ("rope_freqs", "rope_factors_short")]
+    sizes = {one: store.tensors[one].nbytes for one in names if one in store.tensors}
+    stored = next((one for one, size in sizes.items() if size <= MAX_FACTORS), None)
+    if stored is not None or attention != 1.0:  # llama.cpp applies both with any kind of scaling
+        scaling |= {
+            "rope_type": FACTORS,
+            "before": None if same else kind,
+            "short_factor": stored and [float(one) for one in store.read(stored).ravel()],
+            "attn_factor": attention,
+            "original_max_position_embeddings": before,
+            "longer": "rope_factors_long.weight" in store.tensors,
+        }
+    elif same and kind != "longrope":
         return None
     return {key: value for key, value in scaling.items() if value is not None}

@@ -17,7 +17,14 @@ from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import BESIDE, FAMILIES, PARTS, turned_stack
 from geometry.models.families.stack import INSIDE, Stack
 from geometry.models.recognition.architecture import Architecture
-from geometry.models.recognition.gguf_settings import GGUF, HEADS, POSITIONS, STACKS
+from geometry.models.recognition.gguf_settings import (
+    GGUF,
+    HEADS,
+    POSITIONS,
+    STACKS,
+    converting,
+    of_file,
+)
 from geometry.models.recognition.names_and_shapes import (
     Index,
     Match,
@@ -64,7 +71,8 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     kind = config.get("model_type")
     if GGUF in config:
         if POSITIONS not in index:
-            return _without_table(index, config)
+            with converting():
+                return _without_table(index, config)
         return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
     if isinstance(kind, str) and kind in LEFT_OUT:
         return [], WITHOUT_TABLE.get(kind, "")
@@ -119,6 +127,8 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     if reason != ROTARY:
         return [], reason
     rotary = read_rotary(config)
+    if GGUF in config:
+        rotary = replace(rotary, note=of_file(rotary.note))
     stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
@@ -128,7 +138,8 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
             root = names[0].removesuffix(suffix)
             turned = Architecture(family, heads, root, "", config)
             break
-    return [Architecture(family, stack, "", "", config, rotary=rotary, turned=turned)], ""
+    notes = () if turned is None else _query_norms(index)
+    return [Architecture(family, stack, "", "", config, notes, rotary=rotary, turned=turned)], ""
 
 
 def _by_lag(index: Index, config: Mapping[str, Any], reason: str) -> list[Architecture]:
@@ -274,13 +285,19 @@ def _of_match(
         place = Architecture(one.kind, one.stack, one.root, one.table, config, notes)
         for reading in _readings(place, index):
             readings.setdefault(reading.row_of_position_0, reading)
-    if any(_QUERY_NORMS.search(name) for name in index):
-        note = "Its queries and keys pass norms, which are not part of what is shown of attention."
-        readings = {
-            first: replace(place, notes=(*place.notes, note)) for first, place in readings.items()
-        }
+    norms = _query_norms(index)
+    readings = {
+        first: replace(place, notes=(*place.notes, *norms)) for first, place in readings.items()
+    }
     places = tuple(readings.values())
     return replace(places[0], readings=places) if len(places) > 1 else places[0]
+
+
+def _query_norms(index: Index) -> tuple[str, ...]:
+    """Return a sentence about norms of queries and keys, if there are any."""
+    if not any(_QUERY_NORMS.search(name) for name in index):
+        return ()
+    return ("Its queries and keys pass norms, which are not part of what is shown of attention.",)
 
 
 def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:

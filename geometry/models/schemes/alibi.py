@@ -17,6 +17,7 @@ from geometry.measures.lag_bias import alibi_slopes
 from geometry.models.families.stack import Side
 from geometry.models.schemes.lags import MAX_HEADS, Lags, in_order
 from geometry.models.schemes.rotary import RIGHT
+from geometry.models.schemes.rotary_settings import HEADS
 from geometry.pca.components import Array
 
 SHOWN_LAGS = 1024
@@ -27,6 +28,8 @@ MOST_STORED = 2**24
 """Numbers of a stored bias that is read and compared."""
 ROUNDING = 2.0**-7
 """Share by which slopes differ that are stored in half precision, also as differences."""
+ENCODERS = ("bert", "jina-bert-v2")
+"""Families with ALiBi whose positions attend to later ones too, the second in GGUF files."""
 _STORED = re.compile(r"(^|[._])(alibi|alibi_bias|slopes?)$")
 
 
@@ -38,7 +41,7 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     SourceError
         The configuration lacks the number of heads, or what the family's formula needs besides.
     """
-    heads = first_int(config, ("n_head", "num_attention_heads", "n_heads", "num_heads"))
+    heads = first_int(config, HEADS)
     if heads is None or not 0 < heads <= MAX_HEADS:
         what = "no number of heads" if heads is None else f"{heads} heads"
         raise SourceError(f"config.json has {what}, which cannot be.", RIGHT)
@@ -48,7 +51,9 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     if kind in ("falcon", "RefinedWeb", "RefinedWebModel"):  # whose code makes its own
         slopes, stored = slopes / math.sqrt(_width(config, heads)), ()
         note = "Slopes are those after the division by √d of scores and penalty alike."
-    side: Side = "encoder" if config.get("position_embedding_type") == "alibi" else "decoder"
+    if config.get("alibi_scaling"):  # of Jais, for longer texts
+        note = "The alibi_scaling of config.json is not used."
+    side: Side = "encoder" if kind in ENCODERS else "decoder"
     return Lags("alibi", 0, SHOWN_LAGS, tuple(slopes.tolist()), tensor="".join(stored[:1]),
                 side=side, tensors=stored, note=note)  # fmt: skip
 
@@ -82,11 +87,18 @@ def _is_slopes(info: TensorInfo, heads: int) -> bool:
 def compared(lags: Lags, store: TensorStore) -> Lags:
     """Return ALiBi's lags with the slopes that the checkpoint stores, if it stores others.
 
-    Raises SourceError: what is stored is no slope times the distance.
+    Of a model on the Hub only the first that are stored are downloaded.
+
+    Raises
+    ------
+    SourceError
+        What is stored is no slope times the distance.
     """
     if lags.kind != "alibi" or not lags.tensors:
         return lags
-    stored = {name: _slopes(name, store.read(name), len(lags.slopes)) for name in lags.tensors}
+    first, *others = lags.tensors
+    names = [first, *(name for name in others if not store.bytes_to_fetch(name))]
+    stored = {name: _slopes(name, store.read(name), len(lags.slopes)) for name in names}
     away = max(float(np.abs(one / lags.slopes - 1.0).max()) for one in stored.values())
     if away <= ROUNDING:
         return replace(lags, tensors=())
@@ -100,15 +112,22 @@ def compared(lags: Lags, store: TensorStore) -> Lags:
 
 def _slopes(name: str, stored: FloatArray, heads: int) -> Array:
     """Return the slopes in a stored tensor: of the heads alone, or a bias by query and key."""
+    if not np.isfinite(stored).all():
+        raise SourceError(f"{name} has NaN or infinite numbers.", "Open another checkpoint.")
     if stored.size == heads:
-        return np.abs(stored.astype(np.float64).reshape(heads))
-    axis = stored.shape.index(heads)
-    # The last query's row, in which keys come nearer; leading axes are of a batch.
-    by_key = stored[(0,) * axis].astype(np.float64).reshape(heads, -1, stored.shape[-1])[:, -1]
-    steps = np.diff(by_key, axis=1)
-    slopes: Array = np.abs(steps.mean(axis=1)) if steps.shape[1] else np.zeros(heads)
-    rounding = ROUNDING * np.abs(by_key).max(axis=1, initial=0.0)
-    if not slopes.all() or (np.abs(np.abs(steps) - slopes[:, None]).max(axis=1) > rounding).any():
+        slopes: Array = np.abs(stored.astype(np.float64).reshape(heads))
+        straight = True
+    else:
+        axis = stored.shape.index(heads)
+        # The last query's row, in which keys come nearer; leading axes are of a batch.
+        last = stored[(0,) * axis].astype(np.float64).reshape(heads, -1, stored.shape[-1])[:, -1]
+        steps = np.diff(last, axis=1)
+        slopes = np.abs(steps.mean(axis=1)) if steps.shape[1] else np.zeros(heads)
+        rounding = ROUNDING * np.abs(last).max(axis=1, initial=0.0)
+        straight = bool(
+            (np.abs(np.abs(steps) - slopes[:, None]).max(axis=1, initial=0.0) <= rounding).all()
+        )
+    if not slopes.all() or not straight:
         raise SourceError(
             f"{name} should be a slope times the distance for each of {heads} heads; its shape is "
             f"{stored.shape}, and it is not.",

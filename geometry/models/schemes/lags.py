@@ -34,7 +34,7 @@ TABLE = "relative_position_bias_table"
 _MLP = "continuous_position_bias_mlp"
 _LAST = f"{_MLP}.2.weight"
 _OF_MPNET = 32
-"""Buckets of MPNet's code, which does not heed its configuration."""
+"""Buckets of MPNet's code, which does not read its configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,10 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
 
     Of blocks with several windows, those with the largest.
 
-    Raises SourceError: its configuration contradicts its tables.
+    Raises
+    ------
+    SourceError
+        Its configuration contradicts its tables.
     """
     names = in_order(index)
     tables = [name for name in names if name.endswith(TABLE) and len(index[name].shape) == 2]
@@ -266,11 +269,14 @@ def _window_of(name: str, rows: int, config: Mapping[str, Any]) -> tuple[int, in
 
     By the configuration's window, or its picture's patches, or else of a square.
 
-    Raises SourceError: no window has a table of so many rows, or not the configuration's.
+    Raises
+    ------
+    SourceError
+        No window has a table of so many rows, or not the configuration's.
     """
-    size, told = pair(config, "window_size"), "window_size" in config
+    size = pair(config, "window_size")
     picture, patch = pair(config, "image_size"), pair(config, "patch_size")
-    if not told and picture is not None and patch is not None:
+    if "window_size" not in config and picture is not None and patch is not None:
         size = picture[0] // patch[0], picture[1] // patch[1]
     for more in (0, MORE):  # none, or the three of BEiT's class token
         side = math.isqrt(max(rows - more, 0))
@@ -325,11 +331,14 @@ def continuous_bias(
 def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
     """Return the biases by lag of T5 and its kin, the encoder's first; empty if there are none.
 
-    Raises SourceError: their number contradicts the configuration.
+    Raises
+    ------
+    SourceError
+        Their number contradicts the configuration.
     """
     of_mpnet = config.get("model_type") == "mpnet"
-    asked = None if of_mpnet else first_int(config, ("relative_attention_max_distance",))
-    farthest = FARTHEST if asked is None else asked
+    far = None if of_mpnet else first_int(config, ("relative_attention_max_distance",))
+    farthest = FARTHEST if far is None else far
     found = []
     for side in ("encoder", "decoder"):
         own = in_order(name for name in index if _side_of(name) == side)
@@ -362,14 +371,17 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
 def _buckets(index: Mapping[str, TensorInfo], name: str, config: Mapping[str, Any]) -> int:
     """Return the number of buckets of a stored bias.
 
-    Raises SourceError: no bias has that shape, or not that of this configuration.
+    Raises
+    ------
+    SourceError
+        No bias has that shape, or not that of this configuration.
     """
     shape = index[name].shape
-    told = first_int(config, ("relative_attention_num_buckets",))
+    n_buckets = first_int(config, ("relative_attention_num_buckets",))
     sound = len(shape) == 2 and shape[0] >= 4 and 0 < shape[1] <= MAX_HEADS
-    if sound and (told is None or shape[0] == told):
+    if sound and (n_buckets is None or shape[0] == n_buckets):
         return shape[0]
-    expected = "buckets" if told is None else told
+    expected = "buckets" if n_buckets is None else n_buckets
     raise SourceError(
         f"{name} should have shape ({expected}, heads) by config.json, with at least 4 buckets and "
         f"at most {MAX_HEADS:,} heads, got {shape}.",

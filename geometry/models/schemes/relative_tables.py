@@ -21,7 +21,10 @@ EMBEDDINGS = "encoder.rel_embeddings.weight"
 def find_relative_tables(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
     """Return the vectors by lag of BERT under relative keys, or of DeBERTa; empty without any.
 
-    Raises SourceError: their number contradicts the configuration.
+    Raises
+    ------
+    SourceError
+        Their number contradicts the configuration.
     """
     distances = in_order(
         name for name in index

@@ -16,7 +16,7 @@ from typing import Any
 from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
-from geometry.models.schemes.rotary_families import COMPARED, ROTARY_FAMILIES, Pairing, RotaryFamily
+from geometry.models.schemes.rotary_families import COMPARED, Pairing, RotaryFamily
 from geometry.models.schemes.rotary_own_keys import without_foreign
 from geometry.models.schemes.rotary_scaling import Scaled, Unscaled, scaled
 from geometry.models.schemes.rotary_settings import (
@@ -37,7 +37,7 @@ from geometry.models.schemes.rotary_settings import (
 )
 from geometry.pca.components import Array
 
-__all__ = ["ROTARY_FAMILIES", "Pairing", "Rotary", "RotaryFamily", "read_rotary"]
+__all__ = ["Pairing", "Rotary", "read_rotary"]
 
 MAX_WIDTH = 1024
 """Entries of a head that a configuration can give: twice those of any model."""
@@ -86,6 +86,9 @@ class Rotary:
         Whether each position attends only to itself and earlier ones.
     until
         Positions of the longest text with these rates; None where they do not depend on it.
+    apart
+        How many entries of a head are from the first to the second of a pair in halves, where these
+        are not those that are turned; or 0.
     """
 
     base: float
@@ -102,6 +105,7 @@ class Rotary:
     causal: bool = True
     layer_types: tuple[str, ...] = ()
     until: int | None = None
+    apart: int = 0
 
     @property
     def alike(self) -> bool:
@@ -169,13 +173,14 @@ class _Reader:
         self.kind = str(config.get("model_type"))
         self.row = COMPARED.get(self.kind, RotaryFamily())
         settings = with_usual_names(config)
+        self.nested = False  # whether each kind of layer has a group of settings
         self.notes: list[str] = []
         if settings.get("rope_pairing") is None:
             settings, self.notes = without_foreign(self.kind, settings)
         self.given = Given(settings)
         pairing = self.given.value("rope_pairing")
         if pairing is not None:  # of a GGUF file, which says what others leave out
-            self.row = replace(self.row, share=1.0, width=0, d_head=0)
+            self.row = replace(self.row, share=1.0, width=0, d_head=0, before=0)
         if pairing == "unknown" or self.kind not in COMPARED:
             self.notes.append(
                 f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
@@ -212,6 +217,7 @@ class _Reader:
             layers_without=self._layers_without(layer_types, kinds),
             causal=self._causal(),
             until=found.scaled.until,
+            apart=wide // 2 if found.scaling == "proportional" else 0,
         )
         if len(types) > 1:
             by_type = {name: (one.base, one.scaled.rates) for name, one in types.items()}
@@ -219,8 +225,20 @@ class _Reader:
             rotary = replace(
                 rotary, by_layer_type=MappingProxyType(by_type), layer_types=layer_types
             )
+            self._say_other_scalings(found, types)
         self._say_unused(parameters, *turning.values())
         return replace(rotary, note=" ".join(self.notes))
+
+    def _note(self, text: str) -> None:
+        """Add a sentence, unless it is there."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _note_conflict(self, what: str, first: float | None, second: float | None) -> None:
+        """Note that two settings of the same kind differ, the first of which is used."""
+        if first and second and first != second:
+            some = f"{first:.12g} and {second:.12g}"
+            self._note(f"Of the {what} {some} in config.json the first is used.")
 
     def _kinds(self, parameters: Given) -> dict[str, Given | None]:
         """Return the settings of each kind of layer; those of a kind that does not turn are None.
@@ -228,14 +246,16 @@ class _Reader:
         The only kind is "" where all are alike.
         """
         if kinds := parameters.groups():
+            self.nested = True
             return kinds
         if bases := self._layer_bases():
-            own = {base: f"base {base:g}" for base in bases if base}
+            own = {base: f"base {base:.12g}" for base in bases if base}
             return {name: parameters.changed(rope_theta=base) for base, name in own.items()}
         if "rope_scaling_layers" in self.given:
             theta = parameters.value("rope_theta")
             return {"scaled": parameters, "unscaled": Given({"rope_theta": theta})}
         if self.row.sliding_base or any(key in self.given for key in LOCAL_BASES):
+            self.nested = True
             return {FULL: parameters, SLIDING: parameters if self.row.sliding_scaled else Given({})}
         return {"": parameters}
 
@@ -244,9 +264,7 @@ class _Reader:
         given = self.given
         found = [one for key in ("rope_scaling", "rope_parameters") if (one := given.group(key))]
         if len(found) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
-            self.notes.append(
-                "Of config.json’s rope_scaling and rope_parameters the first is used."
-            )
+            self._note("Of config.json’s rope_scaling and rope_parameters the first is used.")
         dynamic = {"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {}
         return found[0] if found else Given(dynamic)
 
@@ -254,9 +272,7 @@ class _Reader:
         """Return the turning by a group of settings, those outside it, and the family's."""
         base = self._base(given, sliding)
         width = self._turned(given, d_head)
-        named = "original_max_position_embeddings"
-        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
-        before = outside or inside
+        before = self._before(given)
         if self.kind == "qwen" and self.given.flag("use_dynamic_ntk"):
             before = self.given.whole("seq_length", least=1) or before
             context = int(before) if before else context  # up to here nothing changes
@@ -268,20 +284,32 @@ class _Reader:
         try:
             return _Turning(base, turned.rates, scaling, scaled(scaling, turned, given))
         except SourceError as error:
-            self.notes.append(
+            self._note(
                 f"The scaling “{shortened(scaling, 40)}” in config.json is not understood: shown "
                 f"without it. {error}"
             )
             return _Turning(base, turned.rates, "none", Scaled(turned.rates))
 
+    def _before(self, given: Given) -> int | None:
+        """Return the positions before scaling: those outside of the group, if there is only one."""
+        named = "original_max_position_embeddings"
+        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
+        if self.nested:
+            if outside not in (None, inside):
+                self._note(f"{named} of config.json is not read outside of the groups by layer.")
+            return inside
+        outside = outside or self.row.before or None
+        self._note_conflict(named, outside, inside)
+        return outside or inside
+
     def _base(self, given: Given, sliding: bool) -> float:
-        usual = (self.row.sliding_base if sliding else 0.0) or self.row.base
-        outside = self.given.number(*(LOCAL_BASES if sliding else BASES))
+        local = self.row.sliding_base or any(key in self.given for key in LOCAL_BASES)
+        near = sliding and bool(local)
+        usual = (self.row.sliding_base if near else 0.0) or self.row.base
+        outside = self.given.number(*(LOCAL_BASES if near else BASES))
         inside = given.number("rope_theta")
-        if inside and outside and inside != outside and not sliding:
-            self.notes.append(
-                f"Of the bases {inside:g} and {outside:g} in config.json the first is used."
-            )
+        if not near and "layer_rope_theta" not in self.given:
+            self._note_conflict("bases", inside, outside)
         base = inside or outside or usual
         base *= self._ratio()
         if not 1.0 < base < MAX_BASE:
@@ -294,11 +322,10 @@ class _Reader:
         """Return what ChatGLM's base is multiplied by."""
         ratio = self.given.number("rope_ratio") or 1.0
         if ratio != 1.0 and self.kind == "chatglm":
-            said = (
+            self._note(
                 f"rope_ratio multiplies the base by {ratio:g}, as in ChatGLM3-32K and GLM-4; the "
                 "code of ChatGLM2-32K divides positions by it instead."
             )
-            self.notes += [] if said in self.notes else [said]
         return ratio
 
     def _turned(self, given: Given, d_head: int) -> int:
@@ -306,8 +333,15 @@ class _Reader:
         width = self.given.whole(*WIDTHS)
         share = given.number("partial_rotary_factor")
         outside = self.given.number(*SHARES)
+        self._note_conflict("shares", share, outside)
+        share = share or outside
+        if width is not None and share and width != int(d_head * share):
+            self._note(
+                f"By config.json {width} entries of a head turn, and {share:.12g} of its "
+                f"{d_head}: the first is used."
+            )
         if width is None:
-            share = share or outside or self.row.share
+            share = share or self.row.share
             width = self.row.width or int(d_head * share)
             whole = self.given.whole(*HEAD_WIDTHS)
             if "qk_rope_head_dim" in self.given and whole and int(whole * share) == d_head:
@@ -371,7 +405,7 @@ class _Reader:
         if named is not None:
             return "interleaved" if named == "interleaved" else "halves"
         if given.flag("position_encoding_2d"):  # of the first ChatGLM
-            self.notes.append("The other half of each head turns by the position within a block.")
+            self._note("The other half of each head turns by the position within a block.")
             return "halves"
         interleaved = self.row.pairing == "interleaved"
         for key in ("rope_interleave", "rotary_emb_interleaved"):
@@ -381,6 +415,11 @@ class _Reader:
     def _causal(self) -> bool:
         masked = self.given.value("position_embedding_type") == "rotary"  # a kind of BERT
         known = self.kind in COMPARED
+        both_ways = self.given.value("use_bidirectional_attention")
+        if both_ways not in (None, True, False, "all", "vision"):
+            raise unusable("use_bidirectional_attention", both_ways, "true, false or “all”")
+        if both_ways in (True, "all"):
+            return False
         return self.given.flag("is_causal", default=self.row.causal if known else not masked)
 
     # ---- which layers -------------------------------------------------------------------------
@@ -406,7 +445,7 @@ class _Reader:
         """Return the kind of each layer; empty if the configuration does not say it."""
         count = self._n_layers()
         if bases := self._layer_bases():
-            return tuple(f"base {base:g}" for base in bases)
+            return tuple(f"base {base:.12g}" for base in bases)
         if (some := self._listed("rope_scaling_layers")) is not None:
             return tuple("scaled" if layer in some else "unscaled" for layer in range(count))
         types: tuple[str, ...] = tuple(map(str, self._listed("layer_types") or ()))
@@ -414,7 +453,7 @@ class _Reader:
         if not types and full is not None:
             types = tuple(FULL if layer in full else SLIDING for layer in range(count))
         if count and not any(one in kinds for one in types):
-            self.notes.append("Which layers are of which kind is not in config.json.")
+            self._note("Which layers are of which kind is not in config.json.")
         return types
 
     def _full_layers(self) -> Collection[int] | None:
@@ -427,7 +466,7 @@ class _Reader:
         every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
         if not every:
             every = given.whole("global_attn_every_n_layers", least=0) or 0
-            at = -1 if self.kind == "afmoe" else 0  # the other one is ModernBERT
+            at = -1 if self.row.full_at[1] else 0  # the first of them in ModernBERT
         if not every and self.kind == "flint":
             return [i for i in range(count) if i < 2 or i % 4 == 1 or i == count - 1]
         if not every:
@@ -458,19 +497,30 @@ class _Reader:
             return tuple(i for i, one in enumerate(listed) if one != SLIDING)
         full = self._full_layers()
         if full is None:
-            self.notes.append("Which layers do not turn queries and keys is not in config.json.")
+            self._note("Which layers do not turn queries and keys is not in config.json.")
         return tuple(full or ())
 
     # ---- what was not used --------------------------------------------------------------------
+
+    def _say_other_scalings(self, main: _Turning, types: Mapping[str, _Turning]) -> None:
+        """Note the scalings of kinds of layers that are neither the main one's nor none."""
+        for name, one in types.items():
+            factor, until = one.scaled.factor, one.scaled.until
+            own = (one.scaling, factor, until)
+            if own in ((main.scaling, main.scaled.factor, main.scaled.until), ("none", 1.0, None)):
+                continue
+            by = "" if factor == 1.0 else f", cosines and sines multiplied by {factor:.4g}"
+            up_to = "" if until is None else f", for texts of up to {until:,} positions"
+            self._note(f"The scaling of {name} layers is “{one.scaling}”{by}{up_to}.")
 
     def _say_missing(self, kinds: Mapping[str, Given | None]) -> None:
         """Note that settings are missing for which the family's code has a default of its own."""
         group = any(key in self.given for key in ("rope_scaling", "rope_parameters"))
         missing = {"": False, "group": not group, "kinds": "" in kinds}[self.row.needs]
         if missing and "rope_pairing" not in self.given:
-            self.notes.append(
-                "Usual settings assumed: config.json has no rope_parameters, as those of a "
-                f"{self.kind} model do."
+            self._note(
+                "Usual settings assumed: config.json has no rope_parameters, which "
+                f"{self.kind} models have."
             )
 
     def _say_unused(self, *groups: Given) -> None:
@@ -479,10 +529,10 @@ class _Reader:
         unread = [name for given in (self.given, *groups) for name in given.unread()]
         if unread:
             some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
-            self.notes.append(f"Settings that are not used here: {shortened(some)}.")
+            self._note(f"Settings that are not used here: {shortened(some)}.")
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
-            self.notes.append(f"By {off[0]} in config.json, it may not turn at all.")
+            self._note(f"By {off[0]} in config.json, it may not turn at all.")
         if others:
             named = shortened(str(self.given.value(others[0])), 40)
-            self.notes.append(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")
+            self._note(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")

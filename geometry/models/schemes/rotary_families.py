@@ -2,7 +2,7 @@
 
 Only families whose code was compared with what is read here: the tests draw settings for each at
 random, and compare the rates with those of transformers' module, or with the formula of the code
-that came with the first models. Another family is read as usual, which is then said.
+that came with the first models. Another family is read as usual, with a note.
 """
 
 from __future__ import annotations
@@ -37,21 +37,24 @@ class RotaryFamily:
     sliding_scaled
         Whether a scaling is also that of these.
     without
-        Every how many layers one does not turn; 0 for none.
+        The last of each so many layers does not turn; 0 if all turn.
     sliding_only
         Whether only layers of sliding attention turn.
     without_window
         Which layers of such a family turn where the window is null: "all", "none", or "sliding",
         those of that kind as ever.
     full_at
-        Every how many layers one has full attention, and which of these; (0, 0) if not known.
+        How many layers there are in a cycle, of which one has full attention, and which of them it
+        is, from 0; (0, 0) if not known.
     context
         Positions; 0 if not known.
+    before
+        Positions before scaling, whatever its settings are; 0 for those of the settings.
     causal
         Whether each position attends only to itself and earlier ones.
     needs
-        What its code has a default of its own for, so that nothing is known without it: "group",
-        the settings of turning; "kinds", those of each kind of layer; "" for nothing.
+        What a configuration has to have, since the defaults in the family's code are not read here:
+        "group", the settings of turning; "kinds", those of each kind of layer; "" for nothing.
     """
 
     base: float = 10_000.0
@@ -66,6 +69,7 @@ class RotaryFamily:
     without_window: Literal["all", "none", "sliding"] = "all"
     full_at: tuple[int, int] = (0, 0)
     context: int = 0
+    before: int = 0
     causal: bool = True
     needs: Literal["", "group", "kinds"] = ""
 
@@ -84,8 +88,8 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
                 "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text",
                 "hyperclovax", "idefics", "jais2", "kyutai_speech_to_text", "llama", "mimi",
                 "mimi_decoder", "mimi_encoder", "ministral", "mistral", "moshi", "nanochat", "olmo",
-                "olmo2", "olmo_hybrid", "olmoe", "phi3", "phi4_multimodal",
-                "pocket_tts_audio_tokenizer", "pocket_tts_audio_tokenizer_decoder",
+                "olmo2", "olmo_hybrid", "olmoe", "pocket_tts_audio_tokenizer",
+                "pocket_tts_audio_tokenizer_decoder",
                 "pocket_tts_audio_tokenizer_encoder", "qwen2", "qwen2_moe", "qwen3_moe",
                 "qwen3_omni_moe_talker_text", "starcoder2", "unlimited_ocr_text",
                 "voxtral_realtime_text", "zamba2",
@@ -103,7 +107,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             RotaryFamily(base=1_000_000.0),
         ),
         **dict.fromkeys(
-            ("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
+            ("axk1", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
              "glm_moe_dsa", "youtu"),
             RotaryFamily(d_head=64, pairing="interleaved"),
         ),
@@ -159,6 +163,10 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             RotaryFamily(share=0.5, d_head=128, pairing="interleaved"),
         ),
         **dict.fromkeys(
+            ("phi3", "phi4_multimodal"),
+            RotaryFamily(before=4096),
+        ),
+        **dict.fromkeys(
             ("gpt_neox", "stablelm"),
             RotaryFamily(share=0.25),
         ),
@@ -190,6 +198,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
             d_head=128, sliding_only=True, without_window="sliding", full_at=(4, 3)
         ),
         "apertus": RotaryFamily(base=12_000_000.0, needs="group"),
+        "axk2": RotaryFamily(d_head=32, pairing="interleaved"),
         "cohere2": RotaryFamily(
             pairing="interleaved", sliding_only=True, without_window="none", full_at=(4, 3)
         ),

@@ -1,17 +1,25 @@
 """Settings of rotary positions that only some families have, by the code of transformers.
 
-Another family's code does not look at them: read there, they would give a turning that the model
-does not have.
+Another family's code does not read them: read here all the same, they would give a turning that
+the model does not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from geometry.models.schemes.rotary_families import COMPARED, ROTARY_FAMILIES, WITH_OWN_CODE
-from geometry.models.schemes.rotary_settings import BASES, SHARES, WIDTHS
+from geometry.models.schemes.rotary_settings import (
+    BASES,
+    HEAD_WIDTHS,
+    HEADS,
+    HIDDEN,
+    LOCAL_BASES,
+    SHARES,
+    WIDTHS,
+)
 
 #: Families whose code turns a share of each head that is a setting.
 SHARED = frozenset(
@@ -28,36 +36,80 @@ SHARED = frozenset(
 OTHER_CODE = frozenset(("bamba", "jina_embeddings_v3", "nomic_bert", "gte"))
 _NEOX = ("gpt_neox", "gpt_neox_japanese")
 _HUNYUAN = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text")
+_MODERNBERT = ("modernbert", "modernbert-decoder")
+_GEMMA4 = ("diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemma4_unified_text")
+#: Families whose code has rates of its own.
+_FIXED = {"codegen", "gptj", "roformer"}
+_ALL = ROTARY_FAMILIES.keys()
+#: Families of which a part of each head turns, with a width of its own.
+_LATENT = ("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
+           "glm_moe_dsa", "hy_v4", "longcat_flash", "minicpm3", "mistral_large4_text",
+           "youtu")  # fmt: skip
 
 #: Setting → the families of transformers that have it.
 HAVE: Mapping[str, Collection[str]] = MappingProxyType(
     {
-        **dict.fromkeys((*BASES, *SHARES, *WIDTHS, "rope_ratio"), ()),
-        "rope_theta": ROTARY_FAMILIES.keys(),
-        "rotary_emb_base": _NEOX,
-        "global_rope_theta": ("modernbert", "modernbert-decoder"),
+        **dict.fromkeys((*BASES, *LOCAL_BASES, *SHARES, *WIDTHS, *HEAD_WIDTHS), ()),
+        **dict.fromkeys(
+            ("position_encoding_2d", "rope_ratio", "rotary_emb_interleaved", "use_dynamic_ntk"), ()
+        ),
+        **dict.fromkeys(("rope_parameters", "rope_scaling"), _ALL - _FIXED - {"esm"}),
+        **dict.fromkeys(
+            ("no_rope_layers", "no_rope_layer_interval"),
+            ("llama4_text", "mistral_large4_text", "smollm3"),
+        ),
+        "attention_head_dim": ("hunyuan_vl_text", "zamba2"),
+        "global_attn_every_n_layers": ("afmoe", *_MODERNBERT),
+        "global_head_dim": _GEMMA4,
+        "global_rope_theta": _MODERNBERT,
+        "head_dim": _ALL - _FIXED - {"deepseek_ocr2_text", "unlimited_ocr_text"},
+        "kv_channels": ("jetmoe",),
+        "layer_rope_theta": ("granite_swa", "granitemoe_swa"),
+        "local_rope_theta": _MODERNBERT,
         "partial_rotary_factor": SHARED,
-        "rotary_pct": _NEOX,
+        "qk_rope_head_dim": _LATENT,
+        "rope_interleave": ("axk1", "deepseek_v3", "glm4_moe_lite", "youtu"),
+        "rope_local_base_freq": (
+            "gemma3_text", "gemma3n_text", "t5gemma2_decoder", "t5gemma2_text",
+        ),
+        "rope_scaling_layers": ("molmo2_text",),
+        "rope_theta": _ALL - _FIXED,
         "rotary_dim": ("codegen", "gptj"),
+        "rotary_emb_base": _NEOX,
+        "rotary_pct": _NEOX,
+        "sliding_window_pattern": (
+            "cohere2", "exaone4", "exaone_moe", "gemma3_text", "t5gemma2_decoder", "t5gemma2_text",
+            *_GEMMA4,
+        ),
+        "use_bidirectional_attention": ("gemma", "gemma2", "gemma3_text", *_GEMMA4),
+    }
+)  # fmt: skip
+#: Setting → the families that have it only in a group of settings.
+ONLY_IN_GROUP: Mapping[str, Collection[str]] = MappingProxyType(
+    {
+        "partial_rotary_factor": _NEOX,
+        "rope_theta": (*_NEOX, *_MODERNBERT, "ultrabert"),
     }
 )
-#: Family with a code of its own → the settings of this kind that it has, besides ``rope_theta``.
+#: Family with a code of its own → the settings of this kind that it has, besides ``ANY_CODE``.
 OF_OWN_CODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "chatglm": ("rope_ratio",),
+        "chatglm": ("kv_channels", "position_encoding_2d", "rope_ratio"),
         "internlm": ("rotary_base",),
         "mixformer-sequential": ("rotary_dim",),
         "openelm": ("rope_freq_constant",),
         "phi-msft": ("rotary_dim",),
-        "qwen": ("rotary_emb_base", "rotary_pct"),
+        "qwen": ("kv_channels", "rotary_emb_base", "rotary_pct", "use_dynamic_ntk"),
         "stablelm_epoch": ("rope_pct",),
     }
 )
 _GROUPS = ("rope_scaling", "rope_parameters")
+#: Settings that any of these may have.
+ANY_CODE = ("head_dim", "rope_theta", *_GROUPS)
 
 
 def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a configuration without settings that its family's code does not look at.
+    """Return a configuration without settings that its family's code does not read.
 
     Parameters
     ----------
@@ -78,11 +130,11 @@ def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any
     if kind in WITH_OWN_CODE:
         return _of_own_code(kind, config)
     foreign = {key for key, kinds in HAVE.items() if kind not in kinds}
+    outside = foreign | {key for key, kinds in ONLY_IN_GROUP.items() if kind in kinds}
     found: list[str] = []
-    theta = config.get("rope_theta")
-    same = {key for key in foreign & set(BASES) if theta == config.get(key)}
-    config = {key: one for key, one in config.items() if key not in same}
-    left = _left(config, foreign, found)
+    usual = _usual(kind, config, outside)
+    same = {key for key in outside if config.get(key) in usual.get(key, ())}
+    left = _left({k: one for k, one in config.items() if k not in same}, outside, found)
     foreign |= set() if kind in _HUNYUAN else {"alpha"}  # whose name is too common elsewhere
     for group in _GROUPS:
         if isinstance(settings := left.get(group), dict):
@@ -90,16 +142,40 @@ def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any
                 key: _left(one, foreign, found) if isinstance(one, dict) else one
                 for key, one in _left(settings, foreign, found).items()
             }
-    return left, [_not_one(kind, found)] if found else []
+    return left, [_not_read(kind, found)] if found else []
+
+
+def _usual(kind: str, config: Mapping[str, Any], foreign: set[str]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of foreign settings that say what is read anyway."""
+    row = COMPARED[kind]
+    groups = [one for key in _GROUPS if isinstance(one := config.get(key), dict)]
+    settings = {key: one for key, one in config.items() if key not in foreign}
+
+    def first(keys: Iterable[str]) -> Any:
+        return next((one for key in keys if (one := settings.get(key)) is not None), None)
+
+    hidden, heads = first(HIDDEN), first(HEADS)
+    even = type(hidden) is int and type(heads) is int and heads > 0
+    width = first(HEAD_WIDTHS) or row.d_head or (hidden // heads if even else None)
+    inside = {key: tuple(one[key] for one in groups if key in one) for key in ONLY_IN_GROUP}
+    bases = inside["rope_theta"] or (first(BASES) or row.base,)
+    return {
+        **inside,
+        **dict.fromkeys(BASES, bases),
+        **dict.fromkeys((*HEAD_WIDTHS, "global_head_dim", "qk_rope_head_dim"), (width,)),
+        **dict.fromkeys(
+            ("rope_interleave", "rotary_emb_interleaved"), (row.pairing == "interleaved",)
+        ),
+    }
 
 
 def _of_own_code(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    own = ("rope_theta", *OF_OWN_CODE.get(kind, ()))
+    own = (*ANY_CODE, *OF_OWN_CODE.get(kind, ()))
     if kind == "chatglm" or config.get("rope_ratio") is None:
         left, notes = dict(config), []
     else:
         left = {key: one for key, one in config.items() if key != "rope_ratio"}
-        notes = [_not_one(kind, ["rope_ratio"])]
+        notes = [_not_read(kind, ["rope_ratio"])]
     doubtful = [key for key in HAVE if key not in own and _matters(key, left.get(key))]
     if doubtful:
         some = ", ".join(doubtful)
@@ -114,13 +190,11 @@ def _left(config: Mapping[str, Any], foreign: set[str], found: list[str]) -> dic
 
 
 def _matters(key: str, value: Any) -> bool:
-    """Return whether a setting that is not looked at says something."""
-    return value is not None and not (key in SHARES and type(value) is float and value == 1.0)
+    """Return whether a setting that is not read says something."""
+    if value is None or value is False:
+        return False
+    return not (key in SHARES and type(value) is float and value == 1.0)
 
 
-def _not_one(kind: str, keys: list[str]) -> str:
-    some, what = (
-        ", ".join(sorted(keys)),
-        "is not a setting" if len(keys) == 1 else "are no settings",
-    )
-    return f"{some} in config.json {what} of the code of {kind} models, and not used."
+def _not_read(kind: str, keys: list[str]) -> str:
+    return f"The code of {kind} models does not read {', '.join(sorted(keys))} in config.json."

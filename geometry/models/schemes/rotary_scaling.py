@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import shortened
 from geometry.measures.rotary import (
     Ramp,
     llama3,
@@ -28,7 +29,8 @@ from geometry.pca.components import Array
 FASTEST = 100.0
 """Rates and factors that a configuration can give: far more than those of any model."""
 FACTORS = "factors"
-"""The scaling of a GGUF file that has what another one comes to."""
+"""The scaling of a GGUF file with a factor for each pair or of the cosines and sines, after another
+scaling or none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -162,13 +164,13 @@ def _longrope(turned: Unscaled, given: Given) -> Scaled:
 
 
 def _factors(turned: Unscaled, given: Given) -> Scaled:
+    kind = given.value("before")
+    before = scaled(kind, turned, given) if kind else Scaled(turned.rates)
     factors = given.numbers("short_factor", len(turned.rates))
-    if factors is None:
-        raise SourceError(f"It has no {given.name('short_factor')}.")
-    rates = longrope(turned.base, turned.width, factors)
+    rates = before.rates if factors is None else before.rates / np.asarray(factors)
     longer = given.flag("longer") and turned.before is not None
     until = int(turned.trained) if longer and turned.before != turned.context else None
-    return Scaled(rates, given.number("attention_factor") or 1.0, until)
+    return Scaled(rates, before.factor * (given.number("attn_factor") or 1.0), until)
 
 
 def _needed(given: Given, key: str) -> float:
@@ -201,7 +203,7 @@ def scaled(kind: str, turned: Unscaled, given: Given) -> Scaled:
     """
     make = SCALINGS.get(kind)
     if make is None:
-        raise SourceError("Its formula is not known.")
+        raise SourceError(f"The formula of {shortened(kind, 40)} is not known.")
     try:
         with np.errstate(all="ignore"):
             found = make(turned, given)

@@ -1,7 +1,7 @@
 """The settings of rotary positions under the names that code has given them.
 
-Each is read by name, and one that speaks of rotary positions and is not read is known at the end:
-what a configuration says is used, or said to be unused.
+Each is read by name. One whose name speaks of rotary positions and that was not read is known at
+the end, for a note.
 """
 
 from __future__ import annotations

@@ -25,8 +25,10 @@ from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.umt5.modeling_umt5 import UMT5Attention
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import TensorInfo
 from geometry.claims.report import report
 from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.models.schemes.alibi import compared, find_alibi
 from geometry.models.sources.opening import open_source
 from tests.geometry.models.test_lags import check_offsets, randomised
 from tests.geometry.saved_models import saved
@@ -114,6 +116,46 @@ def test_a_stored_bias_that_is_no_slope_is_refused(written):
     tensors = {"alibi": np.random.default_rng(0).standard_normal((1, 4, 1, 9)).astype("f4")}
     with pytest.raises(SourceError, match="alibi should be a slope times the distance"):
         open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+@pytest.mark.parametrize("shape", [(4,), (1, 4, 1, 9)])
+def test_stored_slopes_that_are_no_numbers_are_refused_by_name(value, shape, written):
+    tensors = {"h.0.alibi": np.full(shape, value, "f4")}
+    with pytest.raises(SourceError, match=r"h\.0\.alibi"):
+        open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
+
+
+class HubStore:
+    """A store of which each tensor has to be downloaded; "h.0" to "h.3" have slopes."""
+
+    def __init__(self):
+        names = [f"h.{i}.slopes" for i in range(4)]
+        self.tensors = {name: TensorInfo(name, (4,), "F32", 16) for name in names}
+        self.fetched = []
+
+    def bytes_to_fetch(self, *names):
+        return 16
+
+    def read(self, name):
+        self.fetched.append(name)
+        return np.array([0.9, 0.2, 0.1, 0.05], "f4")
+
+
+def test_of_a_model_on_the_hub_only_the_first_slopes_are_downloaded():
+    store = HubStore()
+    lags = compared(find_alibi(store.tensors, {"model_type": "bloom", "n_head": 4}), store)
+    assert (lags.stored, store.fetched) == (True, ["h.0.slopes"])
+
+
+@pytest.mark.parametrize("kind", ["jais", "btlm", "gpt_bigcode"])
+def test_decoders_with_alibi_are_causal(kind, written):
+    config = {"model_type": kind, "position_embedding_type": "alibi", "n_head": 4}
+    model = open_source(written(ANY, config))
+    assert (model.causal, model.lags.note) == (True, "")
+    scaling = {"alibi_scaling": {"type": "linear", "factor": 2.0}}
+    model = open_source(written(ANY, {**config, **scaling}))
+    assert any("alibi_scaling" in note for note in model.warnings)
 
 
 @pytest.mark.parametrize(

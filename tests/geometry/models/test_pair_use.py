@@ -99,6 +99,23 @@ def test_a_turned_product_is_the_kernel_of_its_pairs():
             assert query @ key == pytest.approx(lag_kernel(rates, [i - j], weights)[0] + rest)
 
 
+def test_proportional_pairs_are_half_a_head_apart(written):
+    group = {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 1e6}
+    config = {**SIZES, "model_type": "lfm3", "head_dim": 8, "rope_parameters": group}
+    rows = np.zeros((4, 8, 32), "f4")
+    rows[:, [0, 5], 0] = 1.0
+    names = [f"model.layers.0.self_attn.{name}.weight" for name in ("q_proj", "k_proj")]
+    model = open_source(written(dict.fromkeys(names, rows.reshape(32, 32)), config))
+    np.testing.assert_allclose(pair_use(model).use, np.ones((4, 2)))
+
+
+def test_norms_of_queries_and_keys_are_said(tmp_path):
+    for kind, normed in (("qwen3", True), ("qwen2", False)):
+        saved(kind, tmp_path / kind, **SIZES)
+        warnings = open_source(tmp_path / kind).warnings
+        assert any("pass norms" in warning for warning in warnings) == normed
+
+
 def test_models_without_turning_or_without_known_names_say_so(written):
     with pytest.raises(TensorUnavailable, match="does not turn"):
         pair_use(open_source("sample"))

@@ -14,7 +14,8 @@ from geometry.measures.rotary import turn
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import FAMILIES
 from geometry.models.recognition.finding import find_architecture
-from geometry.models.schemes.rotary import ROTARY_FAMILIES, Rotary, read_rotary
+from geometry.models.schemes.rotary import Rotary, read_rotary
+from geometry.models.schemes.rotary_families import ROTARY_FAMILIES
 
 SIZES = {
     "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 8,

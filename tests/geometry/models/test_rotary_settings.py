@@ -17,8 +17,8 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
 from geometry.models.schemes.alibi import find_alibi
-from geometry.models.schemes.rotary import ROTARY_FAMILIES, read_rotary
-from geometry.models.schemes.rotary_families import WITH_OWN_CODE
+from geometry.models.schemes.rotary import read_rotary
+from geometry.models.schemes.rotary_families import ROTARY_FAMILIES, WITH_OWN_CODE
 
 SINGLE = 2e-5
 """Of the modules' rates, in single precision; differences lose some more."""
@@ -298,11 +298,125 @@ SMALL = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
     {"partial_rotary_factor": 0.5}, {"rope_parameters": {"partial_rotary_factor": 0.5}},
     {"rotary_pct": 0.5}, {"rotary_dim": 8}, {"rope_ratio": 50}, {"rotary_emb_base": 5e5},
     {"rope_scaling": {"type": "dynamic", "factor": 2.0, "alpha": 1000.0}},
+    {"rope_local_base_freq": 1e3}, {"no_rope_layers": [1, 0]}, {"qk_rope_head_dim": 8},
+    {"rope_interleave": True}, {"use_dynamic_ntk": True}, {"kv_channels": 32},
+    {"head_size": 32}, {"attention_head_dim": 32}, {"layer_rope_theta": [0, 1e6]},
+    {"use_bidirectional_attention": True},
 ])  # fmt: skip
 def test_settings_of_other_families_are_said_and_not_used(settings):
     found = read_rotary({"model_type": "llama", **SMALL, **settings})
     np.testing.assert_array_equal(found.rates, 10_000.0 ** (-np.arange(0, 16, 2) / 16))
-    assert "is not a setting of the code of llama models, and not used" in found.note
+    assert (found.pairing, found.layers_without, found.causal) == ("halves", (), True)
+    assert not found.by_layer_type
+    assert "The code of llama models does not read" in found.note
+
+
+@pytest.mark.parametrize("kind", [
+    "codegen", "gpt_neox", "gpt_neox_japanese", "gptj", "modernbert", "modernbert-decoder",
+    "roformer",
+])  # fmt: skip
+def test_a_base_that_the_code_does_not_read(kind):
+    config = {"model_type": kind, **SMALL, "rotary_dim": 8}
+    found, usual = read_rotary({**config, "rope_theta": 123_457.0}), read_rotary(config)
+    np.testing.assert_array_equal(found.rates, usual.rates)
+    assert "rope_theta" in found.note
+    assert "rope_theta" not in read_rotary({**config, "rope_theta": usual.base}).note
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("kind", "settings"), [
+    ("axk2", {}), ("gpt_neox", {"rope_theta": 123_457.0, "partial_rotary_factor": 0.5}),
+    ("gpt_neox", {"rope_theta": 1e5, "rope_parameters": {"rope_theta": 5e5}}),
+    ("esm", {"rope_theta": 5e5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+    ("gemma3_text", {"local_rope_theta": 123.0}), ("olmo3", {"rope_local_base_freq": 123.0}),
+    ("deepseek_ocr2_text", {"head_dim": 32}), ("modernbert", {"rope_theta": 123_457.0}),
+])  # fmt: skip
+def test_settings_that_the_code_does_not_read(kind, settings):
+    config = {**SMALL, "num_hidden_layers": 6, **settings}
+    part = classes_of(kind)[0](CONFIG_MAPPING[kind].from_dict(json.loads(json.dumps(config))))
+    found = read_rotary({"model_type": kind, **config})
+    assert_alike(found, part, kind)
+    assert bool(found.note) == bool(settings)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("kind", "nested"), [("llama", False), ("mistral", False), ("lfm3", True)])
+@pytest.mark.parametrize("scaling", ["llama3", "yarn", "longrope"])
+@pytest.mark.parametrize("inside", [None, 32])
+def test_a_length_before_scaling_outside_of_its_group(kind, nested, scaling, inside):
+    before = {} if inside is None else {"original_max_position_embeddings": inside}
+    group = {"rope_type": scaling, "factor": 4.0, "rope_theta": 1e4, **before}
+    if scaling == "llama3":
+        group |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    elif scaling == "longrope":
+        group |= {"short_factor": [2.0] * 8, "long_factor": [3.0] * 8}
+    config = {**SMALL, "head_dim": 16, "num_hidden_layers": 6, "max_position_embeddings": 64,
+              "original_max_position_embeddings": 16, "rope_parameters": group}  # fmt: skip
+    if nested:
+        config["rope_parameters"] = {"full_attention": group, "sliding_attention": group}
+    part = classes_of(kind)[0](CONFIG_MAPPING[kind].from_dict(json.loads(json.dumps(config))))
+    found = read_rotary({"model_type": kind, **config})
+    assert_alike(found, part, kind)
+    conflict = nested or inside is not None
+    assert ("original_max_position_embeddings" in found.note) == conflict
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["phi3", "phi4_multimodal"])
+@pytest.mark.parametrize("inside", [{}, {"original_max_position_embeddings": 32}])
+def test_a_length_before_scaling_that_the_family_has(kind, inside):
+    group = {"rope_type": "longrope", "short_factor": [2.0] * 8, "long_factor": [3.0] * 8, **inside}
+    config = {**SMALL, **NEEDS[kind], "max_position_embeddings": 8192, "rope_parameters": group}
+    part = classes_of(kind)[0](CONFIG_MAPPING[kind].from_dict(json.loads(json.dumps(config))))
+    found = read_rotary({"model_type": kind, **config})
+    assert_alike(found, part, kind)
+    assert found.until == 4096
+
+
+TWO = {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "default"}}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["lfm3", "gemma3_text", "olmo3", "ultrabert", "modernbert"])
+@pytest.mark.parametrize("base", [{}, {"rope_theta": 5e4}])
+@pytest.mark.parametrize("local", [{}, {"rope_local_base_freq": 777.0}])
+def test_a_group_without_a_base_has_that_of_the_family(kind, base, local):
+    config = {**SMALL, "num_hidden_layers": 6, "head_dim": 16, "rope_parameters": TWO, **base}
+    config |= local if kind == "gemma3_text" else {}
+    part = classes_of(kind)[0](CONFIG_MAPPING[kind].from_dict(json.loads(json.dumps(config))))
+    assert_alike(read_rotary({"model_type": kind, **config}), part, kind)
+
+
+def test_a_sliding_group_reads_the_base_outside_of_it():
+    kinds = {"full_attention": None, "sliding_attention": {"rope_type": "default"}}
+    found = read_rotary({"model_type": "cohere2", **SMALL, "num_hidden_layers": 4,
+                         "rope_parameters": kinds, "rope_theta": 1e5})  # fmt: skip
+    assert (found.base, found.note) == (1e5, "")
+
+
+@pytest.mark.parametrize(("settings", "named"), [
+    ({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}, "1.139"),
+    ({"rope_type": "yarn", "factor": 4.0, "attention_factor": 1.5,
+      "original_max_position_embeddings": 64}, "1.5"),
+    ({"rope_type": "linear", "factor": 4.0}, "linear"),
+])  # fmt: skip
+def test_a_scaling_of_sliding_layers_alone_is_said(settings, named):
+    kinds = {**TWO, "sliding_attention": settings}
+    found = read_rotary({"model_type": "gemma3_text", **SMALL, "num_hidden_layers": 6,
+                         "rope_parameters": kinds})  # fmt: skip
+    assert (found.scaling, found.factor) == ("none", 1.0)
+    assert "sliding_attention" in found.note
+    assert named in found.note
+
+
+@pytest.mark.parametrize(("kind", "value", "causal"), [
+    ("gemma3_text", True, False), ("gemma3_text", False, True), ("gemma2", True, False),
+    ("gemma", True, False), ("gemma4_text", "all", False), ("gemma4_text", "vision", True),
+    ("gemma3n_text", True, True), ("brandnew", True, False),
+])  # fmt: skip
+def test_attention_in_both_directions(kind, value, causal):
+    config = {"model_type": kind, **SMALL, "use_bidirectional_attention": value}
+    assert read_rotary(config).causal is causal
 
 
 @pytest.mark.parametrize(("kind", "settings", "n_pairs"), [
@@ -314,7 +428,7 @@ def test_settings_of_other_families_are_said_and_not_used(settings):
 def test_settings_of_the_family_are_used(kind, settings, n_pairs):
     found = read_rotary({"model_type": kind, **SMALL, **settings})
     assert found.n_pairs == n_pairs
-    assert "setting of" not in found.note
+    assert "does not read" not in found.note
 
 
 def test_a_setting_that_a_code_may_read_is_said():

@@ -34,6 +34,7 @@ def test_others_than_those_of_the_configuration_are_shown_and_said(name, tmp_pat
     np.testing.assert_allclose(model.rotary.rates, THEIRS, rtol=1e-6)
     np.testing.assert_allclose(model.W_pos[1, ::2], np.cos(THEIRS), rtol=1e-6)
     assert any(name.format(0) in warning for warning in model.warnings)
+    assert any("base is that of config.json" in warning for warning in model.warnings)
     assert report(model)["scheme"]["scaling"] == "stored"
 
 
@@ -114,7 +115,7 @@ def test_those_whose_layers_are_not_known_are_said(tmp_path):
 
 @pytest.mark.parametrize("stored", [
     torch.ones(4), torch.full((8,), torch.nan), -torch.ones(8), torch.arange(8),
-    torch.zeros(8), torch.ones(2, 4, dtype=torch.complex64),
+    torch.zeros(8), torch.full((8,), 1e30), torch.ones(2, 4, dtype=torch.complex64),
 ])  # fmt: skip
 def test_those_that_do_not_fit_or_cannot_be_read_are_said(stored, tmp_path):
     model = opened(tmp_path, inv_freq=stored)

@@ -117,7 +117,8 @@ def test_of_each_kind_of_layer(inside):
         ({"rope_scaling": {"type": "linear", "factor": 2.0, "new": 1}}, "rope_scaling.new"),
         ({"rope_scaling": {"type": "newest", "factor": 2.0}}, "newest"),
         ({"rope_theta": 1e6, "rotary_emb_base": 5e5}, "rotary_emb_base"),
-        ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1e+06"),
+        ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 5e5}}, "1000000"),
+        ({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 1e6 + 1}}, "1000001 and 1000000"),
         ({"use_rope": False}, "use_rope"),
         ({"use_nope": True}, "use_nope"),
         ({"use_alibi": True}, "use_alibi"),
@@ -130,6 +131,31 @@ def test_of_each_kind_of_layer(inside):
 )
 def test_what_is_not_used_is_named(settings, named):
     assert named in read_rotary({**LLAMA, **settings}).note
+
+
+@pytest.mark.parametrize(("settings", "pairs", "named"), [
+    ({"model_type": "phi", "partial_rotary_factor": 0.25,
+      "rope_parameters": {"partial_rotary_factor": 0.5}}, 4, "0.5 and 0.25"),
+    ({"model_type": "brandnew", "rotary_dim": 8, "rotary_pct": 0.25}, 4, "8 entries"),
+    ({"model_type": "brandnew", "rotary_dim": 4, "rotary_pct": 0.25}, 2, ""),
+])  # fmt: skip
+def test_shares_and_widths_that_contradict_each_other_are_named(settings, pairs, named):
+    found = read_rotary({**LLAMA, **settings})
+    assert found.n_pairs == pairs
+    assert named in found.note
+    assert bool(named) == ("is used" in found.note)
+
+
+def test_notes_stand_once_and_bases_of_layers_apart():
+    bases = [5e5 + i for i in range(6)]
+    config = {**LLAMA, "model_type": "granite_swa", "num_hidden_layers": 6, "rope_theta": 1e4}
+    found = read_rotary({**config, "layer_rope_theta": bases})
+    assert [base for base, _ in found.by_layer_type.values()] == bases
+    assert not found.note
+    new = {"rope_type": "newest", "factor": 2.0}
+    kinds = {"full_attention": new, "sliding_attention": new}
+    config = {**LLAMA, "model_type": "lfm3", "rope_parameters": kinds}
+    assert read_rotary(config).note.count("The scaling “newest”") == 1
 
 
 def test_what_is_used_or_without_effect_is_not():
@@ -258,8 +284,9 @@ def test_settings_of_gguf_that_are_not_used_are_named(tmp_path, key, value):
     assert any(key in warning for warning in model.warnings)
 
 
-def test_a_scaling_of_gguf_that_nobody_knows_is_named(tmp_path):
-    model = open_gguf(tmp_path, {"llama.rope.scaling.type": "newest"})
+@pytest.mark.parametrize("tensors", [{}, {"rope_freqs.weight": np.ones(4, np.float32)}])
+def test_a_scaling_of_gguf_that_nobody_knows_is_named(tmp_path, tensors):
+    model = open_gguf(tmp_path, {"llama.rope.scaling.type": "newest"}, **tensors)
     assert any("newest" in warning for warning in model.warnings)
 
 
@@ -285,15 +312,35 @@ def test_yarn_of_gguf(tmp_path):
     assert not model.warnings
 
 
-def test_factors_of_gguf_for_longer_texts_are_said(tmp_path):
+@pytest.mark.parametrize("arch", ["llama", "phi3"])
+def test_factors_of_gguf_for_longer_texts_are_said(tmp_path, arch):
     tensors = {"rope_factors_short.weight": np.full(4, 2.0, np.float32),
                "rope_factors_long.weight": np.full(4, 3.0, np.float32)}  # fmt: skip
     settings = {"llama.rope.scaling.original_context_length": 64,
                 "llama.rope.scaling.attn_factor": 1.25}  # fmt: skip
-    model = open_gguf(tmp_path, settings, **tensors)
+    model = open_gguf(tmp_path, settings, arch, **tensors)
     np.testing.assert_allclose(model.rotary.rates, turning_rates(5e5, 8) / 2)
     assert model.rotary.factor == 1.25
     assert any("up to 64 positions" in warning for warning in model.warnings)
+
+
+FACTORS = np.array([1.0, 2.0, 4.0, 8.0], np.float32)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(("kind", "before"), [("none", 1.0), ("linear", 4.0), ("yarn", 4.0)])
+def test_factors_of_gguf_apply_with_any_scaling(tmp_path, kind, before, stored):
+    scaling = {"type": kind, "factor": 4.0, "original_context_length": 64, "attn_factor": 1.5}
+    tensors = {"rope_freqs.weight": FACTORS} if stored else {}
+    settings = {f"llama.rope.scaling.{key}": one for key, one in scaling.items()}
+    rotary = open_gguf(tmp_path, settings, **tensors).rotary
+    rates, factor = turning_rates(5e5, 8) / before, 1.0
+    if kind == "yarn":
+        same = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+        alone = read_rotary({**LLAMA, "head_dim": 8, "rope_theta": 5e5, "rope_scaling": same})
+        rates, factor = alone.rates, alone.factor
+    np.testing.assert_allclose(rotary.rates, rates / (FACTORS if stored else 1.0))
+    assert rotary.factor == pytest.approx(1.5 * factor)
 
 
 def test_near_layers_of_gguf(tmp_path):
@@ -314,6 +361,20 @@ def test_without_settings_of_turning_llama_files_pair_neighbours_all_the_same(tm
 def test_heads_of_gguf_that_differ_are_no_number(tmp_path):
     settings = {"llama.attention.head_count": [4, 8], "llama.attention.key_length": 8}
     assert open_gguf(tmp_path, settings).n_heads is None
+    del settings["llama.attention.key_length"]
+    assert open_gguf(tmp_path, settings).rotary.d_head == 8
+    settings["llama.attention.head_count"] = [4, 4]
+    assert open_gguf(tmp_path, settings).n_heads == 4
+
+
+@pytest.mark.parametrize(("arch", "settings"), [
+    ("llama", {"llama.rope.dimension_count": 64}), ("llama", {"llama.rope.freq_base": 0.5}),
+    ("llama", {"llama.attention.head_count": 3}), ("bloom", {"llama.attention.head_count": 0}),
+])  # fmt: skip
+def test_errors_of_gguf_do_not_speak_of_another_file(tmp_path, arch, settings):
+    with pytest.raises(SourceError) as error:
+        open_gguf(tmp_path, settings, arch)
+    assert "config.json" not in str(error.value) + error.value.advice
 
 
 def test_an_unknown_architecture_of_gguf_is_said(tmp_path):
