@@ -31,7 +31,7 @@ MOST = 1024
 """Rates that a tensor can hold: twice those of any model."""
 #: By how much a stored number may differ from a computed one: its rounding, and near 0 its spacing.
 ROUNDING = {"F64": (1e-5, 0.0), "F32": (1e-5, 0.0), "F16": (2e-3, 1e-7), "BF16": (1e-2, 0.0)}
-_LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d+)\.")
+_LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d{1,15})\.")
 _UNKNOWN = "?"
 
 

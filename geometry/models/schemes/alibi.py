@@ -117,6 +117,8 @@ def _slopes(name: str, stored: FloatArray, heads: int) -> Array:
     if stored.size == heads:
         slopes: Array = np.abs(stored.astype(np.float64).reshape(heads))
         straight = True
+    elif stored.shape[-1] == heads and heads not in stored.shape[:-1]:
+        slopes, straight = np.zeros(heads), False  # no axis of keys follows that of the heads
     else:
         axis = stored.shape.index(heads)
         # The last query's row, in which keys come nearer; leading axes are of a batch.

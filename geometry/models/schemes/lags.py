@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from geometry.checkpoints.config import first_int, pair
+from geometry.checkpoints.config import first_int, pair, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FloatArray, TensorInfo, TensorStore
 from geometry.measures.block_norm import BlockNorm
@@ -197,18 +197,13 @@ class Lags:
             )
         return BlockNorm(gain, bias, norm.epsilon)(stored)
 
-    def of_layer(self, tensor: str) -> Lags:
-        """Return the same of another layer, by its tensor."""
-        return replace(self, tensor=tensor)
-
     def _of_block(self, store: TensorStore, name: str) -> FloatArray:
         """Return a block's bias by offset: (count, n_heads)."""
         if self.scale is None:
             return store.read(name)[: self.count]  # BEiT has three more, for the class token
         assert self.window is not None
-        last = store.read(name)
-        first = (store.read(name.replace(_LAST, f"{_MLP}.0.{part}")) for part in ("weight", "bias"))
-        return continuous_bias(self.window, self.scale, (*first, last))
+        first, bias, last = (store.read(part) for part in _network(name))
+        return continuous_bias(self.window, self.scale, (first, bias, last))
 
 
 def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
@@ -229,25 +224,29 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         same = tuple(name for name in tables if index[name].shape[0] == rows)
         count = (2 * window[0] - 1) * (2 * window[1] - 1)
         return [_of_picture(window, count, same)]
-    size, networks = pair(config, "window_size"), [n for n in names if n.endswith(_LAST)]
+    networks = [name for name in names if name.endswith(_LAST)]
+    for name in networks:
+        _check_network(index, name)
+    size = pair(config, "window_size")
     if size is None or not networks:
         return []
     picture, patch = pair(config, "image_size"), pair(config, "patch_size")
-    before = config.get("pretrained_window_sizes")
+    before = config.get("pretrained_window_sizes") or []
+    if not isinstance(before, list) or any(type(side) is not int for side in before):
+        raise unusable("pretrained_window_sizes", before, "a whole number for each stage")
     shown: list[str] = []
     window, scale = (0, 0), (0.0, 0.0)
     for name in networks:
         # Each stage of Swin 2 halves the picture, and no window is larger than that; of Swin2SR,
         # whose blocks have other names, none does.
-        match = re.search(r"layers\.(\d+)\.blocks\.", name)
+        match = re.search(r"layers\.(\d{1,15})\.blocks\.", name)
         own, over = size, 0
         if match is not None:
             stage = min(int(match[1]), 64)
             if picture is not None and patch is not None:
                 there = [max(p // q >> stage, 1) for p, q in zip(picture, patch, strict=True)]
                 own = min(size[0], there[0]), min(size[1], there[1])
-            trained = before[stage] if isinstance(before, list) and stage < len(before) else 0
-            over = trained if isinstance(trained, int) and trained > 1 else 0
+            over = before[stage] if stage < len(before) and before[stage] > 1 else 0
         wide = float((over or own[0]) - 1), float((over or own[1]) - 1)
         if own > window or not shown:
             window, scale, shown = own, wide, []
@@ -257,6 +256,24 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         return []
     count = (2 * window[0] - 1) * (2 * window[1] - 1)
     return [replace(_of_picture(window, count, tuple(shown)), scale=scale)]
+
+
+def _network(last: str) -> tuple[str, str, str]:
+    """Return the tensors of Swin 2's network, by the name of its last one."""
+    root = last.removesuffix("2.weight")
+    return f"{root}0.weight", f"{root}0.bias", last
+
+
+def _check_network(index: Mapping[str, TensorInfo], last: str) -> None:
+    names = _network(last)
+    shapes = [index[name].shape if name in index else () for name in names]
+    hidden = shapes[0][:1]
+    if shapes[:2] != [(*hidden, 2), hidden] or len(shapes[2]) != 2 or shapes[2][1:] != hidden:
+        raise SourceError(
+            f"{', '.join(names)} should have the shapes (n, 2), (n,) and (heads, n), got "
+            f"{', '.join(map(str, shapes))}.",
+            RIGHT,
+        )
 
 
 def _of_picture(window: tuple[int, int], count: int, tensors: tuple[str, ...]) -> Lags:
@@ -391,7 +408,7 @@ def _buckets(index: Mapping[str, TensorInfo], name: str, config: Mapping[str, An
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return tensors' names by the numbers in them, layer 2 before layer 10."""
-    return tuple(sorted(names, key=lambda name: [int(n) for n in re.findall(r"\d+", name)]))
+    return tuple(sorted(names, key=lambda name: [int(n) for n in re.findall(r"\d{1,15}", name)]))
 
 
 def _side_of(name: str) -> Literal["", "encoder", "decoder"]:

@@ -118,6 +118,13 @@ def test_a_stored_bias_that_is_no_slope_is_refused(written):
         open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
 
 
+@pytest.mark.parametrize("shape", [(9, 4), (1, 9, 4), (1, 9, 9, 4)])
+def test_a_stored_bias_with_heads_last_is_refused(shape, written):
+    tensors = {"alibi_bias": np.ones(shape, "f4")}
+    with pytest.raises(SourceError, match="alibi_bias should be a slope times the distance"):
+        open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
 @pytest.mark.parametrize("shape", [(4,), (1, 4, 1, 9)])
 def test_stored_slopes_that_are_no_numbers_are_refused_by_name(value, shape, written):

@@ -232,6 +232,44 @@ def test_bias_by_offset_of_swin_2_is_made_by_a_network(kind, more, blocks, tmp_p
     check_offsets(model, [bias for bias, _ in biases], biases[0][1])
 
 
+MLP = "layers.0.blocks.0.attention.self.continuous_position_bias_mlp."
+NETWORK = {f"{MLP}0.weight": (8, 2), f"{MLP}0.bias": (8,), f"{MLP}2.weight": (2, 8)}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: None} for name in list(NETWORK)[:2]),
+        {f"{MLP}0.weight": (8, 3)}, {f"{MLP}0.bias": (9,)}, {f"{MLP}2.weight": (2, 9)},
+        {f"{MLP}2.weight": (8,)}, {f"{MLP}0.weight": ()},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_network_that_is_none_is_refused(change, written):
+    shapes = {name: shape for name, shape in {**NETWORK, **change}.items() if shape is not None}
+    tensors = {name: np.ones(shape, "f4") for name, shape in shapes.items()}
+    config = {"model_type": "swinv2", "window_size": 4}
+    with pytest.raises(SourceError, match="should have the shapes"):
+        open_source(written(tensors, config))
+
+
+@pytest.mark.parametrize("sizes", [["x", {}], 4, [2.5], [True], "44"], ids=repr)
+def test_pretrained_windows_that_are_no_numbers(sizes, written):
+    tensors = {name: np.ones(shape, "f4") for name, shape in NETWORK.items()}
+    config = {"model_type": "swinv2", "window_size": 4, "pretrained_window_sizes": sizes}
+    with pytest.raises(SourceError, match="pretrained_window_sizes"):
+        open_source(written(tensors, config))
+
+
+def test_names_with_numbers_of_any_length(written):
+    long = f"encoder.block.{'1' * 5000}.layer.0.SelfAttention.relative_attention_bias.weight"
+    tensors = {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight": (32, 2),
+               long: (32, 2)}  # fmt: skip
+    folder = written({name: np.ones(shape, "f4") for name, shape in tensors.items()},
+                     {"model_type": "t5"})  # fmt: skip
+    assert open_source(folder).n_positions > 1
+
+
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("kind", ["beit", "data2vec-vision"])
 def test_bias_by_offset_of_beit(kind, shared, tmp_path):
