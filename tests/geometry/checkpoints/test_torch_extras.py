@@ -131,6 +131,10 @@ def test_what_stands_beside_the_tensors_is_passed_over(name, protocol, tmp_path)
         ({"dims": {"n": np.array([1], ">i2")[0], "big": 2**80}}, {"n": 1}),
         ({"config": {"of": GPTConfig, "mode": Mode.PRETRAINING, 3: 4, "torn": [GPTConfig, 1]}}, {}),
         ({"config": "gpt2", "args": [1]}, {}),
+        ({"config": {"lr": 4}, "args": {"n_head": 4}}, {"n_head": 4}),
+        ({"config": {"lr": 4}, "args": {"model": {"depth": 4}}}, {"model": {"depth": 4}}),
+        ({"hparams": {"x": [0] * 12_000}, "config": {"n_head": 4}}, {"n_head": 4}),
+        ({"hparams": {"x": [[0] * 1_000] * 12}, "config": {"n_head": 4}}, {"n_head": 4}),
         ({"epoch": 3}, {}),
     ],
 )  # fmt: skip
@@ -165,7 +169,11 @@ def test_settings_without_end():
     for _ in range(40):
         shared = {"a": shared, "b": shared, "c": [shared] * 100}
     many = {str(n): n for n in range(50_000)}
-    for settings in (own, {"n_head": 2, "shared": shared}, {"n_head": 2, **many}):
+    numbered = {n: n for n in range(MAX_VALUES)}
+    for settings in (
+        own, {"n_head": 2, "shared": shared}, {"n_head": 2, **many}, {"vocab": many, "n_head": 2},
+        {"vocab": numbered, "n_head": 2}, {**{str(n): numbered for n in range(5_000)}, "n_head": 2},
+    ):  # fmt: skip
         found = settings_in({"config": settings})
         assert found["n_head"] == 2
         assert len(found) <= MAX_VALUES
