@@ -14,7 +14,7 @@ from geometry.checkpoints.errors import (
     TensorUnavailable,
 )
 from geometry.checkpoints.transfer import Transfer, TransferProgress
-from geometry.hub.faults import NotOnHub
+from geometry.hub.faults import NoNetwork, NotOnHub
 from geometry.models.recognition.candidates import UnknownArchitecture
 from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
@@ -168,6 +168,22 @@ def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
     assert opened().store.settings == {"n_head": 2}
     with loopback_hub.unasked():
         assert opened().store.settings == {"n_head": 2}
+
+
+def test_a_fault_of_the_network_is_none_of_the_settings(
+    loopback_hub, tmp_path, opened, monkeypatch
+):
+    def fail(_):
+        raise NoNetwork("The network timed out.")
+
+    folder = tmp_path / "files"
+    folder.mkdir()
+    content = {"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}}
+    torch.save(content, folder / "pytorch_model.bin")
+    serve(loopback_hub, folder)
+    monkeypatch.setattr("geometry.models.sources.opening.check_settings", fail)
+    with pytest.raises(NoNetwork):
+        opened()
 
 
 def test_nothing_of_that_name_anywhere(loopback_hub, cache):
