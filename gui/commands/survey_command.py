@@ -101,7 +101,7 @@ def survey(
     cache = user_cache()
     entries = _listed(sources, cache, offline=offline)
     asked = any(may_ask_hub(entry.source) for entry in entries)
-    server = server_name(endpoint()) if asked else ""
+    server = server_name(endpoint()) if asked else None
     settings = RowSettings(span, three, nulls, components, table, server)
     with SurveyFile(out, settings) as file:
         for sentence in file.put_aside:
