@@ -327,7 +327,7 @@ def _fetch(
 def _model_of(
     checkpoint: HubCheckpoint, source: str, name: str, table: str | None
 ) -> PositionalModel:
-    """Create the model; on failure, remove what was cached for it."""
+    """Create the model; on failure, remove what was cached for it, but for another choice."""
     try:
         store, gguf = checkpoint.store, checkpoint.gguf
         config = checkpoint.config
@@ -341,6 +341,9 @@ def _model_of(
             folder=checkpoint.tokenizer_folder,
             commit=checkpoint.commit,
         )
+    except (NoSuchTable, UnknownArchitecture):
+        checkpoint.keep(chosen=True)  # what is opened next is another table of it
+        raise
     # Any exception, even a bug of ours, passes through.
     except Exception:
         checkpoint.drop()

@@ -15,7 +15,7 @@ from geometry.checkpoints.errors import (
 )
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import NoNetwork, NotOnHub
-from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
 from tests.geometry.models.test_bad_input import Evil
@@ -81,7 +81,7 @@ def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, cache
     loopback_hub.forget_requests()
     model = open_source("someone/model", table="where.2", network=network)
     np.testing.assert_array_equal(model.W_pos, 3 * table)
-    assert [name for name in asked(loopback_hub) if "-of-3" in name] == ["model-2-of-3.safetensors"]
+    assert set(asked(loopback_hub)) == {"model-2-of-3.safetensors"}
 
 
 def test_another_tensor_that_is_not_finite_is_given_but_not_kept(offer, opened):
@@ -157,6 +157,15 @@ def test_an_adapter_on_the_hub_names_its_model(offer, opened):
     with pytest.raises(SourceError, match="an adapter of openai-community/gpt2") as error:
         opened()
     assert error.value.advice == "Open openai-community/gpt2."
+
+
+def test_a_model_without_the_chosen_table_is_fetched_once(offer, loopback_hub, opened):
+    tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
+    offer({"model.safetensors": tensors, "config.json": {"model_type": "new"}})
+    with pytest.raises(NoSuchTable):
+        opened(table="nothing")
+    with loopback_hub.unasked(), pytest.raises(UnknownArchitecture):
+        opened()
 
 
 def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
