@@ -147,8 +147,8 @@ def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *more: Any) -> S
     kind, metadata = storage.kind, more[2:]
     if metadata and isinstance(metadata[0], Named):  # _rebuild_tensor_v3: of any dtype
         kind, metadata = metadata[0].name, metadata[1:]
-    if any(metadata):  # a conjugated or negated view
-        return None
+    if any(metadata):
+        kind = f"{kind}, conjugated or negated"
     return StoredTensor(storage, kind, offset, shape, stride)
 
 

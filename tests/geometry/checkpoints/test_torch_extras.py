@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import types
+import zipfile
 
 import numpy as np
 import pytest
@@ -210,6 +211,24 @@ def test_a_quantised_tensor_is_listed_and_cannot_be_read(tmp_path):
     assert store.tensors["wpe.weight"].shape == (8, 4)
     with pytest.raises(HelixscopeError, match="QInt8"):
         store.read("wpe.weight")
+
+
+@pytest.mark.parametrize("what", ["conjugated or negated", "without a record"])
+def test_a_tensor_without_plain_numbers_is_listed_and_cannot_be_read(what, tmp_path):
+    content = {"wpe.weight": torch.ones(8, 4), "other": torch.ones(9, 4, dtype=torch.cfloat).conj()}
+    torch.save(content, tmp_path / "whole.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "whole.pt") as whole,
+        zipfile.ZipFile(tmp_path / "a.pt", "w") as some,
+    ):
+        for record in whole.namelist():
+            if what != "without a record" or not record.endswith("/data/1"):
+                some.writestr(record, whole.read(record))
+    store = open_torch(tmp_path / "a.pt")
+    assert store.tensors["other"].shape == (9, 4)
+    with pytest.raises(HelixscopeError, match=what):
+        store.read("other")
+    np.testing.assert_array_equal(store.read("wpe.weight"), np.ones((8, 4)))
 
 
 @pytest.mark.parametrize("content", [Net(), {"model": Net(), "epoch": 3}])
