@@ -119,7 +119,7 @@ def _head(path: Path) -> bytes:
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     kind = kind_of(path.name, head)
     if kind == "zip":
-        # Imported lazily: torch is slow to import, and most models need it not at all.
+        # Imported lazily: most models need it not at all.
         from geometry.checkpoints.torch_store import open_torch
 
         return NpzStore if _holds_arrays(path) else open_torch
