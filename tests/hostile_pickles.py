@@ -114,6 +114,13 @@ COSTLY = {
         + b"tq\x0100(" + b"h\x00h\x01R" * 100_000 + b"l",
     "a shape shared by all tensors": b"ctorch._utils\n_rebuild_tensor_v2\nq\x00(NK\x00("
         + b"K\x01" * 100_000 + b"l2N}tq\x010" + b"h\x00h\x01R0" * 100_000,
+    "a memo of equal hashes":
+        b"N" + b"".join(b"p%d\n" % (k * (2**61 - 1)) for k in range(50_000)),
+    "a byte order in a tuple shared by all numbers": b"cnumpy\ndtype\n(S'f8'\ntR("
+        + b"N" * 30_000 + b"tbq\x00cnumpy.core.multiarray\nscalar\nq\x01h\x00C\x08" + b"\0" * 8
+        + b"\x86q\x0200h\x01h\x02R" + b"0h\x01h\x02R" * 100_000,
+    "a list shared by all entries": b"](" + b"N" * 1000 + b"eq\x000}("
+        + b"".join(b"X\x05\0\0\0%05dh\0" % n for n in range(100_000)) + b"u",
 }  # fmt: skip
 
 HOSTILE = {**RUN_SOMETHING, **REFUSED, **COSTLY}

@@ -157,3 +157,10 @@ def test_rows_of_a_survey_have_it_where_it_is(command, bare, tmp_path):
     none = command("survey", "sample", "--workers", 1, "--out", tmp_path / "b.parquet", *choice)
     assert none.returncode == 1
     assert NAME in none.stderr
+    # Neither rows of an earlier survey count, nor checkpoints that could not be measured.
+    assert command("survey", "sample", "--workers", 1, "--out", out, *choice).returncode == 1
+    (tmp_path / "torn.npy").write_bytes(b"torn")
+    words = ("survey", tmp_path / "torn.npy", "--workers", 1, "--out", tmp_path / "c.parquet")
+    torn = command(*words, *choice)
+    assert torn.returncode == 0
+    assert "1 of 1 checkpoints could not be measured" in torn.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from geometry.checkpoints.errors import SourceError
 ADAPTER_CONFIG, _ADAPTER = "adapter_config.json", "adapter_model"
 
 _LORA = "lora"
-_POSITIONS = ("pos", "wpe")
+_POSITIONS = re.compile(r"position|pos_?emb|(?<![a-z])(pos|wpe)(?![a-z])")
 
 
 def is_adapter(file: str, tensors: Collection[str]) -> bool:
@@ -20,7 +21,7 @@ def is_adapter(file: str, tensors: Collection[str]) -> bool:
     One that brings a table of positions, because that was trained too, is a model.
     """
     others = [name.lower() for name in tensors if _LORA not in name.lower()]
-    if any(word in name for name in others for word in _POSITIONS):
+    if any(map(_POSITIONS.search, others)):
         return False
     return bool(tensors) and (not others or file.startswith(_ADAPTER))
 

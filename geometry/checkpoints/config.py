@@ -139,11 +139,11 @@ def first_int(
     if key is None:
         return None
     value = config[key]
-    if listed and isinstance(value, list) and value and all(type(one) is int for one in value):
-        return value[0] if len(set(value)) == 1 else None
-    if type(value) is not int or (least is not None and value < least):
-        raise unusable(key, value, "a whole number" + (f" from {least}" if least else ""))
-    return value
+    several: list[Any] = value if listed and isinstance(value, list) and value else [value]
+    if any(type(one) is not int or (least is not None and one < least) for one in several):
+        expected = "a whole number" + (f" from {least}" if least is not None else "")
+        raise unusable(key, value, expected)
+    return several[0] if len(set(several)) == 1 else None
 
 
 def flag(config: Mapping[str, Any], key: str, *, default: bool = False) -> bool:

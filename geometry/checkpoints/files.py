@@ -55,9 +55,11 @@ _CONVERT = (
 _ZERO = "zero_pp_rank"
 _JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
 
-#: Written next to the weights by training scripts.
-NOT_WEIGHTS = ("training_args.bin", "optim", "scheduler", "rng_state", "random_states", "sampler",
-               "scaler", "history.safetensors", "mmproj", _ZERO, f"bf16_{_ZERO}")  # fmt: skip
+#: The beginnings of the names of what training scripts write next to the weights.
+NOT_WEIGHTS = re.compile(
+    r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
+    rf"|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
+)
 
 #: Names, up to their endings, of the file that is meant among several of one training.
 LATEST = ("last", "checkpoint_last")
@@ -117,7 +119,7 @@ def _head(path: Path) -> bytes:
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     kind = kind_of(path.name, head)
     if kind == "zip":
-        # Imported lazily: torch is slow to import, and most models need it not at all.
+        # Imported lazily: most models need it not at all.
         from geometry.checkpoints.torch_store import open_torch
 
         return NpzStore if _holds_arrays(path) else open_torch
@@ -227,7 +229,7 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
 
 
 def _is_weights(name: str, suffixes: tuple[str, ...]) -> bool:
-    return name.endswith(suffixes) and not name.startswith(NOT_WEIGHTS) and not is_later_part(name)
+    return name.endswith(suffixes) and not NOT_WEIGHTS.match(name) and not is_later_part(name)
 
 
 def is_later_part(name: str) -> bool:

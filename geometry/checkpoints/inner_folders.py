@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -39,11 +39,10 @@ def inner_folder(folder: Path, has_weights: Callable[[Path], bool]) -> Path | No
     SourceError
         There are several; or the file that names them is damaged.
     """
-    inside = list(islice(_with_weights(folder, has_weights), 20))
-    names = _named(folder, [path.name for path in inside])
-    found = [path for path in inside if path.name in names] or inside
-    if len(found) > 1 and folder / _LAST in found:
-        return folder / _LAST
+    paths, found = sorted(folder.iterdir()), list[Path]()
+    for names in (_named(folder), [_LAST], [path.name for path in paths[:_MOST_FOLDERS]]):
+        inside = (path for path in paths if path.name in names)
+        found = found or list(islice(_with_weights(inside, has_weights), 20))
     if len(found) > 1:
         some = ", ".join(path.name for path in found[:4]) + (", …" if len(found) > 4 else "")
         raise SourceError(
@@ -53,14 +52,14 @@ def inner_folder(folder: Path, has_weights: Callable[[Path], bool]) -> Path | No
     return found[0] if found else None
 
 
-def _with_weights(folder: Path, has_weights: Callable[[Path], bool]) -> Iterator[Path]:
-    for path in islice(sorted(folder.iterdir()), _MOST_FOLDERS):
+def _with_weights(paths: Iterable[Path], has_weights: Callable[[Path], bool]) -> Iterator[Path]:
+    for path in paths:
         with suppress(OSError, SourceError):
             if path.is_dir() and has_weights(path):
                 yield path
 
 
-def _named(folder: Path, inside: list[str]) -> list[str]:
+def _named(folder: Path) -> list[str]:
     """Return the folders that a file beside them names as those of networks for text.
 
     In sentence-transformers' ``modules.json`` it is the first, in diffusers' ``model_index.json``
@@ -70,7 +69,7 @@ def _named(folder: Path, inside: list[str]) -> list[str]:
     if isinstance(modules, list) and modules and isinstance(modules[0], dict):
         return [modules[0].get("path", "")]
     if isinstance(parts, dict):
-        return [name for name in inside if _is_of_transformers(parts.get(name))]
+        return [name for name, part in parts.items() if _is_of_transformers(part)]
     latest = _content(folder / _LATEST)
     return [] if latest is None else [latest.decode("utf-8", "replace").strip()]
 

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 #: bytes, and this many take at most two seconds, whatever they are.
 MAX_OPERATIONS = 1_500_000
 
-#: Arguments of what is made; others are not looked at. They can be shared by all calls.
+#: Arguments of what is made. Calls with more become stand-ins: one long tuple can be the arguments
+#: of all calls.
 MAX_ARGUMENTS = 16
 
 #: Bytes of a whole number: those of random generators have 16.
@@ -64,9 +65,7 @@ class StandIn(dict[Any, Any]):
 Calls = Mapping[tuple[str, str], Callable[..., Any]]
 
 
-def read_pickle(
-    data: bytes, calls: Calls, persistent: Callable[[Any], Any] = lambda _: None
-) -> Any:
+def read_pickle(data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> Any:
     """Return the value in a pickle.
 
     Parameters
@@ -169,6 +168,8 @@ class _Machine:
 
     def put(self, key: int) -> None:
         """Remember the last value."""
+        if not 0 <= key < 2**32:  # numbers without bound can be chosen to have equal hashes
+            raise pickle.UnpicklingError("no number of a value")
         self._memo[key] = self.stack[-1]
 
     def memoize(self) -> None:
@@ -192,8 +193,7 @@ class _Machine:
         if not isinstance(entries, dict):
             return
         for key, value in zip(values[::2], values[1::2], strict=True):
-            # Hashes: those of a tuple of tuples of … take 2 to the depth, and whole numbers without
-            # bound can be chosen to have equal ones.
+            # The hash of a tuple of tuples of … takes 2 to the depth; for whole numbers see put.
             if key is None or type(key) in (str, float, bool, bytes) or is_whole(key):
                 entries[key] = value
 

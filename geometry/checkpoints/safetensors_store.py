@@ -116,10 +116,11 @@ def _aliases(regions: Mapping[str, Region], metadata: Mapping[str, Any]) -> dict
 def _settings(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the configuration that some codes store as a JSON text in the metadata."""
     text = metadata.get("config")
-    if not isinstance(text, str) or not text.startswith("{"):
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
         return NO_SETTINGS
     with suppress(SourceError):
-        return settings_in({"config": load_json("The metadata", text.encode())})
+        content = load_json("The metadata", text.encode("utf-8", "surrogatepass"))
+        return settings_in({"config": content})
     return NO_SETTINGS
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
-from geometry.checkpoints.stored_settings import settings_in
+from geometry.checkpoints.errors import FileChanged, SourceError
+from geometry.checkpoints.stored_settings import are_of_a_model, settings_in
 from geometry.checkpoints.stores import NO_SETTINGS, LocalFile
 
 #: The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and more.
@@ -24,26 +25,36 @@ MAX_BYTES = 50_000
 MAX_BRACKETS = 500
 
 
-def settings_beside(weights: Path) -> Mapping[str, Any]:
-    """Return the settings in the first file of such a name beside a weights file, as plain values.
+def settings_beside(weights: Path) -> tuple[Mapping[str, Any], str]:
+    """Return the settings of a model in a file beside its weights, as plain values, and its name.
 
     Returns
     -------
-    Those of the model, where a file has them under a name of their own, see
-    :func:`geometry.checkpoints.stored_settings.settings_in`; {} if there is no file.
+    Those of the first file with any, where they have a name of their own from there, see
+    :func:`geometry.checkpoints.stored_settings.settings_in`; ({}, "") if there is none.
 
     Raises
     ------
     SourceError
-        It cannot be read, is not valid, or is YAML with references.
+        There is none, and a file cannot be read, is not valid, or is YAML with references.
     """
+    fault: SourceError | None = None
     for path in _places(weights):
         if not path.is_file() or (file := LocalFile(path)).size() > MAX_BYTES:
             continue
-        content = _parsed(path.name, file.read_at(0, file.size()).tobytes())
-        if settings := settings_in(content) or settings_in({"config": content}):
-            return settings
-    return NO_SETTINGS
+        try:
+            content = _parsed(path.name, file.read_at(0, file.size()).tobytes())
+        except FileChanged:
+            raise
+        except SourceError as error:
+            fault = fault or error
+            continue
+        for settings in (settings_in(content), settings_in({"config": content})):
+            if are_of_a_model(settings):
+                return settings, path.name
+    if fault is not None:
+        raise fault
+    return NO_SETTINGS, ""
 
 
 def _places(weights: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -13,13 +14,22 @@ from geometry.checkpoints.pickled_values import StandIn, is_whole
 KEYS = ("model_args", "model_config", "dims", "hparams", "hyper_parameters", "config", "cfg",
         "args")  # fmt: skip
 
-#: Values of the settings, and how deep they are nested: far more than any has. What is beyond is
-#: left out; dictionaries can be shared, and hold themselves.
+#: Groups of settings, values of each, and how deep they are nested: far more than any has. What is
+#: beyond is left out; dictionaries can be shared, and hold themselves.
+MAX_GROUPS = 20
 MAX_VALUES = 10_000
 MAX_DEPTH = 10
 
 #: Characters of a text in them, which can be shared too.
 MAX_TEXT = 1_000
+
+#: The ends of names of settings that a model has, and its training alone has not; and so long.
+_OF_A_MODEL = re.compile(
+    r"(heads?|layers?|depth|dim|width|d_model|embe?d|hidden|hidden_size|vocab|vocab_size|ctx"
+    r"|seq_len|block_size|positions|position_embeddings)$|rope|rotary|alibi",
+    re.IGNORECASE,
+)
+_LONGEST = 40
 
 _NONE: Any = object()
 
@@ -34,17 +44,23 @@ def settings_in(content: Any) -> dict[str, Any]:
 
     Returns
     -------
-    The first of :data:`KEYS` that has plain values: None, booleans, numbers, texts, and lists and
-    dictionaries of them. Of an object, its attributes. Other values are left out; {} if there are
-    none.
+    The first of :data:`KEYS` that has settings of a model, or else any, as plain values: None,
+    booleans, numbers, texts, and lists and dictionaries of them. Of an object, its attributes.
+    Other values are left out; {} if there are none.
     """
-    plain = _Plain()
-    for place in _places(content):
-        for key in KEYS:
-            found = plain.copy(place[key]) if key in place else None
-            if isinstance(found, dict) and found:
-                return found
-    return {}
+    places = ((place, key) for place in _places(content) for key in KEYS)
+    groups = (place[key] for place, key in places if isinstance(place.get(key), dict))
+    copies = [_Plain().copy(group) for group in islice(groups, MAX_GROUPS)]
+    found = [copy for copy in copies if isinstance(copy, dict) and copy]
+    return next(filter(are_of_a_model, found), found[0] if found else {})
+
+
+def are_of_a_model(settings: Mapping[str, Any]) -> bool:
+    """Return whether some of these settings, or of the groups in them, have a model's names."""
+    return any(
+        _OF_A_MODEL.search(key[-_LONGEST:]) or (isinstance(value, dict) and are_of_a_model(value))
+        for key, value in settings.items()
+    )
 
 
 def _places(content: Any) -> Iterator[dict[Any, Any]]:
@@ -54,15 +70,14 @@ def _places(content: Any) -> Iterator[dict[Any, Any]]:
 
 
 class _Plain:
-    """Copies plain values, at most :data:`MAX_VALUES`."""
+    """Copies plain values, at most :data:`MAX_VALUES` in lists and dictionaries."""
 
     def __init__(self) -> None:
         self._left = MAX_VALUES
 
     def copy(self, value: Any, depth: int = 0) -> Any:
         """Return a copy, or ``_NONE`` for what is no plain value."""
-        self._left -= 1
-        if self._left < 0 or depth > MAX_DEPTH:
+        if depth > MAX_DEPTH:
             return _NONE
         if isinstance(value, StandIn):
             return self._attributes(value, depth)
@@ -75,16 +90,18 @@ class _Plain:
 
     def _list(self, values: Sequence[Any], depth: int) -> Any:
         """Copy a list; without some of its values, it would be another one."""
-        copies = [self.copy(value, depth + 1) for value in values[: self._left + 1]]
-        whole = len(copies) == len(values) and not any(copy is _NONE for copy in copies)
-        return copies if whole else _NONE
+        if len(values) > self._left:
+            return _NONE
+        self._left -= len(values)
+        copies = [self.copy(value, depth + 1) for value in values]
+        return _NONE if any(copy is _NONE for copy in copies) else copies
 
     def _entries(self, values: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-        copies = {}
-        for key, value in islice(values.items(), self._left + 1):
-            if _is_text(key) and (copy := self.copy(value, depth + 1)) is not _NONE:
-                copies[key] = copy
-        return copies
+        """Copy a dictionary, vocabularies and other large groups last."""
+        items = sorted(islice(values.items(), self._left), key=_size)
+        self._left -= len(items)
+        copies = {key: self.copy(value, depth + 1) for key, value in items if _is_text(key)}
+        return {key: copy for key, copy in copies.items() if copy is not _NONE}
 
     def _attributes(self, value: StandIn, depth: int) -> Any:
         """Copy the attributes of an object, the value of one of omegaconf's, the text of a path."""
@@ -100,6 +117,10 @@ class _Plain:
                         return self.copy(state[key], depth + 1)
                 found |= self._entries(state, depth)
         return found or _NONE
+
+
+def _size(item: tuple[Any, Any]) -> int:
+    return len(item[1]) if isinstance(item[1], (dict, list, tuple)) else 0
 
 
 def _is_text(value: object) -> bool:

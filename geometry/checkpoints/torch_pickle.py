@@ -123,11 +123,11 @@ def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(value: Any) -> Mapping[Any, Any]:
-    """Return the entries of a dictionary, and the dictionaries in a list by their numbers."""
+    """Return the entries of a dictionary or a list; of a list's items only dictionaries."""
     if isinstance(value, dict):
         return value
     if type(value) is list and len(value) <= MAX_LIST:
-        return {str(n): inner for n, inner in enumerate(value) if isinstance(inner, dict)}
+        return {str(n): i if isinstance(i, dict) else None for n, i in enumerate(value)}
     return {}
 
 
@@ -147,8 +147,8 @@ def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *more: Any) -> S
     kind, metadata = storage.kind, more[2:]
     if metadata and isinstance(metadata[0], Named):  # _rebuild_tensor_v3: of any dtype
         kind, metadata = metadata[0].name, metadata[1:]
-    if any(metadata):  # a conjugated or negated view
-        return None
+    if any(metadata):
+        kind = f"{kind}, conjugated or negated"
     return StoredTensor(storage, kind, offset, shape, stride)
 
 
@@ -172,7 +172,8 @@ def _number(dtype: Any, raw: Any = None) -> float | None:
     """Return the value of a scalar of numpy, if it is a number."""
     if not isinstance(dtype, _Dtype) or type(raw) is not bytes:
         return None
-    order = ">" if type(dtype.state) is tuple and ">" in dtype.state else "<"
+    state = dtype.state  # (version, order, …)
+    order = ">" if type(state) is tuple and len(state) > 1 and state[1] == ">" else "<"
     form = _FORMS.get(dtype.code)
     if form is None or len(raw) != struct.calcsize(form):
         return None

@@ -75,7 +75,9 @@ def read_places(file: ByteFile) -> FileIndex:
     content = _load(file, record_of(file, pickled))
     for name, tensor in tensors_in(file.name, content):
         entry = entries.get(f"{folder}data/{tensor.storage.key}")
-        if entry is not None:
+        if entry is None:
+            regions[name] = _without_record(file, name, tensor)
+        else:
             regions[name] = _place(file, record_of(file, entry), name, tensor, big_endian)
     if not regions:
         raise _without_tensors(file.name, content)
@@ -132,6 +134,13 @@ def _load(file: ByteFile, record: Record) -> Any:
             "It was not run.",
             "Open a safetensors file, or a state dict saved with torch.save.",
         ) from error
+
+
+def _without_record(file: ByteFile, name: str, tensor: StoredTensor) -> Region:
+    """Return the region of a tensor that is named and not stored, of a type that none reads."""
+    check_shape(file.name, name, tensor.shape, len(tensor.shape))
+    dtype = f"{_DTYPES.get(tensor.kind, tensor.kind)} without a record in the archive"
+    return Region(file, 0, TensorInfo(name, tensor.shape, dtype, 0))
 
 
 def _place(

@@ -29,11 +29,11 @@ MAX_DIRECTORY = 4_000_000
 
 
 #: Bytes between an entry and the next: the "extra" field, with which torch aligns the data at 64
-#: bytes, or at a page of memory where it is told to, and sizes and checksum again.
+#: bytes (or at memory pages, if configured so), and a data descriptor.
 MAX_PADDING = 4_096 + 128
 
 #: Bytes of an entry in the directory without its texts, and those after the directory: its own
-#: place and size, before which they stand a second time in 64 bits.
+#: place and size, preceded by a 64-bit copy in large archives.
 _ENTRY, _END, _END_64 = 46, 22, 76
 
 

@@ -16,7 +16,7 @@ from geometry.measures.norms import NormProfile, outlyingness
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.similarity import largest_rise
 from geometry.measures.single_dimensions import SINUSOID, Sinusoids, best_sinusoids
-from geometry.measures.spectra import Spectrum
+from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.components import Array, PositionPCA, about_mean, row_norms, unit_rows
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import fit_pca
@@ -231,6 +231,13 @@ def energy(found: Spectrum) -> float:
     if not found.stable_rank > 0.0:
         raise CannotTell("all numbers are zero")
     return found.energy_top30
+
+
+def energy_of_few(found: Spectrum) -> float:
+    """Return the same; NotApplicable if there are no more directions, which have all of it."""
+    if len(found.singular_values) <= TOP:
+        raise NotApplicable(f"there are no more than {TOP} directions")
+    return energy(found)
 
 
 def variation(norms: NormProfile) -> float:

@@ -109,7 +109,7 @@ def report(
         Sections model, scheme, missing, pca, norms, … of plain numbers, strings, lists and
         dictionaries: ready to be written as JSON. Sections that are not measured are None: all
         of a model without a table but the model, its scheme and the claims.
-        ``missing`` has, by dotted name, what cannot be measured for lack of tensors, and why.
+        ``missing`` has, by dotted name, what cannot be measured, and why.
 
     Raises
     ------
@@ -165,13 +165,14 @@ def describe(
     """
     if why := measured.model.no_table:
         missing = dict.fromkeys(OF_TABLE, why)
-        return {
+        without: dict[str, Any] = {
             "model": _model(measured.model),
             "scheme": _scheme(measured.model, missing),
             "missing": missing,
             **dict.fromkeys(OF_TABLE),
             "claims": _claims(check(measured)),
         }
+        return {name: _known(section) for name, section in without.items()}
     missing = _missing(measured.model)
 
     def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
@@ -202,8 +203,8 @@ def describe(
         "similarity": _similarity(measured),
         "dimensions": _dimensions(measured),
         "layernorm": possible("layernorm", partial(_layernorm, measured)),
-        "shape": _shape(measured),
-        "lookback": describe_lookback(measured),
+        "shape": _shape(measured, missing),
+        "lookback": describe_lookback(measured, missing),
         "kernels": possible("kernels", partial(describe_kernels, measured)),
         "probes": describe_probes(measured, missing),
         "claims": _claims(check(measured)),
@@ -449,9 +450,10 @@ def _median_and_p95(errors: LayerNormErrors, version: Version) -> dict[str, Any]
     }
 
 
-def _shape(measured: Measurements) -> dict[str, Any] | None:
+def _shape(measured: Measurements, missing: dict[str, str]) -> dict[str, Any] | None:
     shapes = measured.shapes
     if shapes is None:
+        missing["shape"] = why_fewer(measured.pca)
         return None
     curves: dict[str, Any] = {
         name: _curve(fit, best=fit is shapes.described) for name, fit in shapes.fits.items()

@@ -78,7 +78,7 @@ def endpoint() -> str:
 
 
 def server_name(url: str) -> str:
-    """Return what tells an endpoint from another one: "" for huggingface.co, or its address.
+    """Return the endpoint's name in cache keys: "" for huggingface.co, or its address.
 
     Two endpoints may have different models of the same id.
     """

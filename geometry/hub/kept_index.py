@@ -16,7 +16,7 @@ from geometry.checkpoints.stores import ByteFile, FileIndex, Region, TensorInfo
 from geometry.checkpoints.zip_records import Record
 
 #: Part of the entry's name, so that other versions' formats are ignored.
-VERSION = 1
+VERSION = 2
 
 
 def dump_index(index: FileIndex, size: int, etag: str) -> bytes:
@@ -68,8 +68,7 @@ def _load(content: Any, open_file: Callable[[int, str], ByteFile]) -> FileIndex:
             None if strides is None else tuple(strides),
             big_endian,
         )
-    # Earlier versions did not write the settings.
-    return FileIndex(regions, dict(content.get("settings", {})))
+    return FileIndex(regions, dict(content["settings"]))
 
 
 def _check_sizes(*values: object) -> None:

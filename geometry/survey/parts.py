@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +23,7 @@ from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.stores import cannot_read
 from geometry.checkpoints.whole_files import write_bytes, write_text, writing
+from geometry.models.sources.opening import may_ask_hub
 from geometry.survey.populations import Entry, file_order
 from geometry.survey.rows import Row, RowSettings, schema
 
@@ -174,7 +175,9 @@ class SurveyFile:
                 told = told_of(file.schema_arrow.metadata or {})
                 if told is not None:
                     self._check(path, told)
-                    return file.read()
+                    table = file.read()
+                    self._check_server(path, told["settings"].get("server", ""), table)
+                    return table
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise cannot_read(path, error) from error
@@ -188,11 +191,24 @@ class SurveyFile:
             raise SurveyError(
                 f"{path} is of another version of Helixscope.", "Choose another name."
             )
-        if told.get("settings") != self.settings.to_json():
+        settings, own = told.get("settings"), replace(self.settings, server=None).to_json()
+        if not isinstance(settings, dict) or {**settings, "server": ""} != {**own, "server": ""}:
             raise SurveyError(
                 f"The rows in {path} were measured with other settings.",
-                "Choose another name, or the same positions, components, table, null "
-                "distributions and HF_ENDPOINT.",
+                "Choose another name, or the same positions, components, table and null "
+                "distributions.",
+            )
+
+    def _check_server(self, path: Path, server: str, table: pa.Table) -> None:
+        """Check the endpoint of a file's rows, which counts if some of them are on a Hub."""
+        if server == (self.settings.server or ""):
+            return
+        if self.settings.server is None:
+            self.settings = replace(self.settings, server=server)
+        elif server or any(map(may_ask_hub, table.column("source").to_pylist())):
+            raise SurveyError(
+                f"The rows in {path} are of checkpoints on another server.",
+                "Choose another name, or the same HF_ENDPOINT.",
             )
 
     def _put_aside(self, path: Path) -> None:

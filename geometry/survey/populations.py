@@ -332,7 +332,7 @@ def _in_folder(folder: Path, names: list[str], top: Path) -> Iterator[Entry]:
     weights = [
         name
         for name in names
-        if name.endswith(LOCAL_SUFFIXES) and not name.startswith((*NOT_WEIGHTS, "."))
+        if name.endswith(LOCAL_SUFFIXES) and not NOT_WEIGHTS.match(name) and name[0] != "."
     ]
     if (model and weights) or any(name in WEIGHTS for name in names):
         yield _checkpoint(folder, folder, top)

@@ -74,8 +74,8 @@ class RowSettings:
         The ``table`` argument of :func:`geometry.models.sources.opening.open_source` for
         checkpoints that have such a tensor or side; None for each one's default.
     server
-        What tells the Hub's endpoint from others, see :func:`geometry.hub.address.server_name`;
-        "" for huggingface.co, and where no checkpoint is on a Hub.
+        What tells the Hub's endpoint from others, see :func:`geometry.hub.address.server_name`:
+        "" for huggingface.co; None where no checkpoint is on a Hub.
     """
 
     positions: tuple[int, int] | None = None
@@ -83,7 +83,7 @@ class RowSettings:
     nulls: bool = False
     kept: int = 0
     table: str | None = None
-    server: str = ""
+    server: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as lists and plain values, those of earlier files as in these."""

@@ -50,7 +50,7 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 def open_each(
     step: Steps, sources: Sequence[str], table: str | None, offline: bool, whole: bool, fresh: bool
 ) -> Iterator[PositionalModel]:
-    """Open a command's sources one after another: a chosen table is used of those that have it.
+    """Open a command's sources one after another; the chosen table is used for each that has it.
 
     Raises as :func:`open_in_step`; at the end NoSuchTable, if no source has the chosen table.
     """

@@ -101,7 +101,7 @@ def survey(
     cache = user_cache()
     entries = _listed(sources, cache, offline=offline)
     asked = any(may_ask_hub(entry.source) for entry in entries)
-    server = server_name(endpoint()) if asked else ""
+    server = server_name(endpoint()) if asked else None
     settings = RowSettings(span, three, nulls, components, table, server)
     with SurveyFile(out, settings) as file:
         for sentence in file.put_aside:
@@ -117,23 +117,25 @@ def survey(
                 tell=tell,
                 announce=lambda link: say(f"Dashboard: {link}"),
             )
-    _check_chosen(out, table)
     if done.failed:
         note(
             f"{format_count(done.failed)} of {format_count(done.total)} checkpoints could not be "
             "measured: the column error says why."
         )
     say(f"Wrote {out}: {_told(done)}.")
+    if table is not None:
+        _check_chosen(out, table, {entry.source for entry in entries})
 
 
-def _check_chosen(out: Path, table: str | None) -> None:
-    """Raise NoSuchTable if a chosen table is in no checkpoint that could be measured."""
-    if table is None:
-        return
+def _check_chosen(out: Path, table: str, sources: set[str]) -> None:
+    """Raise NoSuchTable if none of the checkpoints that could be measured has the chosen table."""
     from geometry.models.sources.opening import NoSuchTable
     from geometry.survey.read import read_survey
 
-    if not read_survey(out).columns["table"].known.any():
+    columns = read_survey(out).columns
+    asked = [source in sources for source in columns["source"].values]
+    measured = columns["table"].known[asked & ~columns["error"].known]
+    if measured.size and not measured.any():
         raise NoSuchTable(
             f"No checkpoint has a tensor or side {table!r}: {out} has the rows without it.",
             (),

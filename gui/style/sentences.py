@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.plain_text import visible
+from geometry.models.sources.derived import is_derived
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -35,11 +36,13 @@ def ranged(model: PositionalModel, positions: tuple[int, int]) -> str:
 def chosen_table(model: PositionalModel) -> str:
     """Name what was chosen as the table: "pe.weight, rows from 2"; "" for a family's.
 
-    Of a family's table, only the rows.
+    Of a family's table, only the rows; of what is made of a model, the choice there.
     """
     choice = model.table_choice
     if choice is None or choice == model.side:
         return ""
+    if is_derived(model.source):
+        return visible(choice)
     named = visible(model.table) if model.family is None else ""
     return ", ".join(filter(None, (named, _rows(model, choice))))
 

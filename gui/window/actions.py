@@ -73,8 +73,8 @@ COMMANDS = (
     Command("switch_side", "File", "Switch to the model's other table", "E",
             "Open the other table of a model that has two, such as BART or CLIP", needs_model=True),
     Command("forget_table", "File", "Open without the chosen table", "Ctrl+Alt+E",
-            "Open the model as if no tensor had been chosen as its positions; if it needs a "
-            "choice, it is asked for again", needs_model=True),
+            "Open the model as if no tensor had been chosen as its positions; if the model "
+            "needs a choice, the window asks again", needs_model=True),
     Command("check_update", "File-", "Check for a newer version of this model", "F5",
             "Ask the Hub whether the branch or tag has a newer commit, and open it",
             needs_model=True),

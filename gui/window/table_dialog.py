@@ -132,7 +132,7 @@ class TableDialog(QDialog):
                 continue
             known = f", as in {EXAMPLES[first]}" if first in EXAMPLES else ""
             left = n_rows - first
-            count = f"{format_count(left)} position{'s' * (left != 1)}" if left > 0 else "too few"
+            count = f"{format_count(left) if left > 0 else 'no'} position{'s' * (left != 1)}"
             button.setText(f"{first}{known}: {count}")
             button.setEnabled(left > 0)
         self._allow()

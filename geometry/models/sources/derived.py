@@ -14,9 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import visible
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
 
 FORMS: Mapping[str, str] = MappingProxyType(
     {
@@ -100,6 +104,15 @@ def model_source(source: str) -> str:
         if (derived := find_derived(source)) is not None:
             return derived.of
     return source
+
+
+def chosen_of(model: PositionalModel) -> str:
+    """Return the choice of table that opens a model again, for what is made of it.
+
+    "" for its default, that of the first side included.
+    """
+    choice = model.table_choice
+    return "" if choice is None or choice in model.sides[:1] else choice
 
 
 def at_commit(source: str, commit: str | None) -> str:

@@ -15,7 +15,7 @@ from geometry.measures.extension import FEWEST, METHODS, Method, extend_table
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import FORMS, Derived, is_derived
+from geometry.models.sources.derived import FORMS, Derived, chosen_of, is_derived
 from geometry.models.sources.resampled import MOST_NUMBERS, MOST_ROWS
 
 _WHAT = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
@@ -83,7 +83,7 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
             f"{length:,} positions of {model.d_model} numbers are too many to make.",
             f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
         )
-    place = Architecture(None, None, "", "extended positions", {})
+    place = Architecture(None, None, "", "extended positions", {}, chosen=chosen_of(model))
     return PositionalModel(
         OneTable(place.table, extend_table(model.W_pos[:kept], length, method), of=model),
         place,

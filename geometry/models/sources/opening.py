@@ -21,6 +21,7 @@ from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
+from geometry.hub.faults import HubError
 from geometry.models.checked_settings import check_settings
 from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
@@ -270,19 +271,25 @@ def _place(
     Without a configuration by the settings in the file or, of local ``weights``, beside it, if they
     can be used: they may be of something else.
     """
-    stored = store.settings
-    notes: list[str] = []
+    stored, where, notes = store.settings, "the weights", []
     try:
         if weights is not None and not config and not stored:
-            stored = settings_beside(weights)
-            notes += ["Settings are those of a file beside the weights."] if stored else []
+            stored, where = settings_beside(weights)
+            notes = [f"Settings are those of {where} beside the weights."] if stored else []
+    except FileChanged:
+        raise
+    except SourceError as error:
+        notes = [f"Settings beside the weights are passed over: {error}"]
+    try:
         place = settled(store, find_architecture(store.tensors, config, table, stored))
         if stored:
             check_settings(Layers(store, place))
-    except (FileChanged, NoPositionalEmbeddings, UnknownArchitecture):
+    except (FileChanged, HubError, NoPositionalEmbeddings, UnknownArchitecture):
         raise
     except SourceError as error:
-        notes = [f"Stored settings are passed over: {error}"]
+        if not stored:
+            raise
+        notes = [f"The settings in {where} are passed over: {error}"]
         place = settled(store, find_architecture(store.tensors, config, table))
     return replace(place, notes=(*place.notes, *notes))
 
@@ -320,7 +327,7 @@ def _fetch(
 def _model_of(
     checkpoint: HubCheckpoint, source: str, name: str, table: str | None
 ) -> PositionalModel:
-    """Create the model; on failure, remove what was cached for it."""
+    """Create the model; on failure, remove what was cached for it, but for another choice."""
     try:
         store, gguf = checkpoint.store, checkpoint.gguf
         config = checkpoint.config
@@ -334,6 +341,9 @@ def _model_of(
             folder=checkpoint.tokenizer_folder,
             commit=checkpoint.commit,
         )
+    except (NoSuchTable, UnknownArchitecture):
+        checkpoint.keep(chosen=True)  # what is opened next is another table of it
+        raise
     # Any exception, even a bug of ours, passes through.
     except Exception:
         checkpoint.drop()

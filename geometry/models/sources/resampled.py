@@ -21,7 +21,7 @@ from geometry.models.families.stack import Resizing
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import FORMS, Derived
+from geometry.models.sources.derived import FORMS, Derived, chosen_of
 from geometry.pca.components import Array
 
 MOST_ROWS = 262_144
@@ -128,7 +128,7 @@ def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
         asked, form = ("one number", "20x20") if columns is None else ("two", "2048")
         of = "the patches of a picture" if model.grid is not None else "positions of a text"
         raise SourceError(f"{model.name} has {of}, and the size has {asked}.", f"Use {form}.")
-    place = Architecture(None, None, "", "resampled positions", {})
+    place = Architecture(None, None, "", "resampled positions", {}, chosen=chosen_of(model))
     if columns is None or model.grid is None:
         table = resample_rows(model.W_pos, rows)
     else:

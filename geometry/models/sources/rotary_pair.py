@@ -16,7 +16,7 @@ from geometry.models.families.stack import ALONE
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import FORMS, Derived
+from geometry.models.sources.derived import FORMS, Derived, chosen_of
 
 RADIUS = 1 / 8
 """Radius of the helix, as a share of its height over all positions."""
@@ -63,7 +63,7 @@ def open_pair(derived: Derived, model: PositionalModel) -> PositionalModel:
             f"Use the form {FORMS['pair']}.",
         )
     pair = int(derived.what)
-    place = Architecture(None, ALONE, "", f"pair {pair}", {})
+    place = Architecture(None, ALONE, "", f"pair {pair}", {}, chosen=chosen_of(model))
     return PositionalModel(
         OneTable(place.table, pair_curve(turned.rates[pair], model.n_positions), of=model),
         place,

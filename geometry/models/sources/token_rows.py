@@ -25,7 +25,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.parts import read_part
 from geometry.models.recognition.architecture import Architecture, LabelledRows
 from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import Derived
+from geometry.models.sources.derived import Derived, chosen_of
 from geometry.models.tokens import without_row
 
 LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType({
@@ -112,7 +112,7 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     place = Architecture(
         None, None, "", "token embeddings", {},
         notes=tuple(filter(None, (_note(model.name, left_out, spaced=spaced),))),
-        rows=LabelledRows(labels, _columns(labels)),
+        rows=LabelledRows(labels, _columns(labels)), chosen=chosen_of(model),
     )  # fmt: skip
     return PositionalModel(
         OneTable("token embeddings", table, of=model),

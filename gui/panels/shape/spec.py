@@ -327,7 +327,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         check_positions(measured.positions)
         coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
         if measured.shapes is None:
-            raise TensorUnavailable(why_fewer(measured.pca))
+            raise TensorUnavailable(f"No shape can be fitted: {why_fewer(measured.pca)}.")
         shape = shape_of(
             measured.pca, components, coordinates, measured.shapes, measured.turning_nulls
         )

@@ -42,6 +42,7 @@ class SideBySide:
         self._window = window
         self._comparing = window.controller.comparing
         self._others: tuple[str, list[str]] = "", []
+        self._failed: Notice | None = None  # of the first of them
         self._name = NINE
         self._waiting = Listening()
         self.grid = ViewGrid(window.viewport, window.session, self._comparing, theme, self.choose)
@@ -150,7 +151,7 @@ class SideBySide:
 
     def choose_table(self, notice: Notice, table: str) -> None:
         """Open what a notice is about with a chosen table, and then what waited for it."""
-        if not notice.beside and notice.source == self._others[0]:
+        if notice is self._failed:
             self._waiting.stop()
             self._wait()
         self._window.controller.choose_table(notice, table)
@@ -176,6 +177,7 @@ class SideBySide:
     def _on_notice(self, notice: Notice | None) -> None:
         if notice is not None and notice.source == self._others[0]:
             self._waiting.stop()  # it could not be opened
+            self._failed = notice
 
     def go_on(self, step: int) -> None:
         """Make the next model of the grid, or the previous one, the open one."""

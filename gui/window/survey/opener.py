@@ -126,12 +126,14 @@ class SurveyOpener:
 
     def _use_tables(self, sources: tuple[str, ...]) -> None:
         """Have checkpoints opened with the tables that the survey has measured."""
-        columns = {} if self.shown is None else self.shown.survey.columns
-        if "table" not in columns:
+        if self.shown is None:
             return
-        tables = dict(zip(columns["source"].values, columns["table"].values, strict=True))
-        for source in sources:
-            remember_table(self._window.session, remembered_name(source), tables[source] or None)
+        columns = self.shown.survey.columns
+        found, failed = columns["source"].values, columns["error"].known
+        tables = columns["table"].values if "table" in columns else [None] * len(found)
+        for source, table, why in zip(found, tables, failed, strict=True):
+            if source in sources and not why:
+                remember_table(self._window.session, remembered_name(source), table or None)
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves

@@ -53,6 +53,8 @@ def written(folder: Path, *names: str) -> Path:
         (["checkpoints/last.ckpt", "hparams.yaml"], "checkpoints/last.ckpt"),
         (["out/ckpt.pt", "data/train.txt", "train.py"], "out/ckpt.pt"),
         (["a/ckpt.pt", "b/ckpt.pt", "notes.txt"], None),
+        (["optimus-base.safetensors"], "optimus-base.safetensors"),
+        (["samplernet.pt", "sampler_1.bin", "scaler.pt"], "samplernet.pt"),
         (["epoch=1.ckpt", "epoch=2.ckpt"], None),
     ],
 )  # fmt: skip
@@ -64,6 +66,21 @@ def test_the_weights_of_a_folder(names, chosen, tmp_path):
     else:
         assert weights_in(tmp_path) == tmp_path / chosen
         np.testing.assert_array_equal(open_source(tmp_path).W_pos, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name", "content"),
+    [
+        ("text", "latest", "text"),
+        ("text", "modules.json", '[{"path": "text"}]'),
+        ("text", "model_index.json", '{"text": ["transformers", "A"]}'),
+        ("checkpoint-last", "notes", ""),
+    ],
+)
+def test_a_folder_that_is_named_among_many(chosen, name, content, tmp_path):
+    written(tmp_path, f"{chosen}/a.safetensors", *(f"a{n}/a.safetensors" for n in range(30)))
+    (tmp_path / name).write_text(content)
+    assert weights_in(tmp_path).parent.name == chosen
 
 
 def test_several_folders_are_named(tmp_path):
@@ -116,11 +133,11 @@ def test_what_names_a_folder_can_be_anything(name, content, tmp_path):
 
 
 @pytest.mark.parametrize("base", ["openai-community/gpt2", None])
-@pytest.mark.parametrize("more", [{}, {"base_model.model.transformer.wte.weight": TABLE}])
+@pytest.mark.parametrize("more", [(), ("transformer.wte",), ("h.0.post_attention_layernorm",)])
 def test_an_adapter_names_its_model(base, more, tmp_path):
     root = "base_model.model.transformer.h.0.attn.c_attn"
-    save_file({f"{root}.lora_A.weight": TABLE, f"{root}.lora_B.weight": TABLE, **more},
-              tmp_path / "adapter_model.safetensors")  # fmt: skip
+    names = (f"{root}.lora_A", f"{root}.lora_B", *(f"base_model.model.{name}" for name in more))
+    save_file({f"{n}.weight": TABLE for n in names}, tmp_path / "adapter_model.safetensors")
     config = {"peft_type": "LORA", "base_model_name_or_path": base}
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
     for source in (tmp_path, tmp_path / "adapter_model.safetensors"):
@@ -129,10 +146,11 @@ def test_an_adapter_names_its_model(base, more, tmp_path):
         assert error.value.advice.startswith(f"Open {base or 'the model'}")
 
 
-def test_an_adapter_with_a_table_of_its_own_is_a_model(tmp_path):
-    tensors = {"h.0.attn.c_attn.lora_A.weight": TABLE, "wpe.weight": TABLE}
+@pytest.mark.parametrize("name", ["wpe.weight", "x.pos_embed", "x.relative_position_bias"])
+def test_an_adapter_with_a_table_of_its_own_is_a_model(name, tmp_path):
+    tensors = {"h.0.attn.c_attn.lora_A.weight": TABLE, name: TABLE}
     save_file(tensors, tmp_path / "adapter_model.safetensors")
-    np.testing.assert_array_equal(open_source(tmp_path, table="wpe.weight").W_pos, TABLE)
+    np.testing.assert_array_equal(open_source(tmp_path, table=name).W_pos, TABLE)
 
 
 @pytest.mark.parametrize("name", ["zero_pp_rank_0_mp_rank_00_model_states.pt"])

@@ -23,6 +23,11 @@ READ = {"n_head": 4, "norm": None, "rope_base": 10000, "eps": 1e-5, "hf_config":
         ({"meta_000200.json": '{"model_config": {"n_head": 4}}'}, {}),
         ({"config.json": '{"n_head": 4}'}, {}),
         ({"params.json": "[1]", "hparams.json": '{"n_head": 4}'}, {"n_head": 4}),
+        ({"hparams.yaml": "lr: 0.1", "config.yaml": "n_head: 4"}, {"n_head": 4}),
+        ({"hparams.yaml": "a: [1", "config.yaml": "n_head: 4"}, {"n_head": 4}),
+        ({"params.json": '{"n_head": 4, "args": {"lr": 1}}'}, {"n_head": 4, "args": {"lr": 1}}),
+        ({"params.json": '{"lr": 1, "args": {"n_head": 4}}'}, {"n_head": 4}),
+        ({"hparams.yaml": "lr: 0.1"}, {}),
         ({"config.yaml": "a: 1\n" + "#" * MAX_BYTES}, {}),
         ({}, {}),
     ],
@@ -30,7 +35,9 @@ READ = {"n_head": 4, "norm": None, "rope_base": 10000, "eps": 1e-5, "hf_config":
 def test_the_settings_beside_a_file(files, settings, tmp_path):
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    assert settings_beside(tmp_path / "model_000100.pt") == settings
+    found, name = settings_beside(tmp_path / "model_000100.pt")
+    assert found == settings
+    assert name == (list(files)[-1] if settings else "")
 
 
 @pytest.mark.parametrize(
@@ -54,5 +61,5 @@ def test_tags_run_nothing(tmp_path):
     trace = tmp_path / "trace"
     content = f"a: !!python/object/apply:os.mkdir [{json.dumps(str(trace))}]\nn_head: 4"
     (tmp_path / "config.yaml").write_text(content)
-    assert settings_beside(tmp_path / "a.pt")["n_head"] == 4
+    assert settings_beside(tmp_path / "a.pt")[0]["n_head"] == 4
     assert not trace.exists()

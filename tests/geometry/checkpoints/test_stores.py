@@ -59,6 +59,7 @@ def test_safetensors_reads_every_float_type(tensors, tmp_path):
     ("metadata", "settings"),
     [
         ({"config": '{"n_head": 2, "sizes": [1]}'}, {"n_head": 2, "sizes": [1]}),
+        ({"config": '\n {"n_head": 2}'}, {"n_head": 2}),
         ({"config": "gpt2.json", "format": "pt"}, {}),
         ({"config": "{"}, {}),
         ({"config": "{" * 100_000}, {}),
@@ -68,6 +69,13 @@ def test_safetensors_reads_every_float_type(tensors, tmp_path):
 def test_settings_in_the_metadata_of_safetensors(metadata, settings, tmp_path):
     save_torch_file({"a": torch.ones(2, 2)}, tmp_path / "a.safetensors", metadata)
     assert open_store(tmp_path / "a.safetensors").settings == settings
+
+
+def test_damaged_settings_in_the_metadata_end_no_file(tmp_path):
+    path = tmp_path / "a.safetensors"
+    save_torch_file({"a": torch.ones(2, 2)}, path, {"config": '{"name": "??????"}'})
+    path.write_bytes(path.read_bytes().replace(b"??????", b"\\ud800"))
+    assert open_store(path).settings == {}
 
 
 def test_other_names_of_tied_tensors(tmp_path):

@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import types
+import zipfile
 
 import numpy as np
 import pytest
@@ -131,6 +132,10 @@ def test_what_stands_beside_the_tensors_is_passed_over(name, protocol, tmp_path)
         ({"dims": {"n": np.array([1], ">i2")[0], "big": 2**80}}, {"n": 1}),
         ({"config": {"of": GPTConfig, "mode": Mode.PRETRAINING, 3: 4, "torn": [GPTConfig, 1]}}, {}),
         ({"config": "gpt2", "args": [1]}, {}),
+        ({"config": {"lr": 4}, "args": {"n_head": 4}}, {"n_head": 4}),
+        ({"config": {"lr": 4}, "args": {"model": {"depth": 4}}}, {"model": {"depth": 4}}),
+        ({"hparams": {"x": [0] * 12_000}, "config": {"n_head": 4}}, {"n_head": 4}),
+        ({"hparams": {"x": [[0] * 1_000] * 12}, "config": {"n_head": 4}}, {"n_head": 4}),
         ({"epoch": 3}, {}),
     ],
 )  # fmt: skip
@@ -165,7 +170,11 @@ def test_settings_without_end():
     for _ in range(40):
         shared = {"a": shared, "b": shared, "c": [shared] * 100}
     many = {str(n): n for n in range(50_000)}
-    for settings in (own, {"n_head": 2, "shared": shared}, {"n_head": 2, **many}):
+    numbered = {n: n for n in range(MAX_VALUES)}
+    for settings in (
+        own, {"n_head": 2, "shared": shared}, {"n_head": 2, **many}, {"vocab": many, "n_head": 2},
+        {"vocab": numbered, "n_head": 2}, {**{str(n): numbered for n in range(5_000)}, "n_head": 2},
+    ):  # fmt: skip
         found = settings_in({"config": settings})
         assert found["n_head"] == 2
         assert len(found) <= MAX_VALUES
@@ -202,6 +211,24 @@ def test_a_quantised_tensor_is_listed_and_cannot_be_read(tmp_path):
     assert store.tensors["wpe.weight"].shape == (8, 4)
     with pytest.raises(HelixscopeError, match="QInt8"):
         store.read("wpe.weight")
+
+
+@pytest.mark.parametrize("what", ["conjugated or negated", "without a record"])
+def test_a_tensor_without_plain_numbers_is_listed_and_cannot_be_read(what, tmp_path):
+    content = {"wpe.weight": torch.ones(8, 4), "other": torch.ones(9, 4, dtype=torch.cfloat).conj()}
+    torch.save(content, tmp_path / "whole.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "whole.pt") as whole,
+        zipfile.ZipFile(tmp_path / "a.pt", "w") as some,
+    ):
+        for record in whole.namelist():
+            if what != "without a record" or not record.endswith("/data/1"):
+                some.writestr(record, whole.read(record))
+    store = open_torch(tmp_path / "a.pt")
+    assert store.tensors["other"].shape == (9, 4)
+    with pytest.raises(HelixscopeError, match=what):
+        store.read("other")
+    np.testing.assert_array_equal(store.read("wpe.weight"), np.ones((8, 4)))
 
 
 @pytest.mark.parametrize("content", [Net(), {"model": Net(), "epoch": 3}])

@@ -74,6 +74,7 @@ def test_what_does_not_vary_has_no_shares_and_nothing_holds_of_it(report_of, mod
         assert found["pca"]["explained_variance_ratio"] is None
         assert found["missing"]["pca"] == "all rows of the range are equal"
         assert found["shape"] is found["lookback"] is None
+        assert found["missing"]["shape"] == found["missing"]["lookback"] == found["missing"]["pca"]
         assert set(found["dimensions"]["best_sinusoid_r2"]) == {None}
         told = {one.quantity.key: one.value for one in scalar_results(model_of(name))}
         for key in ("variance_3", "residual", "verdict", "turning_share", "loops", "period",
@@ -85,6 +86,19 @@ def test_what_does_not_vary_has_no_shares_and_nothing_holds_of_it(report_of, mod
     assert report_of("zeros")["capture"] is None
     assert report_of("zeros")["overlaps"]["W_Q_P"] is None
     assert report_of("zeros")["overlaps"]["W_Q_E"] is not None
+
+
+def test_a_range_that_is_too_short_is_the_reason(model_of):
+    missing = report(model_of("helix"), positions=(1, 3), nulls=False)["missing"]
+    assert missing["shape"] == missing["lookback"] == "the range has 3 positions"
+
+
+def test_all_the_energy_of_a_narrow_table_says_nothing(tmp_path):
+    table = np.random.default_rng(0).normal(size=(200, 16)).astype("f4")
+    np.save(tmp_path / "narrow.npy", table)
+    claims = report(open_source(tmp_path / "narrow.npy"), nulls=False)["claims"]
+    (low_rank,) = (claim for claim in claims if claim["id"] == "spectrum.P")
+    assert low_rank["outcome"] == "not applicable"
 
 
 @pytest.mark.parametrize("name", [name for name in FLAT if name != "zeros"])

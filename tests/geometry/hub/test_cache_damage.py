@@ -82,6 +82,7 @@ def test_a_remembered_commit_that_is_no_text(tmp_path):
     "content",
     [b"{", b"[]", b'{"size": -1, "etag": "", "tensors": {}}', b'{"size": 1e999, "etag": 3}',
      b'{"size": 9, "etag": "", "tensors": {"a": []}}', b"[" * 100_000,
+     b'{"size": 9, "etag": "", "tensors": {}}',
      b'{"size": 9, "etag": "", "tensors": {"a": ["F32", ["x"], 4, 0, null, false, null]}}',
      b'{"size": 9, "etag": "", "tensors": {"a": ["F32", [1], 4, 1e99, null, false, null]}}'],
 )  # fmt: skip

@@ -14,8 +14,8 @@ from geometry.checkpoints.errors import (
     TensorUnavailable,
 )
 from geometry.checkpoints.transfer import Transfer, TransferProgress
-from geometry.hub.faults import NotOnHub
-from geometry.models.recognition.candidates import UnknownArchitecture
+from geometry.hub.faults import NoNetwork, NotOnHub
+from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.sources.opening import open_source
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
 from tests.geometry.models.test_bad_input import Evil
@@ -81,7 +81,7 @@ def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, cache
     loopback_hub.forget_requests()
     model = open_source("someone/model", table="where.2", network=network)
     np.testing.assert_array_equal(model.W_pos, 3 * table)
-    assert [name for name in asked(loopback_hub) if "-of-3" in name] == ["model-2-of-3.safetensors"]
+    assert set(asked(loopback_hub)) == {"model-2-of-3.safetensors"}
 
 
 def test_another_tensor_that_is_not_finite_is_given_but_not_kept(offer, opened):
@@ -159,6 +159,15 @@ def test_an_adapter_on_the_hub_names_its_model(offer, opened):
     assert error.value.advice == "Open openai-community/gpt2."
 
 
+def test_a_model_without_the_chosen_table_is_fetched_once(offer, loopback_hub, opened):
+    tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
+    offer({"model.safetensors": tensors, "config.json": {"model_type": "new"}})
+    with pytest.raises(NoSuchTable):
+        opened(table="nothing")
+    with loopback_hub.unasked(), pytest.raises(UnknownArchitecture):
+        opened()
+
+
 def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
     folder = tmp_path / "files"
     folder.mkdir()
@@ -168,6 +177,22 @@ def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
     assert opened().store.settings == {"n_head": 2}
     with loopback_hub.unasked():
         assert opened().store.settings == {"n_head": 2}
+
+
+def test_a_fault_of_the_network_is_none_of_the_settings(
+    loopback_hub, tmp_path, opened, monkeypatch
+):
+    def fail(_):
+        raise NoNetwork("The network timed out.")
+
+    folder = tmp_path / "files"
+    folder.mkdir()
+    content = {"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}}
+    torch.save(content, folder / "pytorch_model.bin")
+    serve(loopback_hub, folder)
+    monkeypatch.setattr("geometry.models.sources.opening.check_settings", fail)
+    with pytest.raises(NoNetwork):
+        opened()
 
 
 def test_nothing_of_that_name_anywhere(loopback_hub, cache):

@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch.utils.serialization import config
 
+from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
 from geometry.models.sources.opening import UnknownArchitecture, open_source
@@ -405,3 +406,9 @@ def test_numbers_of_layers_and_heads_that_no_model_has_are_unknown(value, checkp
         model = open_source(checkpoint)
         assert {"n_layer": model.n_layers, "n_head": model.n_heads}[key] is None
         assert model.n_positions == 8
+
+
+@pytest.mark.parametrize(("value", "least"), [([4, -1], 0), ([4, 4.0], 0), (-1, 0), (0, 1)])
+def test_a_number_below_the_least_is_refused(value, least):
+    with pytest.raises(SourceError, match=f"a whole number from {least} is"):
+        first_int({"n": value}, ("n",), least=least, listed=True)

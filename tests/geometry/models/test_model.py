@@ -140,6 +140,9 @@ def test_one_tensor_alone_is_the_table(write_safetensors, tmp_path):
     assert "6 rows have the same number throughout: positions 0, 1, 2, 3, 4, …." in model.warnings
 
 
+TABLES = (None, "decoder", "encoder", "encoder.embed_positions.weight")
+
+
 def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     config = transformers.BartConfig(
         vocab_size=40, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
@@ -159,6 +162,11 @@ def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     np.testing.assert_array_equal(encoder.W_pos, expected)
     np.testing.assert_array_equal(by_name.W_pos, expected)
     assert encoder.fingerprint == by_name.fingerprint != decoder.fingerprint
+    made = {table: open_source(f"resampled:24,{tmp_path}", table=table) for table in TABLES}
+    for model in made.values():
+        again = open_source(model.source, table=model.table_choice)
+        assert again.fingerprint == model.fingerprint
+    assert [model.table_choice for model in made.values()] == [None, None, *TABLES[2:]]
 
 
 def test_home_is_understood(tmp_path, monkeypatch, gpt2_folder):

@@ -372,6 +372,7 @@ def test_settings_beside_that_are_of_something_else_are_passed_over(settings, gp
     model = open_source(path)
     np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
     assert model.n_heads is None
+    assert any("params.json" in warning for warning in model.warnings)
 
 
 @pytest.mark.parametrize("prefix", ["", "audio_tower.", "encoder."])

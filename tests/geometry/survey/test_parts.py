@@ -1,7 +1,7 @@
 """The file of a survey: whole whatever happens, the same whatever the order, gone on with later."""
 
 import random
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pyarrow as pa
 import pytest
@@ -144,6 +144,29 @@ def test_a_damaged_file_is_put_aside_too(out):
         file.add(made_row(ENTRIES[0]))
     assert steps(out) == [(3, 0)]
     assert out.with_name("survey.parquet.damaged").read_bytes() == whole[:-50]
+
+
+HUB, HERE = ENTRIES[:1], (Entry("sinusoidal:64x32", "computed"),)
+
+
+@pytest.mark.parametrize(
+    ("surveys", "fits"),
+    [
+        ([("mirror", HUB), (None, HERE), ("mirror", HUB)], True),
+        ([(None, HERE), ("mirror", HUB), (None, HERE)], True),
+        ([("", HUB), (None, HERE), ("", HUB)], True),
+        ([("mirror", HUB), (None, HERE), ("", HUB)], False),
+        ([("mirror", HUB), ("other", HUB)], False),
+        ([("", HUB), (None, HERE), ("mirror", HUB)], False),
+    ],
+)
+def test_only_checkpoints_of_a_hub_have_a_server(surveys, fits, out):
+    *before, (server, entries) = surveys
+    for earlier, of in before:
+        written(out, of, RowSettings(server=earlier))
+    with suppress(SurveyError) if not fits else nullcontext():
+        written(out, entries, RowSettings(server=server))
+        assert fits
 
 
 def test_files_of_others_and_of_other_settings_are_left_alone(out):

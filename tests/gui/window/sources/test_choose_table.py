@@ -68,6 +68,18 @@ def test_what_waited_for_the_choice_is_shown_beside(window, settle, choose, bare
     assert [one.session.model.source for one in session.compared] == [table]
 
 
+def test_what_waited_is_forgotten_with_its_notice(window, settle, choose, bare, write_table):
+    session = window.session
+    window.side_by_side.show_several([bare[0], str(write_table())])
+    settle()
+    session.notice = None
+    window.controller.open(bare[0])
+    settle()
+    choose(2)
+    assert session.model.source == bare[0]
+    assert session.compared == ()
+
+
 def test_the_command_asks_again(window, settle, choose, bare):
     forget = window.commands.by_name["forget_table"]
     window.controller.open(bare[0])

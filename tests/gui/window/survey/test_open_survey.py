@@ -7,10 +7,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from geometry.models.sources.opening import open_source
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import RowSettings
-from gui.services.loading import path_exists, remembered_name, short_name
+from gui.services.loading import path_exists, remember_table, remembered_name, short_name
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
 from tests.bare_models import CHOICE, write_bare
@@ -96,10 +97,14 @@ def test_a_file_that_is_none_is_one_sentence_and_nothing_opens(application, tmp_
 
 
 def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpoints, settle):
+    source = checkpoints[1].source
+    rows = f"{open_source(source).table}[8:]"  # the survey has measured the default
+    remember_table(application.session, remembered_name(source), rows)
     shown.table.select_rows(np.array([1]))
     QTest.keyClick(shown.table, Qt.Key.Key_Return)
     settle()
-    assert application.session.model.source == checkpoints[1].source
+    model = application.session.model
+    assert (model.source, model.table_choice) == (source, None)
 
 
 def test_selected_ones_are_shown_side_by_side_in_place_of_the_others(
