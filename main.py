@@ -58,6 +58,7 @@ from gui.commands.terminal import (
 from gui.commands.timelapse_command import timelapse
 from gui.commands.training_command import train
 from gui.state.values import LINE_WIDTH, POINT_SIZE
+from gui.style.system_libraries import imports_explained
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
@@ -172,11 +173,15 @@ def open_command(
     # takes a tenth of the start. The window collects garbage itself from its first frame on.
     gc.disable()
     try:
-        from gui.commands.run_window import run_window
+        with imports_explained():
+            from gui.commands.run_window import run_window
 
-        status = run_window(
-            source, shown, picture, beside=tuple(beside or ()), table=table, offline=offline
-        )
+            status = run_window(
+                source, shown, picture, beside=tuple(beside or ()), table=table, offline=offline
+            )
+    except HelixscopeError as error:
+        complain(sentence(error))
+        status = 1
     finally:
         gc.unfreeze()
         gc.enable()
@@ -438,7 +443,7 @@ def _plain_errors() -> Iterator[None]:
     from gui.commands.log import logged
 
     try:
-        with logged(), libraries_silenced():
+        with logged(), libraries_silenced(), imports_explained():
             yield
     except HelixscopeError as error:
         complain(sentence(error))

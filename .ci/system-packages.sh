@@ -9,48 +9,21 @@
 # as root or by a sudo that asks for no password; elsewhere the exact line to run is printed and the
 # exit status is 1. With nothing missing this takes milliseconds and says nothing.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 [ "$(uname -s)" = Linux ] || exit 0 # the wheels for macOS and Windows need nothing more
-
-# Library and Debian package: what PySide6's xcb and GLX plugins link to (ldd), and what VTK's
-# modules open as they draw. By the name of the library, so that a system whose packages are named
-# otherwise passes too. libgl1 brings Mesa's drivers, the one that draws in software included.
-libraries='
-libEGL.so.1 libegl1
-libGL.so.1 libgl1
-libX11-xcb.so.1 libx11-xcb1
-libX11.so.6 libx11-6
-libXcursor.so.1 libxcursor1
-libdbus-1.so.3 libdbus-1-3
-libfontconfig.so.1 libfontconfig1
-libglib-2.0.so.0 libglib2.0-0
-libxcb-cursor.so.0 libxcb-cursor0
-libxcb-glx.so.0 libxcb-glx0
-libxcb-icccm.so.4 libxcb-icccm4
-libxcb-image.so.0 libxcb-image0
-libxcb-keysyms.so.1 libxcb-keysyms1
-libxcb-randr.so.0 libxcb-randr0
-libxcb-render-util.so.0 libxcb-render-util0
-libxcb-render.so.0 libxcb-render0
-libxcb-shape.so.0 libxcb-shape0
-libxcb-shm.so.0 libxcb-shm0
-libxcb-sync.so.1 libxcb-sync1
-libxcb-xfixes.so.0 libxcb-xfixes0
-libxcb-xkb.so.1 libxcb-xkb1
-libxkbcommon-x11.so.0 libxkbcommon-x11-0
-libxkbcommon.so.0 libxkbcommon0
-'
 
 packages=() # Debian's names of what is missing
 missing=()  # the same for a reader: libraries and commands
 
+# By the name of the library, so that a system whose packages are named otherwise passes too.
 known=$(PATH=$PATH:/usr/sbin:/sbin ldconfig -p)
-while read -r library package; do
-  if [ -n "$library" ] && [[ $known != *"$library "* ]]; then
+while read -r library package _; do
+  if [ "$library" != "#" ] && [[ $known != *"$library "* ]]; then
     missing+=("$library")
     packages+=("$package")
   fi
-done <<<"$libraries"
+done <resources/system-libraries.txt
 
 if [ -n "${1:-}" ]; then
   if ! command -v Xvfb >/dev/null || ! command -v xvfb-run >/dev/null; then

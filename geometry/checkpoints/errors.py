@@ -48,5 +48,27 @@ class TensorUnavailable(HelixscopeError):
     """The checkpoint lacks a tensor, or the family has no such matrix."""
 
 
+class PackageMissing(HelixscopeError):
+    """A package that is not installed.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"This needs the package {name}, which is not installed.",
+            f"Install it: pip install {name}.",
+        )
+
+
+def missing_package(error: BaseException) -> PackageMissing | None:
+    """Return the error of an import that found no package; None for others, also of ours."""
+    name = (error.name or "" if isinstance(error, ModuleNotFoundError) else "").partition(".")[0]
+    return PackageMissing(name) if name not in ("", "geometry", "gui", "resources") else None
+
+
 class RangeError(HelixscopeError, ValueError):
     """A range of positions or a set of components that the table does not have."""

@@ -19,6 +19,7 @@ from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from gui.commands.arguments import FIGURES
 from gui.panels.table import PANELS, PanelEntry
+from gui.style.system_libraries import check_pictures
 
 if TYPE_CHECKING:
     from gui.panels.kit import Reported
@@ -72,7 +73,7 @@ class ReportFiles:
     RangeError
         When the model has no such layer.
     HelixscopeError
-        The file of effects cannot be read, or is another model's.
+        The file of effects cannot be read, or is another model's, or the 3D view cannot be drawn.
     """
 
     def __init__(
@@ -83,6 +84,8 @@ class ReportFiles:
     ) -> None:
         if model.n_layers is not None and request.layer >= model.n_layers:
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
+        if request.figures and not model.no_table:
+            check_pictures()
         self._model, self._request, self._beside = model, request, beside
         self._effects = None if request.effects is None else read_effects(request.effects, model)
         self._json: dict[str, object] = {}

@@ -17,7 +17,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDeadlineTimer, QEventLoop, QObject, QSocketNotifier, QThread, QTimer
+from PySide6.QtCore import (
+    QDeadlineTimer,
+    QEventLoop,
+    QLibraryInfo,
+    QObject,
+    QSocketNotifier,
+    QThread,
+    QTimer,
+)
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
@@ -27,6 +35,7 @@ from gui.commands.qt_start import dress, prepare_qt, theme_of
 from gui.commands.start_mark import StartMark
 from gui.commands.terminal import complain, joined, note
 from gui.state.values import Notice
+from gui.style.system_libraries import check_plugin
 from gui.viewport.central_widget import NATIVE_CHILD_ON
 from gui.window.main_window import MainWindow
 from gui.window.settings.settings import Settings, settings_path
@@ -67,6 +76,7 @@ def run_window(
         The exit status.
     """
     start_log()
+    check_plugin(Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)))
     settings = Settings(settings_path())
     mark = StartMark(settings.folder)
     try:

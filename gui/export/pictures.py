@@ -27,6 +27,7 @@ from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose
 from gui.state.session import Session
 from gui.state.values import NO_FIELDS, Fields
+from gui.style.system_libraries import check_pictures
 from gui.style.theme import THEMES, Theme
 
 if TYPE_CHECKING:
@@ -259,6 +260,8 @@ class OffScreen:
     ------
     PictureError
         If its pictures would be empty or larger than drivers can draw.
+    LibrariesMissing
+        If there is nothing to draw with.
     """
 
     def __init__(
@@ -283,6 +286,7 @@ class OffScreen:
         most = TILE // self._finer**2
         self._parts = _parts(pixels, math.gcd(*pixels, self._dpi), self._overlap, most)
         self._tile = (pixels[0] // self._parts, pixels[1] // self._parts)
+        check_pictures()
         with _quiet_vtk():
             drawn = (self._tile[0] * self._finer, self._tile[1] * self._finer)
             self._plotter = pv.Plotter(off_screen=True, window_size=drawn)
