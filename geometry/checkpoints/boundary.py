@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.errors import HelixscopeError, SourceError, missing_package
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,8 @@ def reading(
     Raises
     ------
     HelixscopeError
-        Of type ``error``: what is read is damaged, or is too large for the memory.
+        Of type ``error``: what is read is damaged, is too large for the memory, or needs a package
+        that is not installed.
     """
     try:
         yield
@@ -51,5 +52,8 @@ def reading(
         log.warning("%s takes too much memory", name, exc_info=True)
         raise error(f"{name} needs more memory than is available.", advice) from cause
     except BaseException as cause:
+        missing = missing_package(cause)
+        if missing is not None:
+            raise error(str(missing), missing.advice) from cause
         log.warning("%s %s", name, fault, exc_info=True)
         raise error(f"{name} {fault}.", advice) from cause

@@ -409,7 +409,7 @@ def _converted(info: TensorInfo, data: np.ndarray) -> FloatArray:
     except ImportError as error:
         raise TensorUnavailable(
             f"{info.name} is quantised ({info.dtype}), which needs the package gguf.",
-            "Install Helixscope with it: pip install “.[gguf]”.",
+            'Install Helixscope with it: pip install ".[gguf]".',
         ) from error
     with reading(f"{info.name} ({info.dtype})"):
         try:

@@ -204,9 +204,11 @@ def load_network(
     """
     place = _place(source)
     name = _name(source, place)
-    with _quiet(), reading(name, ADVICE, error=EmergentError, fault="cannot be loaded"):
+    with reading(name, ADVICE, error=EmergentError, fault="cannot be loaded"), _quiet():
         try:
             return _load(name, source, place, device, weights, seed, head, attention)
+        except ModuleNotFoundError:
+            raise
         except (OSError, ValueError, ImportError) as error:
             log.warning("%s cannot be loaded", place, exc_info=True)
             said = str(error).strip().partition("\n")[0].rstrip(".")
@@ -423,6 +425,7 @@ def _is_causal(config: Any) -> bool:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep transformers' own progress and messages off the terminal."""
+    import torch  # noqa: F401  # first, as transformers prints a warning where it is missing
     from transformers.utils import logging as messages
 
     level, shown = messages.get_verbosity(), messages.is_progress_bar_enabled()

@@ -198,7 +198,7 @@ def read_survey(path: Path) -> Survey:
     if find_spec("pyarrow") is None:
         raise SurveyError(
             "To open a survey, Helixscope needs the package pyarrow.",
-            "Install “helixscope[survey]”.",
+            'Install Helixscope with it: pip install ".[survey]".',
         )
     for again in reversed(range(TRIES)):
         stamp, files = stamp_of(path), files_of(path)

@@ -155,7 +155,7 @@ def check_installed() -> None:
     if lacking:
         raise SurveyError(
             f"A survey needs the packages {' and '.join(lacking)}.",
-            "Install Helixscope with them: pip install “.[survey]”.",
+            'Install Helixscope with them: pip install ".[survey]".',
         )
 
 
@@ -405,7 +405,7 @@ class _Run:
         if isinstance(error, ImportError | AttributeError):
             raise SurveyError(
                 f"The workers of {self._where} cannot run Helixscope: {error}.",
-                "Install it there, in the same version: “helixscope[survey]”.",
+                'Install it there, in the same version: pip install ".[survey]".',
             ) from error
         why = "Its worker was lost with it"
         if error is not None:

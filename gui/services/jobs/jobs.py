@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError, missing_package
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +88,11 @@ class Gate:
 def as_exception(error: BaseException) -> Exception:
     """Return what a job's ``on_error`` gets: the error, or one of ours for any that is none.
 
-    A library written in Rust panics with an exception that is no :class:`Exception`.
+    A library written in Rust panics with an exception that is no :class:`Exception`. A package that
+    is not installed is no error of a program.
     """
     if isinstance(error, Exception):
-        return error
+        return missing_package(error) or error
     log.error("a job ended by %s", type(error).__name__, exc_info=error)
     return HelixscopeError("An error occurred inside a library.", "See the log for details.")
 

@@ -243,7 +243,7 @@ def test_without_pyarrow_the_sentence_names_what_to_install(out, monkeypatch):
     monkeypatch.setattr(read, "find_spec", lambda name: None)
     with pytest.raises(HelixscopeError, match="pyarrow") as caught:
         read_survey(out)
-    assert "helixscope[survey]" in caught.value.advice
+    assert '".[survey]"' in caught.value.advice
 
 
 def test_a_note_of_anything_else_is_left_alone(out):
