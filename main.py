@@ -39,6 +39,7 @@ from gui.commands.arguments import (
     parse_positions,
 )
 from gui.commands.export_command import export
+from gui.commands.home import home_provided
 from gui.commands.intervene_command import intervene
 from gui.commands.positions_command import positions
 from gui.commands.steps import open_each, open_in_step, progress_bar
@@ -80,7 +81,7 @@ app = typer.Typer(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0; 1 what cannot be opened or written; 2 wrong usage."""
-    with plain_output():
+    with plain_output(), home_provided():
         _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
     raise AssertionError("typer's app exits by itself")
 
@@ -300,6 +301,7 @@ def report(
     Claims about groups of models, such as the nine GPT-2s, need the others: --beside for each.
     Claims about what positions do need forward passes: --effects.
     """
+    from geometry.checkpoints.threads import threads_for
     from gui.commands.headless import announce_fetch, reading
     from gui.commands.report_files import ReportFiles, ReportRequest, skipped_text
 
@@ -311,8 +313,9 @@ def report(
         with reading(model, offline=offline, on_progress=step.tell):
             announce_fetch(model, layer)
             files = ReportFiles(model, request, group)
-            for message, work in files.steps():
-                step(message, work)
+            with threads_for(model.d_model):
+                for message, work in files.steps():
+                    step(message, work)
     if files.skipped:
         say(skipped_text(files.skipped))
     n_figures = f" and {len(files.written)} files of figures" if figures else ""

@@ -5,7 +5,8 @@ from threading import Event, Thread
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from geometry.checkpoints.threads import one_thread
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.threads import WIDEST, one_thread, threads_for
 
 PATIENCE = 30
 BLAS = ThreadpoolController().select(user_api="blas")
@@ -58,3 +59,22 @@ def test_blocks_of_two_threads_may_overlap():
     run(first, second)
     assert first_out.is_set()
     assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize(("width", "expected"), [(WIDEST, {1}), (WIDEST + 1, {2})])
+def test_a_report_takes_one_thread_unless_the_model_is_wide(width, expected):
+    with threads_for(width):
+        assert blas_threads() == expected
+    assert blas_threads() == {2}
+
+
+def test_the_command_report_takes_one_thread(command, tmp_path, monkeypatch):
+    seen = []
+
+    def describe(*_):
+        seen.append(blas_threads())
+        raise HelixscopeError("It stops here.")
+
+    monkeypatch.setattr("gui.commands.report_files.describe", describe)
+    command("report", "sample", "--out", tmp_path, "--no-figures")
+    assert seen == [{1}]
