@@ -9,7 +9,7 @@ PATIENCE := 300
 
 # Without a display, everything that opens a window runs under a virtual one.
 HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISPLAY),,yes))
-XVFB := $(if $(HEADLESS),QT_QPA_PLATFORM=xcb xvfb-run -a -e /dev/stderr -s "-screen 0 1600x1000x24")
+XVFB := $(if $(HEADLESS),bash .ci/xvfb.sh)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all check format bench wheel clean app-environment test-environment static audit
@@ -42,7 +42,7 @@ static: test-environment
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-logo --no-cache
+	@kept=$$($(BIN)/lint-imports --no-logo --no-cache 2>&1) || { echo "$$kept"; exit 1; }
 
 # Asks the network, so it is no part of `make test`; without one it is left out with a line.
 audit: test-environment
