@@ -249,6 +249,14 @@ def cannot_read(path: Path, error: OSError) -> SourceError:
     return SourceError(f"{path} could not be read: {error.strerror or error}.", "Check the disk.")
 
 
+def check_link(path: Path) -> None:
+    """Raise SourceError if a path is a link to something that is not there."""
+    if path.is_symlink() and not path.exists():
+        raise SourceError(
+            f"{path} is a link to {os.readlink(path)}, which is not there.", "Check the link."
+        )
+
+
 @contextmanager
 def reading_file(path: Path, advice: str = AGAIN, *, fault: str = "is damaged") -> Iterator[None]:
     """As :func:`geometry.checkpoints.boundary.reading`; errors of the file become a sentence too.

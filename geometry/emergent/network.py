@@ -15,6 +15,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import GGUF, weights_in
 from geometry.checkpoints.gguf_store import part_names
+from geometry.checkpoints.stores import check_link
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.emergent.settings import EmergentError
 from geometry.emergent.windows import Splitter
@@ -278,6 +279,7 @@ def _place(source: str) -> Path:
         raise EmergentError(f"{path.name} is a file of weights, not a whole model.", FULL)
     wanted = hub_source(source)
     if wanted is None:
+        check_link(path)
         raise EmergentError(f"There is no file or folder {source!r}.", FULL)
     here = find_in_cache(wanted)
     if here is None:

@@ -19,7 +19,7 @@ from geometry.checkpoints.files import (
     NOT_WEIGHTS,
     WEIGHTS,
 )
-from geometry.checkpoints.stores import cannot_read, open_regular
+from geometry.checkpoints.stores import cannot_read, check_link, open_regular
 from geometry.history.record import read_history
 from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.network import Network
@@ -150,6 +150,7 @@ def _expand(source: str, network: Network, lists: frozenset[Path]) -> Iterator[E
     try:
         path = Path(source).expanduser()
         exists = bool(source) and path.exists()
+        check_link(path)
     except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(f"{source!r} is not a path: {error}.", "Check the path.") from error
     if exists:

@@ -18,7 +18,7 @@ from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.settings_beside import settings_beside
-from geometry.checkpoints.stores import TensorStore, cannot_read, reading_file
+from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import HubError
@@ -204,7 +204,10 @@ def _path(text: str) -> Path | None:
     """Return the local path of a source, if it exists."""
     try:
         path = Path(text).expanduser()
-        return path if text and path.exists() else None
+        if text and path.exists():
+            return path
+        check_link(path)
+        return None
     except PermissionError as error:
         raise cannot_read(Path(text), error) from error
     except (OSError, ValueError, RuntimeError) as error:
