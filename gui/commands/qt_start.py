@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -33,8 +36,26 @@ def surface_format() -> QSurfaceFormat:
     return made
 
 
+@contextmanager
+def _locale_of_numbers() -> Iterator[None]:
+    """Let Qt take the C library's locale from ``C.UTF-8`` in the block, and not from the user's.
+
+    In a user's, the C library reads and writes other decimal points in files, PySide misspells the
+    names of properties ("i" has no capital in Turkish), and Qt warns of a character encoding that
+    is not UTF-8. Programs that are started later, and the keyboard, have the user's.
+    """
+    own = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        del os.environ["LC_ALL"]
+        if own is not None:
+            os.environ["LC_ALL"] = own
+
+
 def prepare_qt() -> QApplication:
-    """Create the QApplication with the surface format that VTK needs.
+    """Create the QApplication with the surface format that VTK needs, and numbers as in files.
 
     The format must be set before the first top-level window exists.
     """
@@ -43,7 +64,9 @@ def prepare_qt() -> QApplication:
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
     qt = QApplication.instance()
     if not isinstance(qt, QApplication):
-        qt = QApplication(sys.argv[:1])
+        with _locale_of_numbers():
+            qt = QApplication(sys.argv[:1])
+    QLocale.setDefault(QLocale.c())
     qt.setApplicationName("Helixscope")
     qt.setDesktopFileName("helixscope")
     qt.setStyle("Fusion")
