@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from geometry.checkpoints.children import safe_environment
 from geometry.hub.faults import duration_text
 from geometry.models.sources.opening import is_on_hub
 from geometry.survey.dispatch import Dispatcher, Task
@@ -226,6 +227,7 @@ def _local(workers: int | None) -> Iterator[Any]:
     # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
     # scheduler could run anything.
     with (
+        safe_environment(),
         tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
         LocalCluster(
             n_workers=workers or os.cpu_count() or 1,
