@@ -64,9 +64,9 @@ class Folder:
 
     Parameters
     ----------
-    relative
-        Entries of PYTHONPATH that stand for the folder. Python itself obeys them, before there is
-        any code of Helixscope: what it looks for until then is left out of the folder.
+    entry
+        Of PYTHONPATH: where modules are, from the folder. Python itself looks there before there is
+        any code of Helixscope, so what it looks for is left out then.
 
     Attributes
     ----------
@@ -74,15 +74,16 @@ class Folder:
         An environment in which each Python process writes down what it opens there.
     """
 
-    def __init__(self, root: Path, *relative: str) -> None:
+    def __init__(self, root: Path, entry: str | None = None) -> None:
         self.path, self._found = root / "here", root / "found"
-        self.path.mkdir()
+        place = self.path / (entry or "")
+        place.mkdir(parents=True)
         names = {*sys.stdlib_module_names, *packages_distributions(), *OTHERS}
         ran = f"open({str(self._found)!r}, 'a').write(f'ran {{__file__}}\\n')\n"
-        for name in names - (loaded_before() if relative else set()):
-            (self.path / name).mkdir()
-            (self.path / name / "__init__.py").write_text(ran)
-            (self.path / f"{name}.py").write_text(ran)
+        for name in names - (set() if entry is None else loaded_before()):
+            (place / name).mkdir()
+            (place / name / "__init__.py").write_text(ran)
+            (place / f"{name}.py").write_text(ran)
         for name in FILES:
             (self.path / name).write_bytes(b"\xff nonsense \x00")
         for name in PROGRAMS:
@@ -94,7 +95,7 @@ class Folder:
         code = WATCH.format(here=str(self.path), found=str(self._found))
         (watch / "sitecustomize.py").write_text(code)
         self.variables = {
-            "PYTHONPATH": os.pathsep.join((*relative, str(watch))),
+            "PYTHONPATH": str(watch) if entry is None else os.pathsep.join((entry, str(watch))),
             "PATH": os.pathsep.join(("", os.environ["PATH"], ".")),
         }
 
@@ -119,7 +120,7 @@ COMMANDS = {
     "open": ("sample", "--picture", "../window.png"),
     "render": ("sample", "--out", "../a.png", "--size", "200x200"),
     "render vectors": ("sample", "--out", "../a.svg", "--size", "200x200"),
-    "report": ("sample", "--out", "../report", "--positions", "1-60"),
+    "report": ("sample", "--out", "../report", "--positions", "1-60", "--no-figures"),
     "export": ("sample", "--out", "../a.npz"),
     "export scene": ("sample", "--out", "../a.html"),
     "export film": ("sample", "--out", "../a.gif", "--size", "160x120", "--seconds", 1,
@@ -139,21 +140,17 @@ def test_every_command_is_here():
     assert {name.partition(" ")[0] for name in COMMANDS} == set(main.COMMANDS)
 
 
+QUICK = [("models", ""), ("models", "."), ("models", "below")]
+SLOW = [("survey", None), *((name, "") for name in COMMANDS if name != "models")]
+
+
 @pytest.mark.parametrize(
-    ("name", "relative"),
-    [
-        ("models", [""]),
-        ("models", [".", "gui"]),
-        *(
-            pytest.param(name, relative, marks=pytest.mark.slow)
-            for name, relative in [("survey", []), *((name, [""]) for name in COMMANDS)]
-            if name != "models"
-        ),
-    ],
+    ("name", "entry"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
 )
-def test_commands_leave_the_current_folder_alone(name, relative, tmp_path, environment):
+def test_commands_leave_the_current_folder_alone(name, entry, tmp_path, environment):
+    """PYTHONPATH has an entry that is, or is in, the current folder."""
     write_text(tmp_path / "text")
-    folder = Folder(tmp_path, *relative)
+    folder = Folder(tmp_path, entry)
     folder.run(name.partition(" ")[0], *COMMANDS[name], environment=environment)
     folder.assert_untouched()
 
