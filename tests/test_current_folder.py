@@ -27,6 +27,7 @@ FILES = (
     "matplotlibrc", "config.json", ".netrc", ".env", ".plotly", "pyproject.toml", "setup.cfg",
     "qt.conf", "fontconfig", "fonts.conf", ".huggingface", "dask.yaml", "distributed.yaml",
     "pyvenv.cfg", "python311._pth", "here.pth", "_ops.py", "_classes.py",
+    "shibokensupport/signature/parser.py", "shibokensupport/feature.py",
 )  # fmt: skip
 #: Started by name: by Helixscope, Matplotlib and the modules `platform` and `ctypes`.
 PROGRAMS = ("ffmpeg", "fc-list", "uname", "ldconfig", "gcc", "ld", "objdump", "python", "xdg-open")
@@ -85,6 +86,7 @@ class Folder:
             (place / name / "__init__.py").write_text(ran)
             (place / f"{name}.py").write_text(ran)
         for name in FILES:
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             (self.path / name).write_bytes(b"\xff nonsense \x00")
         for name in PROGRAMS:
             (self.path / name).write_text(f"#!/bin/sh\necho ran $0 >> {self._found}\n")
