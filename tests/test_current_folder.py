@@ -101,10 +101,10 @@ class Folder:
             "PATH": os.pathsep.join(("", os.environ["PATH"], ".")),
         }
 
-    def run(self, *arguments: object, environment: dict[str, str]) -> None:
-        """Run the installed command in the folder."""
+    def run(self, *command: object, environment: dict[str, str]) -> None:
+        """Run a command in the folder."""
         done = subprocess.run(
-            [COMMAND, *map(str, arguments)], cwd=self.path, capture_output=True, text=True,
+            [*map(str, command)], cwd=self.path, capture_output=True, text=True,
             env=os.environ | environment | self.variables, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -153,7 +153,13 @@ def test_commands_leave_the_current_folder_alone(name, entry, tmp_path, environm
     """PYTHONPATH has an entry that is, or is in, the current folder."""
     write_text(tmp_path / "text")
     folder = Folder(tmp_path, entry)
-    folder.run(name.partition(" ")[0], *COMMANDS[name], environment=environment)
+    folder.run(COMMAND, name.partition(" ")[0], *COMMANDS[name], environment=environment)
+    folder.assert_untouched()
+
+
+def test_so_does_the_file_that_make_runs(tmp_path, environment):
+    folder = Folder(tmp_path, "")
+    folder.run(sys.executable, ROOT / "main.py", "models", "--offline", environment=environment)
     folder.assert_untouched()
 
 
