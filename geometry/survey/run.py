@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from geometry.checkpoints.children import safe_environment
 from geometry.hub.faults import duration_text
 from geometry.models.sources.opening import is_on_hub
+from geometry.survey import local_worker
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
@@ -238,7 +239,7 @@ def _local(workers: int | None) -> Iterator[Any]:
             dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
             silence_logs=logging.CRITICAL,
             local_directory=folder,
-            preload=["geometry.survey.local_worker"],
+            preload=[local_worker.__name__],
         ) as cluster,
     ):
         yield cluster
