@@ -1,5 +1,10 @@
 """The command line: the window, or everything it shows without it."""
 
+import helixscope
+
+if __name__ == "__main__":  # before anything else is imported
+    helixscope.leave_out_current_folder()
+
 import gc
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,6 +16,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.emergent.worker import COMMAND as WORKER
+from geometry.emergent.worker import main as measure_apart
 from gui.commands.arguments import (
     REPORT_HELP,
     Colors,
@@ -79,6 +86,11 @@ app = typer.Typer(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0; 1 what cannot be opened or written; 2 wrong usage."""
+    if getattr(sys, "frozen", False):
+        # Also the processes that Python starts of itself, as for a survey, are this program then.
+        from multiprocessing import freeze_support
+
+        freeze_support()
     with plain_output():
         _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
     raise AssertionError("typer's app exits by itself")
@@ -102,7 +114,7 @@ def with_default_command(arguments: list[str]) -> list[str]:
     Options may stand before the command too, as in ``--offline report gpt2``.
     """
     first = arguments[0] if arguments else ""
-    if first in COMMANDS or first.partition("=")[0] in ROOT_OPTIONS:
+    if first in (*COMMANDS, WORKER) or first.partition("=")[0] in ROOT_OPTIONS:
         return arguments
     if first.startswith("-"):
         arguments = command_first(app, arguments)
@@ -339,6 +351,12 @@ def models(
         print_table(titles, rows)
     else:
         note(f"No model on the Hub has {search!r} in its name.")
+
+
+@app.command(WORKER, hidden=True)
+def network_worker() -> None:
+    """Measure what a window asks for on standard input."""
+    raise typer.Exit(measure_apart())
 
 
 def _reset_settings() -> None:

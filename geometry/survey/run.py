@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from geometry.checkpoints.children import safe_environment
 from geometry.hub.faults import duration_text
 from geometry.models.sources.opening import is_on_hub
+from geometry.survey import local_worker
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
@@ -226,6 +228,7 @@ def _local(workers: int | None) -> Iterator[Any]:
     # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
     # scheduler could run anything.
     with (
+        safe_environment(),
         tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
         LocalCluster(
             n_workers=workers or os.cpu_count() or 1,
@@ -236,7 +239,7 @@ def _local(workers: int | None) -> Iterator[Any]:
             dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
             silence_logs=logging.CRITICAL,
             local_directory=folder,
-            preload=["geometry.survey.local_worker"],
+            preload=[local_worker.__name__],
         ) as cluster,
     ):
         yield cluster

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
+import PySide6
 from PySide6.QtCore import QEvent, QLocale, Qt, Signal
 from PySide6.QtGui import QColor, QFileOpenEvent, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication, QWidget
@@ -88,7 +90,19 @@ def prepare_qt() -> DesktopApplication:
     install_roles()
     if ICON.exists():
         qt.setWindowIcon(QIcon(str(ICON)))
+    _place_modules()
     return qt
+
+
+def _place_modules() -> None:
+    """Give the modules that are inside PySide6's library absolute paths.
+
+    Theirs are relative, and PySide6 reads its modules: it would do so in the current folder.
+    """
+    place = Path(PySide6.__file__).parent
+    for name, module in sys.modules.items():
+        if name.startswith("shibokensupport.") and module.__file__ is not None:
+            module.__file__ = str(place / module.__file__)
 
 
 def theme_of(qt: QApplication, choice: ThemeChoice, text_size: int) -> Theme:
