@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication
 from gui.commands.garbage import GarbageCollector
 from gui.commands.qt_start import dress, theme_of
 from gui.commands.terminal import complain, joined
-from gui.scene.opengl import HELP
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import gui_first
 from gui.services.jobs.qt_jobs import QtJobs
@@ -36,7 +35,8 @@ NO_FRAME_S = 5
 """How long all that follows the first frame waits for it."""
 NO_FRAME = Notice(
     "The display has not shown a frame of the 3D view yet.",
-    "Wake the screen, or show the window; if that does not help: " + HELP,
+    "Wake the screen, or show the window. If that does not help: on Linux LIBGL_ALWAYS_SOFTWARE=1 "
+    "draws without the graphics driver.",
 )
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""

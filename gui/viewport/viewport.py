@@ -71,6 +71,7 @@ class Viewport(QWidget):
             reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
             reason.setAutoFillBackground(True)
             vbox(reason, parent=self)
+            self.destroyed.connect(self.interactor.deleteLater)
         else:
             vbox(self.interactor, parent=self)
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())

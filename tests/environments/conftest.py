@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,12 +29,16 @@ class App:
 
     @contextmanager
     def started(
-        self, *arguments: object, environment: dict[str, str], cwd: Path | None = None
+        self,
+        *arguments: object,
+        environment: dict[str, str],
+        cwd: Path | None = None,
+        module: str = "main",
     ) -> Iterator[subprocess.Popen[str]]:
         """A process of the application, which ends with the block at the latest."""
         with (
             subprocess.Popen(
-                [sys.executable, "-P", "-m", "main", *map(str, arguments)],
+                [sys.executable, "-P", "-m", module, *map(str, arguments)],
                 env=self._environment | environment, cwd=cwd or self.home, text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -42,11 +47,9 @@ class App:
         ):  # fmt: skip
             yield process
 
-    def run(
-        self, *arguments: object, environment: dict[str, str], cwd: Path | None = None
-    ) -> Completed:
-        """Run a command to its end."""
-        with self.started(*arguments, environment=environment, cwd=cwd) as process:
+    def run(self, *arguments: object, **options: Any) -> Completed:
+        """Run a command to its end; options as of `started`."""
+        with self.started(*arguments, **options) as process:
             out, err = process.communicate(timeout=PATIENCE)
             return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
