@@ -217,7 +217,7 @@ class Application(QObject):
         self._go_on()
 
     def _go_on(self) -> None:
-        if self._framed:
+        if self._framed or self._closed:
             return
         self._framed = True
         self._soon.start()

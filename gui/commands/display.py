@@ -57,7 +57,9 @@ def qt_on_display() -> QApplication:
     screen = qt.primaryScreen()
     depth = 0 if screen is None else screen.depth()
     if depth < LEAST_DEPTH:
-        raise DisplayError(f"The display has {depth} bits per pixel, and the window needs 24.")
+        raise DisplayError(
+            f"The display has {depth} bits per pixel, and the window needs {LEAST_DEPTH}."
+        )
     return qt
 
 

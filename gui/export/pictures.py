@@ -286,7 +286,7 @@ class OffScreen:
         self._tile = (pixels[0] // self._parts, pixels[1] // self._parts)
         with _quiet_vtk():
             if not draws_off_screen():
-                raise PictureError("Pictures need OpenGL 3.2, which this system lacks.", HELP)
+                raise PictureError("Pictures need OpenGL, which cannot be used here.", HELP)
             drawn = (self._tile[0] * self._finer, self._tile[1] * self._finer)
             self._plotter = pv.Plotter(off_screen=True, window_size=drawn)
             try:

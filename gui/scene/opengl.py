@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 
 LEAST = (3, 2)
 """The version of OpenGL that VTK needs. With less it leaves things out, or crashes."""
 HELP = "Update the graphics driver, or on Linux set LIBGL_ALWAYS_SOFTWARE=1 to draw without it."
-WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"
-"""The variable by which VTK can be given the kind of its off-screen windows."""
 
 
 @cache
 def draws_off_screen() -> bool:
-    """Return whether VTK can draw pictures; where only EGL can, choose that."""
-    if _is_usable():
-        return True
-    # Through a remote X server GLX may be old.
-    os.environ.setdefault(WINDOW, "vtkEGLRenderWindow")
-    return _is_usable()
-
-
-def _is_usable() -> bool:
+    """Return whether VTK can draw pictures, by GLX or EGL."""
     # Not above: the display is looked at before VTK is loaded, which takes longer.
     import vtkmodules.vtkRenderingOpenGL2  # noqa: F401  the kinds of windows
     from vtkmodules.vtkRenderingCore import vtkRenderWindow

@@ -8,7 +8,9 @@ from functools import cache
 
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 
-from gui.scene.opengl import LEAST, WINDOW
+from gui.scene.opengl import LEAST
+
+GL_VERSION = 0x1F02
 
 
 @cache
@@ -20,7 +22,8 @@ def missing_opengl() -> str:
     needed = f"The 3D view needs OpenGL {_text(LEAST)}"
     surface, context = QOffscreenSurface(), QOpenGLContext()
     surface.create()
-    if not (context.create() and context.makeCurrent(surface)):
+    created = context.create() and context.makeCurrent(surface)
+    if not created or not context.functions().glGetString(GL_VERSION):
         return f"{needed}, and this display has no OpenGL."
     version = context.format().version()
     uses_egl = _uses_egl()
@@ -32,7 +35,7 @@ def missing_opengl() -> str:
         # GLX, which VTK prefers where there is an X server, refuses a thread with a current EGL
         # context, and Xlib then ends the process. To take Qt to X11 instead (QT_QPA_PLATFORM=xcb)
         # would blur the window where the desktop scales it, and needs Xwayland.
-        os.environ.setdefault(WINDOW, "vtkEGLRenderWindow")
+        os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")
     return ""
 
 

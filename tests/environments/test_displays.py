@@ -137,6 +137,13 @@ def test_there_is_a_curve_and_no_word(app, tmp_path, display):
                 ("Wayland without EGL", partial(on, xwayland, **NO_EGL), "no OpenGL"),
                 ("2.1", partial(on, x_screen, MESA_GL_VERSION_OVERRIDE="2.1"), "OpenGL 2.1"),
                 ("3.1", partial(on, x_screen, MESA_GL_VERSION_OVERRIDE="3.1"), "OpenGL 3.1"),
+                (
+                    "remote X",
+                    partial(
+                        on, partial(x_screen, "1280x800x24", "+iglx"), LIBGL_ALWAYS_INDIRECT="1"
+                    ),
+                    "no OpenGL",
+                ),
                 ("Wayland, 2.1", partial(on, wayland, MESA_GL_VERSION_OVERRIDE="2.1"), "OpenGL"),
             )
         ),
