@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from gui.commands.garbage import GarbageCollector
 from gui.commands.qt_start import DesktopApplication, dress, theme_of
+from gui.commands.terminal import complain, joined
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import gui_first
 from gui.services.jobs.qt_jobs import QtJobs
@@ -19,6 +20,7 @@ from gui.services.surveys import is_survey
 from gui.state.values import Notice, sizes_on_screen
 from gui.style.listening import Listening
 from gui.style.theme import Theme, ThemeChoice
+from gui.viewport.opengl import missing_opengl
 from gui.window.main_window import MainWindow
 from gui.window.parts import build_parts
 from gui.window.settings.page import SettingsPage
@@ -28,6 +30,13 @@ from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, put_a
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""
+NO_FRAME_S = 5
+"""How long all that follows the first frame waits for it."""
+NO_FRAME = Notice(
+    "The display has not shown a frame of the 3D view yet.",
+    "Wake the screen, or show the window. If that does not help: on Linux LIBGL_ALWAYS_SOFTWARE=1 "
+    "draws without the graphics driver.",
+)
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""
 LARGE_BYTES = 1 << 17
@@ -52,6 +61,8 @@ class Application(QObject):
     safely
         Whether the last start failed: what may have been the cause is left out, which a notice
         reports.
+    pictured
+        Whether it is there for a picture: what that is to show is not left out.
     greets
         Whether this is a first start: the first curve turns slowly once around, in line and points
         of sizes that suit the screen.
@@ -72,12 +83,14 @@ class Application(QObject):
         offline: bool = False,
         safely: bool = False,
         greets: bool = False,
+        pictured: bool = False,
     ) -> None:
         super().__init__()
         _share_one_heap()
         self._garbage = GarbageCollector(self)
         self._qt, self.settings = qt, settings
         self._closed = self._interrupted = False
+        self._pictured = pictured
         self.session = settings.new_session()
         self.session.offline |= offline or is_offline_by_environment()
         if greets:
@@ -91,10 +104,11 @@ class Application(QObject):
         left, survey = None, source if source is not None and is_survey(source) else None
         if survey is not None:  # shown beside the model that would be shown without it
             source = None
-        if source is not None or not safely:
+        opens = source is not None or pictured or not safely
+        if opens:
             left = self._open_first(source, positions, table)
         if safely:
-            self._notices.append(self._left_out(source))
+            self._notices.append(self._left_out(all_of_it=not opens))
         self.theme = self._theme()
         if window is None:
             dress(qt, self.theme)
@@ -119,6 +133,8 @@ class Application(QObject):
         self._begin_watch()
         self.jobs.deliver("open", PATIENCE_MS)
         self.window.show()
+        if missing_opengl():
+            self._go_on_without()
 
     def _open_first(
         self, source: str | None, positions: tuple[int, int] | None, table: str | None
@@ -139,12 +155,12 @@ class Application(QObject):
             self._notices.append(Notice(text, f"It is kept as {kept}."))
         return left
 
-    def _left_out(self, source: str | None) -> Notice | None:
+    def _left_out(self, *, all_of_it: bool) -> Notice | None:
         """Return what a start after a failed one leaves out; None if there is nothing."""
         settings, parts, advice = self.settings, [], ""
         if settings.layout is not None:
             parts.append("the arrangement of the window")
-        if source is None:
+        if all_of_it:
             if settings.last_source:
                 parts.append("the last model")
             unsaved = put_aside(settings.unsaved)
@@ -160,7 +176,12 @@ class Application(QObject):
     # ---- the end of the start ------------------------------------------------------------
 
     def _begin_watch(self) -> None:
-        self._framed = self._painted = self._ready = False
+        self._framed = self._painted = self._ready = self._seen = False
+        # Seconds that the event loop has had, and not the start: with much to do that takes longer.
+        self._unseen_s = 0
+        self._seconds = QTimer(self, interval=1000)
+        self._seconds.timeout.connect(self._on_second)
+        self._seconds.start()
         self._watching = Listening()
         # Delayed, as a job is counted no more before its result is shown or another one begins.
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -174,7 +195,30 @@ class Application(QObject):
     def _on_jobs_changed(self) -> None:
         self._soon.start()
 
+    def _on_second(self) -> None:
+        self._unseen_s += 1
+        if self._unseen_s == NO_FRAME_S:
+            if not self._pictured:
+                self.session.notice = NO_FRAME
+                complain(joined(NO_FRAME.text, NO_FRAME.advice))
+            self._go_on_without()
+
+    def _go_on_without(self) -> None:
+        """Do what follows the first frame, as there is none."""
+        self._painted = True
+        self.window.build_panels()
+        self._go_on()
+
     def _on_first_frame(self) -> None:
+        self._seconds.stop()
+        self._seen = True
+        if self.session.notice is NO_FRAME:
+            self.session.notice = None
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._framed or self._closed:
+            return
         self._framed = True
         self._soon.start()
         self._garbage.start()
@@ -203,6 +247,7 @@ class Application(QObject):
 
     def _end_watch(self) -> None:
         self._soon.stop()
+        self._seconds.stop()
         self._watching.stop()
         self._ready = True
 
@@ -276,7 +321,9 @@ class Application(QObject):
             return False
         if not all(p.is_settled for p in self.window.built_panels.values()):
             return False
-        return self.session.model is None or self.window.grid.idle
+        # While the display shows no frames, the views wait for ever.
+        shows = self._seen and self.window.windowHandle().isExposed()
+        return self.session.model is None or not shows or self.window.grid.idle
 
     def _theme(self) -> Theme:
         return theme_of(self._qt, self.settings.theme, self.settings.text_size)

@@ -22,12 +22,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.plain_text import shortened
+from gui.commands.display import DisplayError, qt_on_display
 from gui.commands.log import start_log
-from gui.commands.qt_start import dress, prepare_qt, theme_of
+from gui.commands.qt_start import dress, theme_of
 from gui.commands.start_mark import StartMark
-from gui.commands.terminal import complain, joined, note
+from gui.commands.terminal import complain, joined, libraries_silenced, note, sentence
+from gui.scene.opengl import HELP
 from gui.state.values import Notice
 from gui.viewport.central_widget import NATIVE_CHILD_ON
+from gui.viewport.opengl import missing_opengl
 from gui.window.main_window import MainWindow
 from gui.window.settings.settings import Settings, settings_path
 
@@ -87,19 +90,30 @@ def _run(
     table: str | None,
     offline: bool,
 ) -> int:
+    try:
+        qt = qt_on_display()
+    except DisplayError as error:
+        complain(sentence(error))
+        return 1
     safely = mark.set()
-    qt = prepare_qt()
     theme = theme_of(qt, settings.theme, settings.text_size)
     dress(qt, theme)
     window = MainWindow(settings, theme, restore=not safely)
     if QGuiApplication.platformName() == NATIVE_CHILD_ON:
         # Elsewhere Qt would hide the window and show another one for the OpenGL in it.
         _show_empty(window)
+    with libraries_silenced():
+        missing = missing_opengl()
+    if missing:
+        complain(joined(missing, HELP))
+        if picture is not None:
+            return 1
     from gui.commands.application import Application
 
     application = Application(
         qt, settings, source, positions, window=window, beside=beside, table=table,
         offline=offline, safely=safely, greets=settings.at_first_start and picture is None,
+        pictured=picture is not None,
     )  # fmt: skip
     application.ready.connect(mark.remove)
     # What was imported stays: looking through it in full collections would cost several frames.
@@ -112,8 +126,8 @@ def _run(
         application.ask_before_losing_work()
     qt.exec()
     status = 0 if shutter is None or shutter.saved else 1
-    if status and application.session.notice is not None:
-        notice = application.session.notice
+    notice = application.session.notice
+    if notice is not None and shutter is not None and (status or safely):
         complain(joined(notice.text, notice.advice))
     interrupt.release()
     application.close()

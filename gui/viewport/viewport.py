@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent
+from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from gui.scene.opengl import HELP
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
 from gui.state import selection
@@ -21,10 +22,12 @@ from gui.viewport.focus_ring import FocusRing
 from gui.viewport.interactor import Interactor
 from gui.viewport.marquee import Marquee
 from gui.viewport.mouse_gestures import CLICK_SLACK, MouseGestures
+from gui.viewport.opengl import missing_opengl
 from gui.viewport.pointing import Pointing
 from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
 from gui.widgets.boxes import vbox
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -41,7 +44,8 @@ _REFRESHED_BY = (
 class Viewport(QWidget):
     """Shows the session's curve and emits the user's requests.
 
-    Changes of the session are collected and drawn once, just before the next paint.
+    Changes of the session are collected and drawn once, just before the next paint. On a display
+    without OpenGL there is a sentence in place of the curve.
 
     ``selected`` returns the selection that gestures modify; by default the session's.
     """
@@ -57,10 +61,19 @@ class Viewport(QWidget):
         super().__init__()
         self.session = session
         self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
-        self.interactor = Interactor(self)
+        missing = missing_opengl()
+        # Qt would compose the whole window by OpenGL for an OpenGL widget in it.
+        self.interactor = Interactor(None if missing else self)
         self.interactor.setAcceptDrops(False)
         self.interactor.setAccessibleName("3D view of the positional embeddings")
-        vbox(self.interactor, parent=self)
+        if missing:
+            reason = label(f"{missing} {HELP}", "muted", selectable=True, wrap=True)
+            reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            reason.setAutoFillBackground(True)
+            vbox(reason, parent=self)
+            self.destroyed.connect(self.interactor.deleteLater)
+        else:
+            vbox(self.interactor, parent=self)
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
         self._antialiasing = Antialiasing(self.interactor)
         self._dirty, self._swapped, self._painted = True, False, False
@@ -303,7 +316,11 @@ class Viewport(QWidget):
         )
         self.selectionRequested.emit(chosen)
 
-    # ---- closing -----------------------------------------------------------------------
+    # ---- size and closing --------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.interactor.resize(event.size())  # not by the layout where it is not shown
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._listening.stop()

@@ -94,6 +94,7 @@ class BookmarkKeeper:
         if model is None or shown is None or session.curve is None:
             return
         self._load()
+        window.viewport.catch_up()  # it paints nothing while it is hidden
         work = take_work(session, shown, window.viewport.camera.place)
         fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
         alignment, others = self._aligned()
@@ -174,10 +175,10 @@ class BookmarkKeeper:
         )
 
     def _picture(self) -> bytes:
-        """Return a small PNG of the viewport."""
+        """Return a small PNG of the viewport; nothing where none can be drawn."""
         from PIL import Image
 
-        from gui.export.pictures import render_scene
+        from gui.export.pictures import PictureError, render_scene
         from gui.scene.scene_state import resolve_scene
 
         window, interactor = self._window, self._window.viewport.interactor
@@ -188,14 +189,17 @@ class BookmarkKeeper:
         lines = min(height, LINES)
         size = (width * lines / height, float(lines))
         scale = min(PICTURE[0] / size[0], PICTURE[1] / size[1])
-        pixels = render_scene(
-            state,
-            window.viewport.scene.theme,
-            CameraPose.of(interactor.camera),
-            (round(size[0]), round(size[1])),
-            scale=scale,
-            compact=True,  # caption and colour bar would be illegible
-        )
+        try:
+            pixels = render_scene(
+                state,
+                window.viewport.scene.theme,
+                CameraPose.of(interactor.camera),
+                (round(size[0]), round(size[1])),
+                scale=scale,
+                compact=True,  # caption and colour bar would be illegible
+            )
+        except PictureError:
+            return b""
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
         return buffer.getvalue()

@@ -68,6 +68,16 @@ def test_what_is_asked_for_is_opened_all_the_same(start_application, before, mod
     assert (settings.unsaved / "a.helix").exists()
 
 
+@pytest.mark.slow
+def test_a_picture_shows_the_last_work_all_the_same(start_application, before, model):
+    application = start_application(settings=before, safely=True, pictured=True)
+    assert application.session.model.name == model.name
+    assert application.session.positions == (30, 90)
+    assert application.session.notice.text.endswith(
+        "The last start failed, so this start omits the arrangement of the window."
+    )
+
+
 def test_a_first_start_that_was_killed_needs_no_words(start_application):
     application = start_application(safely=True)
     assert application.session.notice is None
