@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from geometry.checkpoints.plain_text import storable
 from geometry.hub.faults import duration_text
 from geometry.models.sources.opening import is_on_hub
 from geometry.survey.dispatch import Dispatcher, Task
@@ -265,7 +266,9 @@ class _Totals:
         known = self.file.known
         missing = {entry.source for entry in self.file.missing(self.entries)}
         self.failed = sum(
-            known[entry.source].failed for entry in self.entries if entry.source not in missing
+            known[storable(entry.source)].error is not None
+            for entry in self.entries
+            if entry.source not in missing
         )
 
     def count(self, row: Row) -> None:

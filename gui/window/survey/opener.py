@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.plain_text import as_named
 from gui.services.loading import remember_survey, remember_table, remembered_name
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ class SurveyOpener:
 
     def _open_checkpoint(self, source: str) -> None:
         self._use_tables((source,))
-        self._window.controller.open(source)
+        self._window.controller.open(as_named(source))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
         self._use_tables(sources)
-        self._side_by_side.show_several(sources)
+        self._side_by_side.show_several(tuple(map(as_named, sources)))
 
     def _use_tables(self, sources: tuple[str, ...]) -> None:
         """Have checkpoints opened with the tables that the survey has measured."""
@@ -131,7 +132,8 @@ class SurveyOpener:
             return
         tables = dict(zip(columns["source"].values, columns["table"].values, strict=True))
         for source in sources:
-            remember_table(self._window.session, remembered_name(source), tables[source] or None)
+            name = remembered_name(as_named(source))
+            remember_table(self._window.session, name, tables[source] or None)
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves
