@@ -233,11 +233,3 @@ def test_workers_that_cannot_do_it(cluster, tmp_path):
     with pytest.raises(SurveyError, match=r"have version 0\.0\.1 of Helixscope, not"):
         survey(out, entries, scheduler=cluster.address, measure=of_another_version)
     assert not out.exists()
-
-
-def test_no_scheduler_there(tmp_path, monkeypatch, entries):
-    monkeypatch.setattr(run, "CONNECT_S", 1)
-    with pytest.raises(SurveyError, match=r"There is no scheduler at tcp://127\.0\.0\.1:9"):
-        survey(tmp_path / "a.parquet", entries, scheduler="tcp://127.0.0.1:9")
-    with pytest.raises(SurveyError, match="There is no scheduler at nonsense"):
-        survey(tmp_path / "a.parquet", entries, scheduler="nonsense://")
