@@ -25,9 +25,10 @@ WEB_S = 2.0
 _PACKAGE = "helixscope"
 _VERSIONS = {"op": "versions", "packages": [_PACKAGE]}
 _TITLES = {"python": "Python", "distributed": "Dask", _PACKAGE: "Helixscope"}
-_INSTALL = "Install the same version there, as with “helixscope[survey]”."
+_INSTALL = "Install the same versions on all machines."
 
-Answer = Mapping[str, Any]
+Versions = Mapping[str, str | None]
+"""Of packages, by their names, and of Python."""
 
 
 def check_scheduler(address: str) -> None:
@@ -39,7 +40,7 @@ def check_scheduler(address: str) -> None:
         There is none, or it cannot run this survey.
     """
     host, port, arguments = _place(address)
-    found: Future[tuple[Answer, Answer]] = Future()
+    found: Future[tuple[str, Versions]] = Future()
 
     def ask() -> None:
         try:
@@ -50,11 +51,11 @@ def check_scheduler(address: str) -> None:
     # On a thread, since looking up a name cannot be stopped.
     threading.Thread(target=ask, name="asks a scheduler", daemon=True).start()
     try:
-        identity, versions = found.result(ANSWER_S + 2 * WEB_S + 1)
+        kind, versions = found.result(ANSWER_S + 2 * WEB_S + 1)
     except TimeoutError as error:
         raise _no_scheduler(address, "its name is not found") from error
-    if identity.get("type") != "Scheduler":
-        raise _no_scheduler(address, f"a {str(identity.get('type')).lower()} is there")
+    if kind != "Scheduler":
+        raise _no_scheduler(address, f"a {kind.lower()} is there")
     _check_versions(f"The scheduler at {address}", versions)
 
 
@@ -99,8 +100,8 @@ def _place(address: str) -> tuple[str, int, Mapping[str, Any]]:
 
 def _answers(
     address: str, host: str, port: int, arguments: Mapping[str, Any]
-) -> tuple[Answer, Answer]:
-    """Return what a scheduler says of itself, and its versions.
+) -> tuple[str, Versions]:
+    """Return what kind of Dask's servers is at an address, and its versions.
 
     Raises SurveyError: there is none.
     """
@@ -129,7 +130,7 @@ def _answers(
         raise _no_scheduler(address, why) from error
 
 
-async def _asked(address: str, arguments: Mapping[str, Any]) -> tuple[Answer, Answer]:
+async def _asked(address: str, arguments: Mapping[str, Any]) -> tuple[str, Versions]:
     from distributed.core import connect
 
     async with asyncio.timeout(ANSWER_S):
@@ -137,9 +138,9 @@ async def _asked(address: str, arguments: Mapping[str, Any]) -> tuple[Answer, An
         comm = await connect(address, **connecting)
         try:
             await comm.write({"op": "identity"})
-            identity = await comm.read()
+            kind = (await comm.read())["type"]
             await comm.write(_VERSIONS)
-            return identity, await comm.read()
+            return kind, (await comm.read())["packages"]
         finally:
             comm.abort()
 
@@ -163,7 +164,7 @@ class WorkerCheck:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._asked: dict[str, tuple[float, Future[Answer]]] = {}
+        self._asked: dict[str, tuple[float, Future[Versions]]] = {}
 
     def ask(self, workers: Mapping[str, int]) -> None:
         """Ask those of the cluster's workers, the keys, that were not asked."""
@@ -174,10 +175,10 @@ class WorkerCheck:
             )
             self._asked[worker] = time.monotonic(), answer
 
-    async def _versions(self, worker: str) -> Answer:
+    async def _versions(self, worker: str) -> Versions:
         answers = await self._client.scheduler.broadcast(msg=_VERSIONS, workers=[worker])
-        answer: Answer = answers[worker]
-        return answer
+        versions: Versions = answers[worker]["packages"]
+        return versions
 
     def fit(self) -> set[str]:
         """Return the workers that can run the survey; none while some are about to answer.
@@ -187,23 +188,22 @@ class WorkerCheck:
         SurveyError
             A worker cannot run it.
         """
-        fit = set()
+        fit, waiting = set(), False
         for worker, (since, answer) in list(self._asked.items()):
             if not answer.done():
-                if time.monotonic() - since < ANSWER_S:
-                    return set()
+                waiting |= time.monotonic() - since < ANSWER_S
             elif answer.exception() is not None:  # it has left, or is asked again
                 del self._asked[worker]
             else:
                 _check_versions(f"The worker at {worker}", answer.result())
                 fit.add(worker)
-        return fit
+        return set() if waiting else fit
 
 
-def _check_versions(who: str, answer: Answer) -> None:
+def _check_versions(who: str, versions: Versions) -> None:
     from distributed.versions import get_versions
 
-    there, here = _versions_of(answer), _versions_of(get_versions([_PACKAGE]))
+    there, here = _shown(versions), _shown(get_versions([_PACKAGE])["packages"])
     for name, title in _TITLES.items():
         if there[name] is None and here[name] is not None:
             raise SurveyError(f"{who} has no {title}.", _INSTALL)
@@ -211,6 +211,6 @@ def _check_versions(who: str, answer: Answer) -> None:
             raise SurveyError(f"{who} has {title} {there[name]}, not {here[name]}.", _INSTALL)
 
 
-def _versions_of(answer: Answer) -> dict[str, str | None]:
-    found = {name: answer["packages"].get(name) for name in _TITLES}
+def _shown(versions: Versions) -> dict[str, str | None]:
+    found = {name: versions.get(name) for name in _TITLES}
     return found | {"python": ".".join(str(found["python"]).split(".")[:2])}
