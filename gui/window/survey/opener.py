@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.plain_text import as_named
 from gui.services.loading import remember_survey, remember_table, remembered_name
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ class SurveyOpener:
 
     def _open_checkpoint(self, source: str) -> None:
         self._use_tables((source,))
-        self._window.controller.open(source)
+        self._window.controller.open(as_named(source))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
         self._use_tables(sources)
-        self._side_by_side.show_several(sources)
+        self._side_by_side.show_several(tuple(map(as_named, sources)))
 
     def _use_tables(self, sources: tuple[str, ...]) -> None:
         """Have checkpoints opened with the tables that the survey has measured."""
@@ -133,7 +134,8 @@ class SurveyOpener:
         tables = columns["table"].values if "table" in columns else [None] * len(found)
         for source, table, why in zip(found, tables, failed, strict=True):
             if source in sources and not why:
-                remember_table(self._window.session, remembered_name(source), table or None)
+                name = remembered_name(as_named(source))
+                remember_table(self._window.session, name, table or None)
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves

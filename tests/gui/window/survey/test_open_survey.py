@@ -1,5 +1,7 @@
 """Surveys in the application: how they are opened, followed, and what they open."""
 
+import os
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -159,6 +161,17 @@ def test_steps_of_one_training_are_opened_and_shown_side_by_side(
     assert remembered_name(models[0].source) == steps[0].source
     assert path_exists(steps[1].source)
     assert short_name(steps[1].source) == f"trained · step {STEPS[1]}"
+
+
+def test_a_name_that_is_not_utf_8_is_opened(application, write_gpt2, helix, tmp_path, qtbot):
+    folder = write_gpt2("run", helix(seed=1)).rename(tmp_path / os.fsdecode(b"caf\xe9"))
+    path = write_survey(tmp_path / "odd.parquet", [Entry(str(folder), folder.name, 3, 5)])
+    application.controller.open(str(path))
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    surveys.shown.table.select_rows(np.array([0]))
+    QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: application.session.model.source == str(folder))
 
 
 def test_a_checkpoint_of_the_hub_is_fetched_and_opened(
