@@ -188,7 +188,8 @@ def measure_in_worker(
 
 def too_long(limit_s: float) -> str:
     """Return the error of a checkpoint that takes longer than it may."""
-    return f"It took longer than {limit_s / 60:g} minutes, the limit of this survey."
+    limit = f"{limit_s:g} seconds" if limit_s < 120 else f"{limit_s / 60:g} minutes"
+    return f"It took longer than {limit}, the limit of this survey."
 
 
 def _asks_hub(entry: Entry) -> bool:
