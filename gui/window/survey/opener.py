@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 LOOK_MS = 1000
 """How often the files of a running survey are looked at."""
 KINDS = "Surveys (*.parquet);;All files (*)"
-SLOT, CURVES, KIND = "survey", "survey curves", "survey"
+SLOT, CURVES, TABLES, KIND = "survey", "survey curves", "survey tables", "survey"
 FAILED = "The survey could not be opened"
 
 
@@ -80,7 +81,7 @@ class SurveyOpener:
     def close(self) -> None:
         """Close it with the main window."""
         self._timer.stop()
-        for slot in (SLOT, CURVES):
+        for slot in (SLOT, CURVES, TABLES):
             self._window.controller.give_up(slot)
         if self.shown is not None:
             self.shown.close()
@@ -117,21 +118,28 @@ class SurveyOpener:
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:
-        self._use_tables((source,))
-        self._window.controller.open(source)
+        self._with_tables((source,), lambda: self._window.controller.open(source))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
-        self._use_tables(sources)
-        self._side_by_side.show_several(sources)
+        self._with_tables(sources, lambda: self._side_by_side.show_several(sources))
 
-    def _use_tables(self, sources: tuple[str, ...]) -> None:
-        """Have checkpoints opened with the tables that the survey has measured."""
+    def _with_tables(self, sources: tuple[str, ...], open_them: Callable[[], None]) -> None:
+        """Open checkpoints with the tables that the survey has measured."""
         columns = {} if self.shown is None else self.shown.survey.columns
         if "table" not in columns:
+            open_them()
             return
         tables = dict(zip(columns["source"].values, columns["table"].values, strict=True))
-        for source in sources:
-            remember_table(self._window.session, remembered_name(source), tables[source] or None)
+
+        def use(names: list[str]) -> None:
+            for source, name in zip(sources, names, strict=True):
+                remember_table(self._window.session, name, tables[source] or None)
+            open_them()
+
+        self._window.controller.in_background(
+            TABLES, lambda: [remembered_name(source) for source in sources], use,
+            "The checkpoints could not be opened", stop=lambda: None,
+        )  # fmt: skip
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves
