@@ -131,6 +131,7 @@ class Opening:
             lambda: first_source(last),
             found,
             lambda error: self._on_error(error, "The list of models could not be read", ""),
+            stop=lambda: None,
         )
 
     @property

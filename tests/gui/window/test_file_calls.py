@@ -11,11 +11,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import typer
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+import main
+from gui.commands import run_window
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
 from gui.window import exports
@@ -319,6 +322,55 @@ def test_esc_gives_up_a_project_on_a_slow_disk(application, driven, qtbot):
             disk.answers.set()
         drive.settle()
     assert drive.session.notice is None
+
+
+@pytest.mark.parametrize("how", ["argument", "last model", "last project"])
+def test_a_slow_disk_stops_no_start(start_application, driven, files, settings, qtbot, how):
+    folder = files[1]
+    if how == "last project":
+        drive = driven(start_application(folder))
+        drive.window.work._write(drive.disk / "mine.helix")
+        drive.settle()
+        drive.application.close()
+    elif how == "last model":
+        settings._set("model/last", str(folder))
+    disk, beats = SlowDisk(files[0]), []
+    with heard(disk):
+        try:
+            application = start_application(folder if how == "argument" else None, wait=False)
+            assert application.window.isVisible()
+            heart = QTimer(application, interval=0)
+            heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
+            heart.start()
+            qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+            assert application.session.model is None
+        finally:
+            disk.answers.set()
+        heart.stop()
+        qtbot.waitUntil(lambda: application.session.model is not None)
+        driven(application).settle()
+    assert application.session.model.home == folder
+    assert bool(application.session.work_file) == (how == "last project")
+    assert not disk.on_gui_thread, "\n\n".join(disk.on_gui_thread)
+
+
+def test_the_command_line_does_not_wait_for_a_slow_disk(monkeypatch, files, capsys):
+    opened, disk = [], SlowDisk(files[0])
+    monkeypatch.setattr(main, "CHECK_S", 0.01)
+    monkeypatch.setattr(run_window, "run_window", lambda source, *_, **__: opened.append(source))
+    with heard(disk):
+        try:
+            with pytest.raises(typer.Exit):
+                main.open_command(str(files[1]))
+            assert opened == [str(files[1])]
+        finally:
+            disk.answers.set()
+    assert not disk.on_gui_thread
+    monkeypatch.setattr(main, "CHECK_S", 60)
+    with pytest.raises(typer.Exit):  # one that answers
+        main.open_command(str(files[0] / "gone"))
+    assert len(opened) == 1
+    assert "does not exist" in capsys.readouterr().err
 
 
 # ---- Qt ----------------------------------------------------------------------------------------

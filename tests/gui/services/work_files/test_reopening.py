@@ -134,7 +134,8 @@ def test_a_place_that_cannot_be_looked_at_is_one_where_nothing_is(
     folder = write_gpt2()
     controller.open(str(folder))
     nowhere = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
-    path = save(source=nowhere, beside=folder.name)
+    path = save()
+    write_work(replace(read_work(path), source=nowhere), path)
     reset(session, controller, other)
     controller.open(str(path))
     assert session.notice is None
