@@ -35,6 +35,8 @@ class SaveQuestion:
     def before_closing(self) -> bool:
         """Return whether the window may close now; it closes later, once the work is saved."""
         session, close = self._window.session, self._window.close
+        if self._window.work.call_after(close):
+            return False
         if self._window.work.changes.any:
             return self._ask(f"Save the changes to {self._file} before closing?", close)
         keys = tuple(one.key for one in session.compared)
@@ -49,6 +51,8 @@ class SaveQuestion:
         Otherwise ``then`` is called once the work is saved. Without a file nothing is asked: undo
         brings it back.
         """
+        if self._window.work.call_after(then):
+            return False
         if not self._window.work.changes.any:
             return True
         text = f"Save the changes to {self._file} before opening {whole_name(source)}?"

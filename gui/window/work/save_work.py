@@ -27,7 +27,7 @@ from gui.state.aligned_curve import OfStep
 from gui.state.session import MAIN
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import BOTTOM, DOCKS
-from gui.window.work.work_changes import WorkChanges
+from gui.window.work.work_changes import Saved, WorkChanges
 
 if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work
@@ -47,6 +47,9 @@ class WorkSaver:
         self._window, self.session = window, window.session
         self._bookmarks = bookmarks
         self._one = threading.Lock()
+        self._asked: dict[Path, Work] = {}  # What was to be written last, by file
+        self._saving: Saved | None = None
+        self._after: list[Callable[[], object]] = []
         self._awaited: dict[int, OtherView] = {}
         self.changes = WorkChanges(window, lambda: self._awaited)
         self._listening = Listening()
@@ -102,6 +105,12 @@ class WorkSaver:
         else:
             self._write(self.file, then)
 
+    def call_after(self, then: Callable[[], object]) -> bool:
+        """Call a function once the file is written that is being written; False if none is."""
+        if self._after:
+            self._after.append(then)
+        return bool(self._after)
+
     def save_as(self, then: Callable[[], object] = lambda: None) -> None:
         """Ask for a file and save to it; then call a function."""
         session = self._window.session
@@ -131,22 +140,31 @@ class WorkSaver:
         work, session = self.take(), self.session
         if work is None:
             return
-        shown, saving = (session.model, session.work_file), self.changes.begin_saving()
+        model, self._saving = session.model, (saving := self.changes.begin_saving())
+        self._asked[path] = work
+        self._after.append(then)
 
         def write() -> Path:
             with self._one:
+                if self._asked[path] is not work:
+                    return path  # what was asked for later is written already
                 return save_work(replace(work, bookmarks=self._bookmarks()), path)
 
         def done(file: Path) -> None:
             remember(session, str(file))
             session.status = f"Saved {path}"
-            if (session.model, session.work_file) == shown:
+            if session.model is model and self._saving is saving:
                 session.work_file = str(file)
                 self.changes.note_saved(saving)
-            then()
+            after, self._after = self._after, []
+            for call in after:
+                call()
 
         session.status = f"Saving {path}…"
-        self._window.controller.in_background(SLOT, write, done, "The project could not be saved")
+        self._window.controller.in_background(
+            f"{SLOT} {path}", write, done, "The project could not be saved",
+            on_failed=self._after.clear,
+        )  # fmt: skip
 
     def _front(self) -> str:
         """Return the name of the front dock under the viewport; "" for none."""

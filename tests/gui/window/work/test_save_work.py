@@ -42,7 +42,7 @@ def check_same(after, before):
 
 def save(application, path):
     application.window.work._write(path)
-    application.jobs.deliver(SLOT, 60_000)
+    application.jobs.deliver(f"{SLOT} {path}", 60_000)
     return path
 
 
@@ -163,7 +163,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     qtbot.waitUntil(lambda: fresh.session.work is not None)
     assert fresh.controller.comparing.opened == ()
     fresh.window.work.save()
-    fresh.jobs.deliver(SLOT, 60_000)
+    fresh.jobs.deliver(f"{SLOT} {path}", 60_000)
     fresh.findChild(UnsavedWork).keep()
     fresh.jobs.deliver(UNSAVED, 60_000)
     assert fresh.session.notice is None
@@ -177,7 +177,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     slow.set()
     wait_until_idle(fresh)
     fresh.window.work.save()
-    fresh.jobs.deliver(SLOT, 60_000)
+    fresh.jobs.deliver(f"{SLOT} {path}", 60_000)
     for one, other in zip(read_work(path).others, before.others, strict=True):
         assert (one.source, one.positions) == (other.source, other.positions)
         np.testing.assert_allclose(one.place.pose.position, other.place.pose.position)

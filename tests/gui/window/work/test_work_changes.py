@@ -208,7 +208,7 @@ def test_a_model_that_comes_after_its_work_was_saved_is_no_change(
     work = opened.window.work
     opened.controller.comparing.add(other)
     work.save()
-    opened.jobs.deliver(SLOT, 60_000)
+    opened.jobs.deliver(f"{SLOT} {talk}", 60_000)
     assert not work.changes.any
     wait_until_idle(opened)
     assert not work.changes.any
@@ -236,7 +236,7 @@ def test_closing_changed_work_asks(opened, talk, qtbot, asked, answer):
     assert list(opened.settings.unsaved.glob("*")) == []
 
 
-def test_what_cannot_be_saved_keeps_the_window_open(opened, qtbot, asked, monkeypatch):
+def test_what_cannot_be_saved_keeps_the_window_open(opened, talk, qtbot, asked, monkeypatch):
     def refuse(*_, **__):
         raise WorkError("talk.helix cannot be written: No space left on device", "Make room.")
 
@@ -245,7 +245,7 @@ def test_what_cannot_be_saved_keeps_the_window_open(opened, qtbot, asked, monkey
     with monkeypatch.context() as full:
         full.setattr("gui.services.work_files.work_file.write_work", refuse)
         press(qtbot, opened.window, Qt.Key.Key_Q)
-        opened.jobs.deliver(SLOT, 60_000)
+        opened.jobs.deliver(f"{SLOT} {talk}", 60_000)
     assert opened.window.isVisible()
     assert opened.session.notice.text.endswith("No space left on device")
     qtbot.waitUntil(opened.window.isWindowModified)
