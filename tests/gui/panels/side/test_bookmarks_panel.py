@@ -310,7 +310,7 @@ def test_name_and_note_are_written_in_place_and_kept(
     QTest.keyClicks(row.name, "From above")
     key(two.window, Qt.Key.Key_Return)
     assert row.thumbnail.hasFocus()
-    assert two.session.bookmarks[1].name == "From above"
+    qtbot.waitUntil(lambda: two.session.bookmarks[1].name == "From above")
     row.note.setFocus()
     QTest.keyClicks(row.note, "Three turns")
     QTest.keyClick(row.note, Qt.Key.Key_Return)
@@ -340,6 +340,7 @@ def test_saved_work_carries_them_to_another_machine(
 
     monkeypatch.setattr(QFileDialog, "exec", execute)
     key(here.window, Qt.Key.Key_S, CONTROL | ALT)
+    wait_until_idle(here)
     assert [one.work.beside for one in read_work(path).bookmarks] == ["tiny-gpt2"]
     here.close()
     (tmp_path / "there").mkdir()

@@ -87,6 +87,7 @@ def test_a_fresh_window_shows_the_same_pixels(
     path = tmp_path / "three.helix"
     answer_file(monkeypatch, path)
     press_key(qtbot, window, Qt.Key.Key_S, CONTROL_ALT)
+    wait_until_idle(application)
     assert session.status == f"Saved {path}"
     application.close()
     fresh = start_application(path, settings=fresh_settings)

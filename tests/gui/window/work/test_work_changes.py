@@ -391,5 +391,6 @@ def test_after_a_kill_the_file_and_what_was_changed_are_there(
     assert ranges == [("mine", (5, 80)), ("other", (3, 40))]
     assert shown(application) == CHANGED
     application.window.work.save()
+    wait_until_idle(application)
     assert shown(application) == TITLE
     assert len(read_work(talk).others) == 2
