@@ -7,6 +7,7 @@ if __name__ == "__main__":  # before anything else is imported
 
 import gc
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -73,6 +74,8 @@ COMMANDS = (
     "open", "render", "report", "export", "timelapse", "table", "models", "train", "positions",
     "intervene", "survey",
 )  # fmt: skip
+CHECK_S = 3.0
+"""How long the sources of a window are looked at before it appears."""
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -175,11 +178,8 @@ def open_command(
             _reset_settings()
         if source is None and table is not None:
             raise typer.BadParameter("it needs a SOURCE", param_hint="--table")
-        if source is not None:
-            _check_sources((source, *(beside or ())), shown, table)
-        else:
-            for other in beside or ():
-                _check_source(other, None)
+        if source is not None or beside:
+            _check_soon(source, beside or (), shown, table)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
     # takes a tenth of the start. The window collects garbage itself from its first frame on.
     gc.disable()
@@ -377,6 +377,34 @@ def _reset_settings() -> None:
         note("There are no settings to reset.")
 
 
+def _check_soon(
+    source: str | None, beside: Sequence[str], shown: tuple[int, int] | None, table: str | None
+) -> None:
+    """Fail before a window appears, unless a disk takes long: then the window opens the sources.
+
+    On a thread, which may wait for a disk on the network for minutes.
+    """
+    from concurrent.futures import Future, wait
+
+    import geometry.models.sources.opening  # noqa: F401 – not part of that time
+
+    done: Future[None] = Future()
+
+    def check() -> None:
+        try:
+            if source is not None:
+                _check_sources((source, *beside), shown, table)
+            for other in beside if source is None else ():
+                _check_source(other, None)
+            done.set_result(None)
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=check, name="helixscope-check", daemon=True).start()
+    if wait([done], CHECK_S).done:
+        done.result()
+
+
 def _check_sources(
     sources: Sequence[str], shown: tuple[int, int] | None, table: str | None
 ) -> None:
@@ -423,7 +451,7 @@ def _check_source(source: str, shown: tuple[int, int] | None, table: str | None 
         open_source,
     )
     from geometry.pca.components import check_range
-    from gui.services.work_files.reopening import is_work
+    from gui.services.work_files.projects import is_work
 
     if is_work(source):
         from gui.services.work_files.work_file import read_work

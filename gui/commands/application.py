@@ -26,6 +26,7 @@ from gui.window.parts import build_parts
 from gui.window.settings.page import SettingsPage
 from gui.window.settings.settings import Settings
 from gui.window.work.ask_to_save import SaveQuestion
+from gui.window.work.unsaved_work import SLOT as UNSAVED
 from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
 
 PATIENCE_MS = 100
@@ -37,6 +38,8 @@ NO_FRAME = Notice(
     "Wake the screen, or show the window. If that does not help: on Linux LIBGL_ALWAYS_SOFTWARE=1 "
     "draws without the graphics driver.",
 )
+KEEP_PATIENCE_MS = 5_000
+"""How long the end of the desktop's session waits until unsaved work has been written."""
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""
 LARGE_BYTES = 1 << 17
@@ -118,7 +121,7 @@ class Application(QObject):
         self._notices.append(self.window.keys.damaged)
         self.question = SaveQuestion(self.window)
         self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)
-        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
+        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, self.jobs, left, self)
         self.ready.connect(self._unsaved.keep_restored)
         if survey is not None:
             self.ready.connect(lambda: self.window.surveys.open(survey))
@@ -131,7 +134,8 @@ class Application(QObject):
         # If the model has loaded by now, as is usual, the first frame has the curve.
         self.session.events.shown.connect(self._show_beside)
         self._begin_watch()
-        self.jobs.deliver("open", PATIENCE_MS)
+        for slot in ("first", "open"):  # a project is read first
+            self.jobs.deliver(slot, PATIENCE_MS)
         self.window.show()
         if missing_opengl():
             self._go_on_without()
@@ -224,6 +228,7 @@ class Application(QObject):
         self._garbage.start()
         # Not earlier: what it imports would take time from the first frame.
         self.controller.refresh_models()
+        self.controller.look_for_recent()
 
     def _on_first_painted(self) -> None:
         self._painted = True
@@ -267,7 +272,11 @@ class Application(QObject):
         self.window.may_close = self._may_close
         self.controller.ask_before_opening(self.question.before_opening)
         # The desktop ends the session: what is shown is kept for the next start.
-        self._qt.commitDataRequest.connect(self._unsaved.keep)
+        self._qt.commitDataRequest.connect(self._keep_now)
+
+    def _keep_now(self) -> None:
+        self._unsaved.keep()
+        self.jobs.deliver(UNSAVED, KEEP_PATIENCE_MS)
 
     def _may_close(self) -> bool:
         return self._qt.isSavingSession() or self.question.before_closing()

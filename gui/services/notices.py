@@ -7,7 +7,6 @@ import traceback
 from dataclasses import replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
-from geometry.checkpoints.plain_text import visible
 from geometry.hub.faults import AccessDenied, HubError, LargeTensor, Offline, WholeDownload
 from gui.services.loading import short_name, whole_name
 from gui.state.values import Notice
@@ -86,9 +85,7 @@ def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
 
 def _details(error: HelixscopeError, source: str) -> str:
     """Return what was tried, and the reasons behind an error; its traceback is in the log."""
-    from geometry.models.sources.tried import tried
-
-    lines = [visible(line) for line in tried(source)] if source else []
+    lines = [*getattr(error, "__notes__", ())] if source else []
     reason = error.__cause__
     while reason is not None and len(lines) < _MOST_LINES:
         own = isinstance(reason, HelixscopeError)

@@ -314,6 +314,7 @@ class MainWindow(HostWindow):
         self.guide.close()
         self.surveys.close()
         self.summary.release()
+        self.recent_menu.release()
         self.results.stop()
         self.films.close()
         self.pictures.close()

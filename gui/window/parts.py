@@ -100,7 +100,7 @@ def build_parts(
     window.side_by_side = SideBySide(window, theme)
     window.grid = window.side_by_side.grid
     window.pictures = PictureSaver(window, window.grid, controller)
-    window.work = WorkSaver(window, lambda path: window.bookmarks.for_file(path))
+    window.work = WorkSaver(window, lambda: window.bookmarks.bookmarks.current)
     window.films = FilmSaver(window, window.viewport, session, controller)
     window.turntables = TurntableSaver(window)
     window.inside = InsideMeasurer(window)
@@ -261,8 +261,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "copy_window": partial(exports.copy_window, window),
         "open_work": window.work.open,
         "open_survey": window.surveys.ask,
-        "save_work": window.work.save,
-        "save_work_as": window.work.save_as,
+        "save_work": lambda: window.work.save(),
+        "save_work_as": lambda: window.work.save_as(),
         "settings": window.settingsRequested.emit,
         "quit": window.close,
         "undo": window.undo.undo,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 LOOK_MS = 1000
 """How often the files of a running survey are looked at."""
 KINDS = "Surveys (*.parquet);;All files (*)"
-SLOT, CURVES, KIND = "survey", "survey curves", "survey"
+SLOT, CURVES, TABLES, KIND = "survey", "survey curves", "survey tables", "survey"
 FAILED = "The survey could not be opened"
 
 
@@ -81,7 +82,7 @@ class SurveyOpener:
     def close(self) -> None:
         """Close it with the main window."""
         self._timer.stop()
-        for slot in (SLOT, CURVES):
+        for slot in (SLOT, CURVES, TABLES):
             self._window.controller.give_up(slot)
         if self.shown is not None:
             self.shown.close()
@@ -118,24 +119,32 @@ class SurveyOpener:
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:
-        self._use_tables((source,))
-        self._window.controller.open(as_named(source))
+        self._with_tables((source,), lambda: self._window.controller.open(as_named(source)))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
-        self._use_tables(sources)
-        self._side_by_side.show_several(tuple(map(as_named, sources)))
+        named = tuple(map(as_named, sources))
+        self._with_tables(sources, lambda: self._side_by_side.show_several(named))
 
-    def _use_tables(self, sources: tuple[str, ...]) -> None:
-        """Have checkpoints opened with the tables that the survey has measured."""
+    def _with_tables(self, sources: tuple[str, ...], open_them: Callable[[], None]) -> None:
+        """Open checkpoints with the tables that the survey has measured."""
         if self.shown is None:
+            open_them()
             return
         columns = self.shown.survey.columns
         found, failed = columns["source"].values, columns["error"].known
         tables = columns["table"].values if "table" in columns else [None] * len(found)
-        for source, table, why in zip(found, tables, failed, strict=True):
-            if source in sources and not why:
-                name = remembered_name(as_named(source))
+        rows = zip(found, tables, failed, strict=True)
+        measured = {source: table for source, table, why in rows if source in sources and not why}
+
+        def use(names: list[str]) -> None:
+            for name, table in zip(names, measured.values(), strict=True):
                 remember_table(self._window.session, name, table or None)
+            open_them()
+
+        self._window.controller.in_background(
+            TABLES, lambda: [remembered_name(as_named(source)) for source in measured], use,
+            "The checkpoints could not be opened", stop=lambda: None,
+        )  # fmt: skip
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves

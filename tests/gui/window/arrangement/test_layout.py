@@ -117,6 +117,7 @@ def test_saved_work_arranges_an_open_window(
     settle()
     before = seen(window)
     window.work._write(path)
+    settle()
     window.arrange()
     settle()
     built = set(window.built_panels)
