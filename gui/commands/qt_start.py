@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
+from gui.widgets.dropped_files import CopiesOnly
 from gui.widgets.roles import install_roles
 
 ICON = ICONS / "helixscope.svg"
@@ -48,6 +49,7 @@ def prepare_qt() -> QApplication:
     qt.setDesktopFileName("helixscope")
     qt.setStyle("Fusion")
     install_roles()
+    CopiesOnly(qt)
     if ICON.exists():
         qt.setWindowIcon(QIcon(str(ICON)))
     return qt

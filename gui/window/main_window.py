@@ -287,12 +287,12 @@ class MainWindow(HostWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if self._dropped(event) is not None:
-            event.acceptProposedAction()
+            _accept_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         path = self._dropped(event)
         if path is not None:
-            event.acceptProposedAction()
+            _accept_copy(event)
             self.controller.open(str(path))
 
     def _dropped(self, event: QDropEvent) -> Path | None:
@@ -325,3 +325,9 @@ class MainWindow(HostWindow):
             panel.release()
         self.grid.release()
         super().closeEvent(event)
+
+
+def _accept_copy(event: QDropEvent) -> None:
+    """Accept a file as a copy: a file manager removes what is accepted as moved."""
+    event.setDropAction(Qt.DropAction.CopyAction)
+    event.accept()
