@@ -758,6 +758,11 @@ class ResultPanel(Panel):
     def sizeHint(self) -> QSize:
         return QSize(960, 208)
 
+    def least_height(self, width: int) -> int:
+        layout = self.layout()
+        assert layout is not None
+        return layout.minimumHeightForWidth(width)
+
     # ---- the session has changed ---------------------------------------------------------------
 
     def _on_model_changed(self) -> None:

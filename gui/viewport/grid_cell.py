@@ -21,7 +21,7 @@ NARROW = 280
 """In narrower views the header shows only the essentials; the rest is in the menu."""
 LEAST_NAME = 40
 """Minimum width of a view's name in logical pixels: a few letters."""
-LEAST = (160, 120)
+LEAST = (144, 120)
 """Minimum size of a view in logical pixels."""
 MAIN_TIP = "The panels analyse this model"
 OTHER_TIP = "Click to analyse this model in the panels; drag it onto another view to swap places"
