@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from gui.services.jobs.jobs import gui_first
 from gui.style.listening import Listening
-from gui.style.theme import GRID, Theme, ThemeChoice
+from gui.style.theme import Theme, ThemeChoice
 from gui.window.actions import is_typing
 from gui.window.arrangement.dock_panel import DockPanel
 from gui.window.arrangement.docks import DOCKS, KEYS, LEFT, RIGHT
 from gui.window.arrangement.focus_navigation import focus_view, past_hidden
-from gui.window.arrangement.layout import apply_layout, put, resize_docks, take_place
+from gui.window.arrangement.layout import TITLE_BAR, apply_layout, put, resize_docks, take_place
 from gui.window.host import HostWindow
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from gui.window.work.save_work import WorkSaver
 
 DEFAULT_SIZE = QSize(1440, 900)
-TITLE_BAR = 5 * GRID
-"""Estimated height of the window manager's title bar, which is known only later."""
 MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
 """Minimum widths of the columns in logical pixels."""
 

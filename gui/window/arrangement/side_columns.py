@@ -18,8 +18,8 @@ SIDE = tuple(dock.name for dock in DOCKS if dock.area != BOTTOM)
 class SideColumns(QObject):
     """Lets the panels of a column scroll while the window is too low for all of it.
 
-    A window that is narrower than it has to be, as in a tiling desktop, is without one column: the
-    right one, or the left one when something in the right one is shown.
+    A window that cannot be as wide as it has to be, as on a small screen or in a tiling desktop, is
+    without one column: the right one, or the left one when something in the right one is shown.
     """
 
     def __init__(self, window: HostWindow) -> None:
@@ -52,8 +52,9 @@ class SideColumns(QObject):
         bars = (window.menuBar(), window.toolbar, window.status_bar)
         room = window.height() - sum(bar.height() for bar in bars if bar.isVisible())
         for bar in tab_bars(window):
-            bar.setElideMode(Qt.TextElideMode.ElideNone)
-            bar.setUsesScrollButtons(True)
+            if not bar.usesScrollButtons():  # set again, they would be laid out again
+                bar.setElideMode(Qt.TextElideMode.ElideNone)
+                bar.setUsesScrollButtons(True)
         for name in SIDE:
             self._show_title(window.docks[name])
         for area in (LEFT, RIGHT):
@@ -66,8 +67,9 @@ class SideColumns(QObject):
         layout = window.layout()
         assert layout is not None
         least = max(LEAST.width(), layout.minimumSize().width())
-        if window.width() < least and window.minimumWidth() == least:  # it did not become wider
-            self._fold()
+        widest = window.screen().availableGeometry().width()
+        if window.width() < least and (least > widest or window.minimumWidth() == least):
+            self._fold()  # it cannot become wider, or did not
         elif self._folded and window.width() >= least + self._width:
             self._unfold()
         window.setMinimumSize(least, LEAST.height())
