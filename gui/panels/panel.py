@@ -753,7 +753,7 @@ class ResultPanel(Panel):
             self.content.focus_widget.setFocus(event.reason())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(44 * GRID, 176)
+        return QSize(45 * GRID, 176)
 
     def sizeHint(self) -> QSize:
         return QSize(960, 208)

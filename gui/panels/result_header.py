@@ -15,6 +15,7 @@ from gui.panels.table import PanelEntry
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, LIGHT, SMALL, Theme
 from gui.widgets.boxes import grid, hbox
+from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -80,7 +81,7 @@ class ResultHeader(QWidget):
         super().__init__()
         self._name = name
         self.tabs = self._tabs(group)
-        self.formula, self.meaning = label(formula), label(meaning, "muted")
+        self.formula, self.meaning = ElidedLabel(formula), label(meaning, "muted")
         self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
         self.help = _button("?", explanation, "What this shows")
         self.more = _button("⋯", MENU_TIP, "Save or copy")

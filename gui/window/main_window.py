@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from gui.window.work.save_work import WorkSaver
 
 DEFAULT_SIZE = QSize(1440, 900)
-MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
+MINIMUM_WIDTHS = {LEFT: 272, RIGHT: 220}
 """Minimum widths of the columns in logical pixels."""
 
 

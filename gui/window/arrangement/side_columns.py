@@ -52,6 +52,7 @@ class SideColumns(QObject):
         bars = (window.menuBar(), window.toolbar, window.status_bar)
         room = window.height() - sum(bar.height() for bar in bars if bar.isVisible())
         for bar in tab_bars(window):
+            bar.setAccessibleName("Panels of this place")
             if not bar.usesScrollButtons():  # set again, they would be laid out again
                 bar.setElideMode(Qt.TextElideMode.ElideNone)
                 bar.setUsesScrollButtons(True)
