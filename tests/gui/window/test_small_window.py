@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QAbstractSlider,
     QAbstractSpinBox,
+    QApplication,
     QCheckBox,
     QComboBox,
     QDockWidget,
@@ -142,11 +143,13 @@ def test_nothing_is_cut_or_over_another_in_any_workspace(small, settle, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, HALF])
 @pytest.mark.parametrize("workspace", ["analyse", "explore"])
-def test_no_panel_is_cut_in_a_small_window(small, settle, size, workspace):
+def test_no_panel_is_cut_in_a_small_window(small, qtbot, size, workspace):
     window, found = small(size), {}
     window.workspaces.choose(workspace)
     for name in PANELS:
         window.bring(name)
-        settle()
+        # Not until all is computed: there has to be room for whatever a panel shows.
+        qtbot.waitUntil(lambda name=name: window.built_panels[name].is_settled)
+        QApplication.processEvents()
         found[name] = faults(window)
     assert not any(found.values()), found
