@@ -16,6 +16,7 @@ from PySide6.QtGui import QColor, QFileOpenEvent, QIcon, QPalette, QSurfaceForma
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
+from gui.widgets.dropped_files import CopiesOnly
 from gui.widgets.roles import install_roles
 
 ICON = ICONS / "helixscope.svg"
@@ -88,6 +89,7 @@ def prepare_qt() -> DesktopApplication:
         ctypes.windll.shell32.SetCurrentProcessExplicitAppUserModelID("Helixscope")
     qt.setStyle("Fusion")
     install_roles()
+    CopiesOnly(qt)
     if ICON.exists():
         qt.setWindowIcon(QIcon(str(ICON)))
     _place_modules()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.scene.opengl import HELP
+from gui.scene.picking import MOVING_RADIUS, PICK_RADIUS
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
 from gui.state import selection
@@ -78,6 +79,7 @@ class Viewport(QWidget):
         self._antialiasing = Antialiasing(self.interactor)
         self._dirty, self._swapped, self._painted = True, False, False
         self._hovered_at = QPoint(-1, -1)
+        self._click_radius = PICK_RADIUS
         self.camera = ViewCamera(
             self.interactor, self.scene, session, self._antialiasing, self.catch_up
         )
@@ -220,6 +222,7 @@ class Viewport(QWidget):
     def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
         if kind == QEvent.Type.MouseButtonPress:
             self._gestures.press(event)
+            self._click_radius = MOVING_RADIUS if self.camera.moving else PICK_RADIUS
             self.camera.press()
         if self.marquee.takes(kind, event):
             self.hoverRequested.emit(None)
@@ -278,7 +281,7 @@ class Viewport(QWidget):
         if (axis := self._axis_clicked(at)) is not None:
             self.camera.look_along(axis)
             return
-        position = self.position_at(at)
+        position = self._pointing.position_at(at, self._click_radius)
         shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
         control = bool(keys & Qt.KeyboardModifier.ControlModifier)
         if position is not None:

@@ -155,7 +155,7 @@ def test_the_first_start_shows_the_bundled_model(start_application, settings):
     assert (session.model.source, session.positions) == ("sample", (1, 254))
     assert session.notice is None
     assert application.window.viewport.scene.state.positions == (1, 254)
-    (line,) = application.window.docks["models"].widget().list.open_lines()
+    (line,) = application.window.built_panels["models"].list.open_lines()
     assert (line.source, line.title) == ("sample", "Helixscope sample")
     application.window.close()
     assert settings.last_source == "sample"

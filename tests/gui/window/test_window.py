@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from safetensors.numpy import save_file
@@ -32,6 +32,38 @@ def drop(window, path):
     QApplication.sendEvent(window, enter)
     assert enter.isAccepted()
     QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
+
+
+def test_a_file_that_is_dropped_anywhere_is_copied_and_never_moved(
+    window, qtbot, settle, write_table
+):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(write_table(name="mine")))])
+    actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction | Qt.DropAction.LinkAction
+    for target in (
+        window.viewport.interactor, window.panels["models"].search,
+        window.panels["prompt"].field, window.panels["positions"].first, window.toolbar,
+    ):  # fmt: skip
+        at = target.mapTo(window, target.rect().center())
+        # With Shift a file manager proposes to move, with Ctrl and Shift a link.
+        for keys in (NONE, SHIFT, CONTROL | SHIFT):
+            events = (
+                QDragEnterEvent(at, actions, data, LEFT, keys),
+                QDragMoveEvent(at, actions, data, LEFT, keys),
+                QDropEvent(QPointF(at), actions, data, LEFT, keys),
+            )
+            events[1].accept()  # as Qt does once the first is accepted
+            for event in events:
+                QApplication.sendEvent(window.windowHandle(), event)
+                assert event.isAccepted()
+                assert event.dropAction() is Qt.DropAction.CopyAction
+    settle()
+    assert window.session.model.name == "mine"
+    moved = Qt.DropAction.MoveAction  # all that is allowed
+    for event in (QDragEnterEvent(at, moved, data, LEFT, NONE),
+                  QDropEvent(QPointF(at), moved, data, LEFT, NONE)):  # fmt: skip
+        QApplication.sendEvent(window.windowHandle(), event)
+        assert not event.isAccepted()
 
 
 def test_the_first_window_is_no_larger_than_the_screen(window):
