@@ -38,6 +38,7 @@ from gui.commands.arguments import (
     parse_components,
     parse_positions,
 )
+from gui.commands.ends import orderly_end
 from gui.commands.export_command import export
 from gui.commands.intervene_command import intervene
 from gui.commands.positions_command import positions
@@ -78,8 +79,11 @@ app = typer.Typer(
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0; 1 what cannot be opened or written; 2 wrong usage."""
-    with plain_output():
+    """Run the command line and exit.
+
+    0; 1 what cannot be opened or written; 2 wrong usage; 128 and its number after a signal.
+    """
+    with plain_output(), orderly_end():
         _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
     raise AssertionError("typer's app exits by itself")
 
@@ -443,9 +447,7 @@ def _plain_errors() -> Iterator[None]:
     except HelixscopeError as error:
         complain(sentence(error))
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except (Exception, SystemExit):
+    except (Exception, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a library written in Rust panics with one
         complain(f"An error occurred inside a library ({type(error).__name__}).")

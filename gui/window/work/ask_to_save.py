@@ -31,15 +31,25 @@ class SaveQuestion:
         self._window = window
         self.given: tuple[int, ...] = ()
 
+    @property
+    def needed(self) -> bool:
+        """Whether closing the window would lose work."""
+        return bool(self._text)
+
     def before_closing(self) -> bool:
         """Return whether the window may close."""
+        return not self.needed or self._ask(self._text)
+
+    @property
+    def _text(self) -> str:
+        """The question before closing, "" if nothing would be lost."""
         session = self._window.session
         if self._window.work.changes.any:
-            return self._ask(f"Save the changes to {self._file} before closing?")
+            return f"Save the changes to {self._file} before closing?"
         keys = tuple(one.key for one in session.compared)
         if session.model is not None and not session.work_file and keys not in ((), self.given):
-            return self._ask(f"Save this comparison of {len(keys) + 1} models before closing?")
-        return True
+            return f"Save this comparison of {len(keys) + 1} models before closing?"
+        return ""
 
     def before_opening(self, source: str) -> bool:
         """Return whether another model or other work may replace what is open.

@@ -67,6 +67,11 @@ class UnsavedWork(QObject):
     left
         The work being restored. It is deleted once it has been restored and saved again; if no
         model was opened, the next start tries again. Otherwise its file is kept.
+
+    Attributes
+    ----------
+    timer
+        Of the saving; so of the most that is lost.
     """
 
     def __init__(
@@ -85,9 +90,9 @@ class UnsavedWork(QObject):
         self._listening = Listening()
         self._listening.to(saver.session.events.work, self._on_opened)
         self._on_opened(saver.session.work)
-        self._timer = QTimer(self, interval=KEEP_MS)
-        self._timer.timeout.connect(self.keep)
-        self._timer.start()
+        self.timer = QTimer(self, interval=KEEP_MS)
+        self.timer.timeout.connect(self.keep)
+        self.timer.start()
 
     def keep(self) -> None:
         """Save the work if it has changed."""
@@ -123,14 +128,10 @@ class UnsavedWork(QObject):
         if self._left is not None and self._left_shown:
             self.keep()
 
-    def close(self, *, interrupted: bool = False) -> None:
-        """Delete the file, because the window is closing normally.
-
-        If it is ``interrupted``, so that nobody could be asked, changes of a file's work stay for
-        the next start.
-        """
-        self._timer.stop()
-        if interrupted and self._saver.changes.any:
+    def close(self, *, leave: bool = False) -> None:
+        """Delete the file, because the window is closing; or ``leave`` it for the next start."""
+        self.timer.stop()
+        if leave:
             self.keep()
             self._listening.stop()
             lock, self._lock = self._lock, None
