@@ -7,8 +7,10 @@ import os
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -220,26 +222,33 @@ def _local(workers: int | None) -> Iterator[Any]:
     """Start processes on this machine, each with one thread."""
     import tempfile
 
+    import dask
     from distributed import LocalCluster
     from distributed.security import Security
 
     # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
     # scheduler could run anything.
+    start = partial(
+        LocalCluster,
+        n_workers=workers or os.cpu_count() or 1,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        security=Security.temporary(),
+        dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
+        silence_logs=logging.CRITICAL,
+        preload=["geometry.survey.local_worker"],
+    )
     with (
         tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
-        LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            security=Security.temporary(),
-            dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
-            silence_logs=logging.CRITICAL,
-            local_directory=folder,
-            preload=["geometry.survey.local_worker"],
-        ) as cluster,
+        dask.config.set({"temporary-directory": folder}),
+        ThreadPoolExecutor(1) as thread,
     ):
-        yield cluster
+        starting = thread.submit(start)
+        try:
+            yield starting.result()
+        finally:  # also after Ctrl+C: a cluster can be closed only once it has started
+            starting.result().close()
 
 
 def _has_dashboard(client: Client, scheduler: str | None) -> bool:

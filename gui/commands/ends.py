@@ -6,6 +6,7 @@ of a session.
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,14 @@ from typing import Any, NoReturn, Self
 #: system may leave no time.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+
+
+class Ended(KeyboardInterrupt):
+    """A signal has asked the process to end.
+
+    Where KeyboardInterrupt itself passes through code that is made of a text, as that of dataclasses
+    is, Python later ends by SIGINT in place of any exit status.
+    """
 
 
 class Ends:
@@ -65,14 +74,16 @@ class Ends:
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """Let signals raise KeyboardInterrupt in the block, and exit after it with their status."""
+    """Let signals raise Ended in the block, and exit after it with their status."""
     with Ends(_interrupt) as ends:
         try:
             yield
         finally:
-            if ends.status is not None:  # in place of any error that the end has caused
+            if ends.status is not None:
+                # In place of errors that the end has caused, and of what libraries log of them.
+                logging.getLogger().addHandler(logging.NullHandler())
                 raise SystemExit(ends.status)
 
 
 def _interrupt() -> NoReturn:
-    raise KeyboardInterrupt
+    raise Ended
