@@ -276,6 +276,7 @@ class Application(QObject):
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
+        self.window.lesson_player.leave()  # what it has set is no work
         self._unsaved.close(leave=self._interrupted and self.question.needed)
         self.window.may_close = lambda: True
         self.window.close()

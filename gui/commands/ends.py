@@ -22,8 +22,8 @@ ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name)
 class Ended(KeyboardInterrupt):
     """A signal has asked the process to end.
 
-    Where KeyboardInterrupt itself passes through code that is made of a text, as that of dataclasses
-    is, Python later ends by SIGINT in place of any exit status.
+    Where KeyboardInterrupt itself passes through code that is made of a text, as in dataclasses,
+    Python later ends by SIGINT in place of any exit status.
     """
 
 
