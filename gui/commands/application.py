@@ -241,7 +241,7 @@ class Application(QObject):
     def keep_without_display(self) -> None:
         """Keep what closing the window would, which is no longer possible."""
         if not self._closed:
-            self._unsaved.close(leave=self.question.needed)
+            self._unsaved.close(leave=bool(self.question.text))
             self._keep_settings()
 
     def _keep_settings(self) -> None:
@@ -277,7 +277,7 @@ class Application(QObject):
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
         self.window.lesson_player.leave()  # what it has set is no work
-        self._unsaved.close(leave=self._interrupted and self.question.needed)
+        self._unsaved.close(leave=self._interrupted and bool(self.question.text))
         self.window.may_close = lambda: True
         self.window.close()
         self.jobs.shut_down()

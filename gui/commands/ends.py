@@ -10,7 +10,6 @@ import logging
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self
 
 #: The last is that of Windows, for Ctrl+Break, and for a console that is closed, after which the
@@ -55,16 +54,11 @@ class Ends:
                 self._before[number] = signal.signal(number, self._on_signal)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _on_signal(self, number: int, _: FrameType | None) -> None:
+    def _on_signal(self, number: int, _: object) -> None:
         first = self.status is None
         if first:
             self.status = 128 + number

@@ -31,17 +31,13 @@ class SaveQuestion:
         self._window = window
         self.given: tuple[int, ...] = ()
 
-    @property
-    def needed(self) -> bool:
-        """Whether closing the window would lose work."""
-        return bool(self._text)
-
     def before_closing(self) -> bool:
         """Return whether the window may close."""
-        return not self.needed or self._ask(self._text)
+        text = self.text
+        return not text or self._ask(text)
 
     @property
-    def _text(self) -> str:
+    def text(self) -> str:
         """The question before closing, "" if nothing would be lost."""
         session = self._window.session
         if self._window.work.changes.any:
