@@ -241,7 +241,7 @@ import os, signal, sys
 sync = os.fsync
 def end(file):
     os.fsync = sync
-    os.kill(os.getpid(), signal.{name})
+    os.kill(os.getpid(), signal.SIGTERM)
     sync(file)
 os.fsync = end
 import main
@@ -258,14 +258,12 @@ WRITERS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_signal_while_a_command_writes_leaves_no_file(app, place, writer, number):
+def test_a_signal_while_a_command_writes_leaves_no_file(app, place, writer):
     write_trained(app.home)
-    script = WRITES.format(name=number.name)
-    with app.started(*WRITERS[writer], environment=place, script=script) as process:
+    with app.started(*WRITERS[writer], environment=place, script=WRITES) as process:
         assert process.communicate(timeout=PATIENCE) == ("", "")
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + signal.SIGTERM
     assert [path for path in app.home.glob("out*") if path.is_file()] == []
     assert [*app.home.glob("out/*")] == []
     assert_nothing_is_left(app, process.pid)
@@ -305,12 +303,13 @@ LONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whole_group", [False, True], ids=["process", "group"])
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    ("number", "to"),
+    [(signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.killpg)],
+    ids=["kill", "service", "terminal"],
+)
 @pytest.mark.parametrize("long", LONG)
-def test_a_signal_ends_a_command_at_work_with_all_its_children(
-    app, place, long, number, whole_group
-):
+def test_a_signal_ends_a_command_at_work_with_all_its_children(app, place, long, number, to):
     write_trained(app.home, steps=300)
     write_many(app.home)
     (app.home / "texts").mkdir()
@@ -320,7 +319,7 @@ def test_a_signal_ends_a_command_at_work_with_all_its_children(
         while not [*app.home.glob(sign)]:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)  # it needs the cores
-        (os.killpg if whole_group else os.kill)(process.pid, number)
+        to(process.pid, number)
         assert process.communicate(timeout=PATIENCE) == ("", "")
     assert process.returncode == 128 + number
     assert_nothing_is_left(app, process.pid)
