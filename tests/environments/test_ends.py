@@ -251,7 +251,7 @@ WRITERS = {
     "export": ("export", "sample", "--out", "out.csv"),
     "film": ("timelapse", "trained", "--out", "out.gif", "--size", "160x120"),
     "picture": ("render", "sample", "--out", "out.png", "--size", "160x120"),
-    "report": ("report", "sample", "--out", "out"),
+    "report": ("report", "trained", "--out", "out", "--no-figures"),
     "table": ("table", "sample", "--out", "out.csv"),
     "vectors": ("render", "sample", "--out", "out.svg", "--size", "160x120"),
 }
