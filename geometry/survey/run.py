@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -226,29 +226,44 @@ def _local(workers: int | None) -> Iterator[Any]:
     from distributed import LocalCluster
     from distributed.security import Security
 
-    # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
-    # scheduler could run anything.
-    start = partial(
-        LocalCluster,
-        n_workers=workers or os.cpu_count() or 1,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        security=Security.temporary(),
-        dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
-        silence_logs=logging.CRITICAL,
-        preload=["geometry.survey.local_worker"],
-    )
-    with (
-        tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
-        dask.config.set({"temporary-directory": folder}),
-        ThreadPoolExecutor(1) as thread,
-    ):
-        starting = thread.submit(start)
-        try:
-            yield starting.result()
-        finally:  # also after Ctrl+C: a cluster can be closed only once it has started
-            starting.result().close()
+    with ExitStack() as stack:
+        # A cluster can be closed only once it has started.
+        with _signals_later():
+            folder = tempfile.TemporaryDirectory(prefix="helixscope-survey-")
+            stack.enter_context(
+                dask.config.set({"temporary-directory": stack.enter_context(folder)})
+            )
+            # Encrypted, with keys that are made for it: on a machine with other users, whoever
+            # reaches the scheduler could run anything.
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                security=Security.temporary(),
+                dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
+                silence_logs=logging.CRITICAL,
+                preload=["geometry.survey.local_worker"],
+            )
+            stack.enter_context(cluster)
+        yield cluster
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Let signals that Python handles, as Ctrl+C, come after the block."""
+    came: list[int] = []
+    handled = [n for n in signal.valid_signals() if callable(signal.getsignal(n))]
+    if threading.current_thread() is not threading.main_thread():  # where none come
+        handled = []
+    before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _has_dashboard(client: Client, scheduler: str | None) -> bool:
