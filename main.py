@@ -46,6 +46,7 @@ from gui.commands.arguments import (
     parse_components,
     parse_positions,
 )
+from gui.commands.ends import orderly_end
 from gui.commands.export_command import export
 from gui.commands.intervene_command import intervene
 from gui.commands.positions_command import positions
@@ -88,13 +89,16 @@ app = typer.Typer(
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0; 1 what cannot be opened or written; 2 wrong usage."""
+    """Run the command line and exit.
+
+    0; 1 what cannot be opened or written; 2 wrong usage; 128 and its number after a signal.
+    """
     if getattr(sys, "frozen", False):
         # Also the processes that Python starts of itself, as for a survey, are this program then.
         from multiprocessing import freeze_support
 
         freeze_support()
-    with plain_output():
+    with plain_output(), orderly_end():
         _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
     raise AssertionError("typer's app exits by itself")
 
@@ -489,9 +493,7 @@ def _plain_errors() -> Iterator[None]:
     except HelixscopeError as error:
         complain(sentence(error))
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except (Exception, SystemExit):
+    except (Exception, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a library written in Rust panics with one
         complain(f"An error occurred inside a library ({type(error).__name__}).")

@@ -7,9 +7,11 @@ import logging
 import math
 import os
 import queue
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -240,27 +242,49 @@ def _local(workers: int | None) -> Iterator[Any]:
     """Start processes on this machine, each with one thread."""
     import tempfile
 
+    import dask
     from distributed import LocalCluster
     from distributed.security import Security
 
-    # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
-    # scheduler could run anything.
-    with (
-        safe_environment(),
-        tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
-        LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            security=Security.temporary(),
-            dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
-            silence_logs=logging.CRITICAL,
-            local_directory=folder,
-            preload=[local_worker.__name__],
-        ) as cluster,
-    ):
+    with ExitStack() as stack:
+        # A cluster can be closed only once it has started.
+        with _signals_later():
+            stack.enter_context(safe_environment())
+            folder = tempfile.TemporaryDirectory(prefix="helixscope-survey-")
+            stack.enter_context(
+                dask.config.set({"temporary-directory": stack.enter_context(folder)})
+            )
+            # Encrypted, with keys that are made for it: on a machine with other users, whoever
+            # reaches the scheduler could run anything.
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                security=Security.temporary(),
+                dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
+                silence_logs=logging.CRITICAL,
+                preload=[local_worker.__name__],
+            )
+            stack.enter_context(cluster)
         yield cluster
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Let signals that Python handles, as Ctrl+C, come after the block."""
+    came: list[int] = []
+    handled = [n for n in signal.valid_signals() if callable(signal.getsignal(n))]
+    if threading.current_thread() is not threading.main_thread():  # where none come
+        handled = []
+    before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _has_dashboard(client: Client, scheduler: str | None) -> bool:

@@ -39,7 +39,7 @@ NO_FRAME = Notice(
     "draws without the graphics driver.",
 )
 KEEP_PATIENCE_MS = 5_000
-"""How long the end of the desktop's session waits until unsaved work has been written."""
+"""How long the end of the session, or of the display, waits until unsaved work is written."""
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""
 LARGE_BYTES = 1 << 17
@@ -123,6 +123,8 @@ class Application(QObject):
         self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, self.jobs, left, self)
         self.ready.connect(self._unsaved.keep_restored)
+        # Not all that ends a process lets it save: see run_window.py.
+        self._unsaved.timer.timeout.connect(self._keep_settings)
         if survey is not None:
             self.ready.connect(lambda: self.window.surveys.open(survey))
         if greets:
@@ -271,21 +273,32 @@ class Application(QObject):
         """
         self.window.may_close = self._may_close
         self.controller.ask_before_opening(self.question.before_opening)
-        # The desktop ends the session: what is shown is kept for the next start.
-        self._qt.commitDataRequest.connect(self._keep_now)
-
-    def _keep_now(self) -> None:
-        self._unsaved.keep()
-        self.jobs.deliver(UNSAVED, KEEP_PATIENCE_MS)
+        self._qt.commitDataRequest.connect(self._on_session_ending)
 
     def _may_close(self) -> bool:
-        return self._qt.isSavingSession() or self.question.before_closing()
+        return self._interrupted or self.question.before_closing()
 
     def interrupt(self) -> None:
-        """Close the window without a question; changes of work stay for the next start."""
+        """Ask nothing any more: what a question would be about stays for the next start."""
         self._interrupted = True
-        self.window.may_close = lambda: True
-        self.window.close()
+
+    def _on_session_ending(self) -> None:
+        """Keep everything, as the desktop may end the process at once."""
+        self.interrupt()
+        self._unsaved.keep()
+        self._keep_settings()
+        self.jobs.wait_for(UNSAVED, KEEP_PATIENCE_MS)
+
+    def keep_without_display(self) -> None:
+        """Keep what closing the window would, which is no longer possible."""
+        if not self._closed:
+            self._unsaved.close(leave=bool(self.question.text))
+            self._keep_settings()
+            self.jobs.wait_for(UNSAVED, KEEP_PATIENCE_MS)
+
+    def _keep_settings(self) -> None:
+        if self._ready:  # before that the window is not arranged as it was
+            self.window.keep_settings()
 
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Apply and store the user's choice of theme."""
@@ -316,7 +329,8 @@ class Application(QObject):
         self._qt.fileOpened.disconnect(self.controller.open)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
-        self._unsaved.close(interrupted=self._interrupted)
+        self.window.lesson_player.leave()  # what it has set is no work
+        self._unsaved.close(leave=self._interrupted and bool(self.question.text))
         self.window.may_close = lambda: True
         self.window.close()
         self.jobs.shut_down()

@@ -145,6 +145,15 @@ class MainWindow(HostWindow):
 
     # ---- layout ------------------------------------------------------------------------
 
+    def keep_settings(self) -> None:
+        """Store the settings and the layout, but not what a lesson has set."""
+        if self.lesson_player.on:
+            return
+        self.settings.layout = take_place(self), self.arrangement()
+        self.settings.workspaces = self.workspaces.kept()
+        self.settings.save_session(self.session)
+        self.settings.sync()
+
     def arrange(self) -> None:
         """Arrange the current workspace as at first; an active lesson goes on."""
         self.workspaces.reset()
@@ -307,10 +316,7 @@ class MainWindow(HostWindow):
         self.may_close = lambda: True  # it is closed once more at the end
         self.lesson_player.stop()
         self.side_columns.stop()
-        self.settings.layout = take_place(self), self.arrangement()
-        self.settings.workspaces = self.workspaces.kept()
-        self.settings.save_session(self.session)
-        self.settings.sync()
+        self.keep_settings()
         self.workspaces.maximized.stop()
         self.listening.stop()
         self.guide.close()

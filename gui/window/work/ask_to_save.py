@@ -34,16 +34,21 @@ class SaveQuestion:
 
     def before_closing(self) -> bool:
         """Return whether the window may close now; it closes later, once the work is saved."""
-        session, close = self._window.session, self._window.close
+        close, text = self._window.close, self.text
         if self._window.work.call_after(close):
             return False
+        return not text or self._ask(text, close)
+
+    @property
+    def text(self) -> str:
+        """The question before closing, "" if nothing would be lost."""
+        session = self._window.session
         if self._window.work.changes.any:
-            return self._ask(f"Save the changes to {self._file} before closing?", close)
+            return f"Save the changes to {self._file} before closing?"
         keys = tuple(one.key for one in session.compared)
         if session.model is not None and not session.work_file and keys not in ((), self.given):
-            text = f"Save this comparison of {len(keys) + 1} models before closing?"
-            return self._ask(text, close)
-        return True
+            return f"Save this comparison of {len(keys) + 1} models before closing?"
+        return ""
 
     def before_opening(self, source: str, then: Callable[[], None]) -> bool:
         """Return whether another model or other work may replace what is open now.

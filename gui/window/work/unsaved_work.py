@@ -110,6 +110,11 @@ class UnsavedWork(QObject):
     left
         The work being restored. It is deleted once it has been restored and saved again; if no
         model was opened, the next start tries again. Otherwise its file is kept.
+
+    Attributes
+    ----------
+    timer
+        Of the saving; so of the most that is lost.
     """
 
     def __init__(
@@ -128,9 +133,9 @@ class UnsavedWork(QObject):
         self._listening = Listening()
         self._listening.to(saver.session.events.work, self._on_opened)
         self._on_opened(saver.session.work)
-        self._timer = QTimer(self, interval=KEEP_MS)
-        self._timer.timeout.connect(self._keep_on)
-        self._timer.start()
+        self.timer = QTimer(self, interval=KEEP_MS)
+        self.timer.timeout.connect(self._keep_on)
+        self.timer.start()
 
     def keep(self) -> None:
         """Save the work on a thread, if it has changed."""
@@ -167,18 +172,17 @@ class UnsavedWork(QObject):
         if self._left is not None and self._left_shown:
             self.keep()
 
-    def close(self, *, interrupted: bool = False) -> None:
-        """Delete the file, because the window is closing normally.
+    def close(self, *, leave: bool = False) -> None:
+        """Delete the file, because the window is closing; or ``leave`` it for the next start.
 
-        If it is ``interrupted``, so that nobody could be asked, changes of a file's work stay for
-        the next start. The jobs finish this before they end.
+        The jobs finish this before they end.
         """
-        self._timer.stop()
+        self.timer.stop()
         self._listening.stop()
         left, self._left = self._left, None
         shown, file = self._left_shown, self._file
         opened = self._saver.session.model is not None
-        work = self._work() if interrupted and self._saver.changes.any else None
+        work = self._work() if leave else None
 
         def end() -> None:
             if work is not None:

@@ -129,7 +129,7 @@ def test_unsaved_work_with_any_damage_inside_stops_no_start(start_application, s
 
 
 RUN = """
-import os, sys
+import os, signal, sys
 from gui.commands import application, run_window
 from PySide6.QtCore import QTimer
 end = sys.argv[1]
@@ -137,8 +137,8 @@ class Ending(application.Application):
     def __init__(self, *arguments, **how):
         super().__init__(*arguments, **how)
         print("safely", how["safely"], flush=True)
-        if end == "interrupt":
-            raise KeyboardInterrupt
+        if end == "signal":
+            os.kill(os.getpid(), signal.SIGTERM)
         if end == "error":
             raise ValueError("in the start")
         if end == "hang":
@@ -171,7 +171,7 @@ def test_a_window_that_fails_or_is_killed_while_it_starts_starts_safely_the_next
             return [first.strip()]
         return child.communicate(timeout=120)[0].splitlines()
 
-    assert start("interrupt") == ["safely False", "130"]
+    assert start("signal") == ["safely False", "143"]
     assert not marks.exists()
     assert start("error") == ["safely False"]
     assert start("hang", kill=True) == ["safely True"]

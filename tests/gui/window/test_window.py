@@ -1,7 +1,5 @@
 """The whole window through real events: open, drag, type, drop, save, close, come back."""
 
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,6 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
-from gui.commands.run_window import _Interrupt
 from gui.window.main_window import TITLE_BAR, first_size
 
 LEFT = Qt.MouseButton.LeftButton
@@ -176,10 +173,3 @@ def test_prompt_labels_positions(window, settle, qtbot):
     assert window.session.text_at(1) == "hello"
     labels = window.viewport.scene.state.labels
     assert [labels[p] for p in (1, 2, 3)] == ["hello", "my", "name"]
-
-
-def test_interrupt_in_the_terminal_closes_an_idle_window(application, qtbot):
-    interrupt = _Interrupt(application)
-    os.kill(os.getpid(), signal.SIGINT)
-    qtbot.waitUntil(lambda: not application.window.isVisible())
-    interrupt.release()

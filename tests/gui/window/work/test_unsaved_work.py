@@ -39,7 +39,7 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     application.session.notice = None
     keep(application)
     assert application.session.notice is None  # once
-    assert unsaved._timer.isActive()
+    assert unsaved.timer.isActive()
     folder.unlink()
 
     def pack(work):

@@ -338,6 +338,36 @@ def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_chan
     assert again.window.work.file == talk
 
 
+@pytest.mark.slow
+def test_a_comparison_without_a_file_stays_too_after_an_interruption(
+    start_application, write_gpt2, other, wait_until_idle, settings
+):
+    model = write_gpt2()
+    for compares in (False, True):
+        application = start_application(model, settings=Settings(settings._file))
+        if compares:
+            application.controller.comparing.add(other)
+            wait_until_idle(application)
+        application.interrupt()
+        application.close()
+        assert len([*settings.unsaved.glob("*.helix")]) == compares
+
+
+def test_the_end_of_the_session_asks_nothing_and_keeps_everything(opened, asked):
+    """The desktop may end the process afterwards, or go on."""
+    opened.session.selection = (5,)
+    opened.session.opacity = 0.5
+    opened._qt.commitDataRequest.emit(None)
+    (kept,) = opened.settings.unsaved.glob("*.helix")
+    assert read_work(kept).fields["selection"] == (5,)
+    assert Settings(opened.settings._file).new_session().opacity == 0.5
+    opened.session.selection = (6,)
+    opened.window.close()
+    assert not opened.window.isVisible()
+    opened.close()
+    assert read_work(kept).fields["selection"] == (6,)
+
+
 # ---- a kill ----------------------------------------------------------------------------------
 
 CHANGER = """
