@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
+from gui.widgets.overrides import contain_overrides
 from gui.widgets.roles import install_roles
 
 ICON = ICONS / "helixscope.svg"
@@ -38,6 +39,7 @@ def prepare_qt() -> QApplication:
 
     The format must be set before the first top-level window exists.
     """
+    contain_overrides()
     QSurfaceFormat.setDefaultFormat(surface_format())
     # The central widget is a native window, but its siblings are not.
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
