@@ -35,7 +35,7 @@ def contain_overrides() -> None:
         return
 
     def contain_new(cls: type, **options: object) -> None:
-        super(Shiboken.Object, cls).__init_subclass__(**options)
+        super(Shiboken.Object, cls).__init_subclass__(**options)  # type: ignore[misc]
         _contain(cls)
 
     Shiboken.Object.__init_subclass__ = classmethod(contain_new)  # type: ignore[assignment]
@@ -44,7 +44,8 @@ def contain_overrides() -> None:
 
 
 def _below(cls: type) -> Iterator[type]:
-    for one in type.__subclasses__(cls):
+    below: list[type] = type.__subclasses__(cls)
+    for one in below:
         yield one
         yield from _below(one)
 
@@ -76,9 +77,9 @@ def _contained(cls: type, name: str, function: Callable[..., object]) -> Callabl
             return function(self, *arguments, **named)
         except Exception:
             with suppress(Exception):
-                sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+                sys.excepthook(*sys.exc_info())
         with suppress(Exception):  # not every method has an implementation to fall back on
-            return getattr(super(cls, self), name)(*arguments, **named)  # type: ignore[misc]
+            return getattr(super(cls, self), name)(*arguments, **named)
         return None
 
     return contained
