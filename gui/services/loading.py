@@ -55,6 +55,8 @@ class OpenRequest:
     again: bool = False  # Whether it is open, and its files have changed
     clip: bool = False  # Whether the range is clipped to a table that is shorter now
     if_there: bool = False  # Whether it opens without the table if it has no such one
+    # The sources that a project names, while nobody has agreed to look its models up on the Hub.
+    unasked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,17 @@ class Reopening:
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
         self._align(work, keys)
+        self._say_left_out(work)
         self._session.work = work
+
+    def _say_left_out(self, work: Work) -> None:
+        """Report what a file has in no valid form."""
+        if work.left_out:
+            names = ", ".join(name.replace("_", " ") for name in work.left_out)
+            self._session.notice = Notice(
+                f"Parts of this view are damaged in its file and were left out: {names}.",
+                "They have their defaults; what is saved from now on is sound.",
+            )
 
     def _make_main(self, work: Work) -> bool:
         """Make the model of saved work the open one, if it is in the window; otherwise False."""
@@ -205,6 +215,9 @@ class Reopening:
             Status message if there is no file; none if "".
         """
         wanted = _wanted(work, path)
+        if path is not None or said:  # a bookmark is of one model, which it names where it is
+            beside = (_wanted(other, path).source for other in work.others)
+            wanted = replace(wanted, unasked=(wanted.source, *beside))
         self._pending = wanted, work, path, said
         self._open_model(wanted)
 
@@ -215,7 +228,8 @@ class Reopening:
         if pending is None or model is None:
             return
         # The table may have been asked for meanwhile.
-        if replace(wanted, whole=False, table=pending[0].table) != pending[0]:
+        asked_for = replace(pending[0], table=wanted.table, unasked=wanted.unasked)
+        if replace(wanted, whole=False) != asked_for:
             return
         _, work, path, said = pending
         session = self._session
@@ -229,7 +243,7 @@ class Reopening:
             session.notice = Notice(said)
         if path is not None or said:  # the window's last state, and not a bookmark
             self._comparing.clear()
-            self._align(work, [self._add(other, path) for other in work.others])
+            self._align(work, [self._add(other, path, wanted.unasked) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
         else:
             self._align(work, self._keys(work))
@@ -237,14 +251,17 @@ class Reopening:
         kept = not work.fingerprint or is_computed(work.source)
         if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
+        self._say_left_out(work)
         session.work = work
 
-    def _add(self, other: OtherView, path: Path | None) -> int | None:
+    def _add(
+        self, other: OtherView, path: Path | None, unasked: tuple[str, ...] = ()
+    ) -> int | None:
         """Show a compared model again, and return its key."""
         again = _wanted(other, path)
         return self._comparing.add(
             again.source, again.positions, other.components, table=again.table,
-            in_grid=other.in_grid,
+            in_grid=other.in_grid, unasked=unasked,
         )  # fmt: skip
 
     def _keys(self, work: Work) -> list[int | None]:
