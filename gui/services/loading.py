@@ -206,7 +206,7 @@ def remembered_name(source: str) -> str:
 
     if is_computed(source):
         return computed_source(source)
-    if (derived := _derived(source)) is not None:
+    if (derived := derived_from(source)) is not None:
         from geometry.models.sources.token_rows import LISTS
 
         what = derived.what
@@ -270,7 +270,7 @@ def whole_name(source: str) -> str:
     from geometry.hub.address import parse_address
     from geometry.models.sources.computed import is_computed
 
-    named = is_computed(source) or _derived(source) is not None
+    named = is_computed(source) or derived_from(source) is not None
     address = None if named else parse_address(source)
     return short_name(source) if address is None else str(address)
 
@@ -290,7 +290,7 @@ def short_name(source: str) -> str:
         return source
     if is_computed(source):
         return computed_name(source)
-    if (derived := _derived(source)) is not None:
+    if (derived := derived_from(source)) is not None:
         return derived.name(short_name(derived.of))
     address = parse_address(source)
     if address is not None:
@@ -306,7 +306,7 @@ def short_name(source: str) -> str:
     return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])
 
 
-def _derived(source: str) -> Derived | None:
+def derived_from(source: str) -> Derived | None:
     """Return what a source makes of which model; None for all others."""
     from geometry.models.sources.derived import find_derived
 

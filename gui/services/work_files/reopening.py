@@ -14,6 +14,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.sources.computed import is_computed
 from geometry.models.sources.derived import at_commit
 from gui.scene.shown_range import inside
+from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import OpenRequest, path_exists, remember, remembered_name
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
@@ -166,6 +167,8 @@ class Reopening:
 
     def go_to(self, work: Work) -> None:
         """Show saved work of the open model or a compared one, or open its model first."""
+        if not self._may_look(work, None):
+            return
         # A copy, so that listeners are notified even if it is the work shown last.
         work = replace(work, file="", changed=False)
         model = self._session.model if self._make_main(work) else None
@@ -214,12 +217,25 @@ class Reopening:
         said
             Status message if there is no file; none if "".
         """
+        if not self._may_look(work, path):
+            return
         wanted = _wanted(work, path)
         if path is not None or said:  # a bookmark is of one model, which it names where it is
             beside = (_wanted(other, path).source for other in work.others)
             wanted = replace(wanted, unasked=(wanted.source, *beside))
         self._pending = wanted, work, path, said
         self._open_model(wanted)
+
+    def _may_look(self, work: Work, path: Path | None) -> bool:
+        """Return whether all paths in saved work may be looked at; otherwise a notice says why."""
+        models: tuple[Work | OtherView, ...] = (work, *work.others)
+        paths = [place for one in models for place in (one.source, one.beside)]
+        try:
+            check_hosts(self._session, paths, str(path or ""))
+        except HelixscopeError as error:
+            self._on_error(error, "The project could not be opened", "")
+            return False
+        return True
 
     def on_shown(self, wanted: OpenRequest) -> None:
         """Show the state of saved work if the shown model is the one it waits for."""

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
+from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import remember_survey, remember_table, remembered_name
+from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from geometry.survey.read import Survey
@@ -117,12 +119,25 @@ class SurveyOpener:
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:
-        self._use_tables((source,))
-        self._window.controller.open(source)
+        if self._may_look((source,)):
+            self._use_tables((source,))
+            self._window.controller.open(source)
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
-        self._use_tables(sources)
-        self._side_by_side.show_several(sources)
+        if self._may_look(sources):
+            self._use_tables(sources)
+            self._side_by_side.show_several(sources)
+
+    def _may_look(self, sources: tuple[str, ...]) -> bool:
+        """Return whether paths in the survey may be looked at; otherwise a notice says why."""
+        session = self._window.session
+        file = "" if self.shown is None else str(self.shown.survey.path)
+        try:
+            check_hosts(session, sources, file)
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+            return False
+        return True
 
     def _use_tables(self, sources: tuple[str, ...]) -> None:
         """Have checkpoints opened with the tables that the survey has measured."""
