@@ -58,13 +58,14 @@ def _contain(cls: type) -> None:
 
 def overrides(cls: type) -> dict[str, FunctionType]:
     """Return the methods of a class written in Python that have a name of Qt's."""
-    of_qt = [vars(base) for base in cls.__mro__[1:] if base.__module__.startswith("PySide6.")]
     return {
         name: function
         for name, function in vars(cls).items()
         if isinstance(function, FunctionType)
         and not name.startswith("__")
-        and any(name in names for names in of_qt)
+        and any(
+            name in vars(one) for one in cls.__mro__[1:] if one.__module__.startswith("PySide6")
+        )
     }
 
 
