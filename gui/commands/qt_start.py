@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
 from gui.widgets.dropped_files import CopiesOnly
+from gui.widgets.overrides import contain_overrides
 from gui.widgets.roles import install_roles
 
 ICON = ICONS / "helixscope.svg"
@@ -75,6 +76,7 @@ def prepare_qt() -> DesktopApplication:
 
     The format must be set before the first top-level window exists.
     """
+    contain_overrides()
     QSurfaceFormat.setDefaultFormat(surface_format())
     # The central widget is a native window, but its siblings are not.
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)

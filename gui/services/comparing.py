@@ -167,6 +167,7 @@ class Comparing:
         table: str | None = None,
         if_there: bool = False,
         in_grid: bool = True,
+        unasked: tuple[str, ...] = (),
     ) -> int | None:
         """Show another model beside the open one; it is loaded in the background.
 
@@ -175,7 +176,7 @@ class Comparing:
 
         Parameters
         ----------
-        source, table, if_there
+        source, table, if_there, unasked
             As in :class:`gui.services.loading.OpenRequest`.
         positions, components
             Its range, clipped to its table, and components; if None, 1 to the last position and the
@@ -203,7 +204,9 @@ class Comparing:
             keeper = self._keep(key, source, in_grid=in_grid)
             keeper.session.components = components or session.components
             self._arrange([*self.keys, key])
-            keeper.opening.open(OpenRequest(source, table, positions, clip=True, if_there=if_there))
+            keeper.opening.open(
+                OpenRequest(source, table, positions, clip=True, if_there=if_there, unasked=unasked)
+            )
         return key
 
     def add_source(self, source: str, *, table: str | None = None, in_grid: bool = True) -> None:

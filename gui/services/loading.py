@@ -64,6 +64,8 @@ class OpenRequest:
     again: bool = False  # Whether it is open, and its files have changed
     clip: bool = False  # Whether the range is clipped to a table that is shorter now
     if_there: bool = False  # Whether it opens without the table if it has no such one
+    # The sources that a project names, while nobody has agreed to look its models up on the Hub.
+    unasked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ def remembered_name(source: str) -> str:
 
     if is_computed(source):
         return known_name(source)
-    if (derived := _derived(source)) is not None:
+    if (derived := derived_from(source)) is not None:
         from geometry.models.sources.token_rows import LISTS
 
         what = derived.what
@@ -291,7 +293,7 @@ def _name_by_form(source: str) -> str:
 
     if is_computed(source):
         return computed_source(source)
-    if (derived := _derived(source)) is not None:
+    if (derived := derived_from(source)) is not None:
         return replace(derived, of=known_name(derived.of)).source
     path = os.path.expanduser(source)
     if is_bundled(source) or os.path.isabs(path):
@@ -352,7 +354,7 @@ def whole_name(source: str) -> str:
     from geometry.hub.address import parse_address
     from geometry.models.sources.computed import is_computed
 
-    named = is_computed(source) or _derived(source) is not None
+    named = is_computed(source) or derived_from(source) is not None
     address = None if named else parse_address(source)
     return short_name(source) if address is None else str(address)
 
@@ -372,7 +374,7 @@ def short_name(source: str) -> str:
         return source
     if is_computed(source):
         return computed_name(source)
-    if (derived := _derived(source)) is not None:
+    if (derived := derived_from(source)) is not None:
         return derived.name(short_name(derived.of))
     address = parse_address(source)
     if address is not None:
@@ -388,7 +390,7 @@ def short_name(source: str) -> str:
     return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])
 
 
-def _derived(source: str) -> Derived | None:
+def derived_from(source: str) -> Derived | None:
     """Return what a source makes of which model; None for all others."""
     from geometry.models.sources.derived import find_derived
 

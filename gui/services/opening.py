@@ -147,16 +147,20 @@ class Opening:
     def take(self, wanted: OpenRequest) -> None:
         """Record that a model is shown, opened here or elsewhere; called by who shows it."""
         self._shown = self._wanted = replace(
-            wanted, whole=False, fresh=False, again=False, clip=False, if_there=False
+            wanted, whole=False, fresh=False, again=False, clip=False, if_there=False, unasked=()
         )
 
     def retry(self, *, whole: bool = False, table: str | None = None) -> None:
-        """Retry what failed last; ``whole`` agrees to a whole download, ``table`` is chosen now."""
+        """Retry what failed last, on the user's wish: also what was not looked up unasked.
+
+        ``whole`` agrees to a whole download, ``table`` is chosen now.
+        """
         failed = self._failed
         if failed is not None:
             there = failed.if_there and table is None
             whole, table = whole or failed.whole, table or failed.table
-            self.open(replace(failed, whole=whole, table=table, if_there=there))
+            again = replace(failed, whole=whole, table=table, if_there=there, unasked=())
+            self.open(again)
 
     def forget_table(self) -> None:
         """Open the shown source without the table that was chosen for it."""

@@ -6,6 +6,7 @@ Writing and reading them asks the disk for each model, so it is for jobs.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,14 +35,17 @@ def save_work(work: Work, path: Path) -> Path:
     return path.resolve()
 
 
-def open_work(path: Path) -> Work:
+def open_work(path: Path, check: Callable[[Work], None]) -> Work:
     """Read a file of saved work, with the models where they are now, and with its own whole path.
 
-    Raises WorkError: as :func:`gui.services.work_files.work_file.read_work` does.
+    Raises WorkError: as :func:`gui.services.work_files.work_file.read_work` does; and what
+    ``check`` does, before any path in the work is looked at.
     """
     from gui.services.work_files.work_file import read_work
 
-    work = _with_sources(read_work(path), path)
+    read = read_work(path)
+    check(read)
+    work = _with_sources(read, path)
     for source in (work.source, *(other.source for other in work.others)):
         remembered_name(source)  # known from here on
     return replace(work, file=str(path.resolve()), changed=False)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.sources.computed import is_computed
 from geometry.models.sources.derived import at_commit, model_source
 from gui.scene.shown_range import inside
+from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import OpenRequest, is_of_hub, known_name, remember
 from gui.services.work_files.projects import open_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
@@ -124,12 +126,14 @@ class Reopening:
         """Open a file of saved work; if it cannot be read, a notice gives the reason."""
         path = Path(source).expanduser()
         self._opening.read_first(
-            source, lambda: open_work(path), lambda work: self.show(work, of_file=True),
-            "The project could not be opened",
+            source, lambda: open_work(path, lambda work: self._check_hosts(work, path)),
+            lambda work: self.show(work, of_file=True), "The project could not be opened",
         )  # fmt: skip
 
     def go_to(self, work: Work) -> None:
         """Show saved work of the open model or a compared one, or open its model first."""
+        if not self._may_look(work):
+            return
         # A copy, so that listeners are notified even if it is the work shown last.
         work = replace(work, file="", changed=False)
         model = self._session.model if self._make_main(work) else None
@@ -142,7 +146,17 @@ class Reopening:
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
         self._align(work, keys)
+        self._say_left_out(work)
         self._session.work = work
+
+    def _say_left_out(self, work: Work) -> None:
+        """Report what a file has in no valid form."""
+        if work.left_out:
+            names = ", ".join(name.replace("_", " ") for name in work.left_out)
+            self._session.notice = Notice(
+                f"Parts of this view are damaged in its file and were left out: {names}.",
+                "They have their defaults; what is saved from now on is sound.",
+            )
 
     def _make_main(self, work: Work) -> bool:
         """Make the model of saved work the open one, if it is in the window; otherwise False."""
@@ -168,9 +182,28 @@ class Reopening:
         said
             Status message if it was not; none if "".
         """
+        if not of_file and not self._may_look(work):
+            return
         wanted = _wanted(work)
+        if of_file or said:  # a bookmark is of one model, which it names where it is
+            beside = (_wanted(other).source for other in work.others)
+            wanted = replace(wanted, unasked=(wanted.source, *beside))
         self._pending = wanted, work, of_file, said
         self._opening.open(wanted)
+
+    def _check_hosts(self, work: Work, path: Path | None = None) -> None:
+        models: tuple[Work | OtherView, ...] = (work, *work.others)
+        paths = [place for one in models for place in (one.source, one.beside)]
+        check_hosts(self._session, paths, str(path or ""))
+
+    def _may_look(self, work: Work) -> bool:
+        """Return whether all paths in saved work may be looked at; otherwise a notice says why."""
+        try:
+            self._check_hosts(work)
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return False
+        return True
 
     def on_shown(self, wanted: OpenRequest) -> None:
         """Show the state of saved work if the shown model is the one it waits for."""
@@ -179,7 +212,8 @@ class Reopening:
         if pending is None or model is None:
             return
         # The table may have been asked for meanwhile.
-        if replace(wanted, whole=False, table=pending[0].table) != pending[0]:
+        asked_for = replace(pending[0], table=wanted.table, unasked=wanted.unasked)
+        if replace(wanted, whole=False) != asked_for:
             return
         _, work, of_file, said = pending
         session = self._session
@@ -192,7 +226,7 @@ class Reopening:
             session.notice = Notice(said)
         if of_file or said:  # the window's last state, and not a bookmark
             self._comparing.clear()
-            self._align(work, [self._add(other) for other in work.others])
+            self._align(work, [self._add(other, wanted.unasked) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
         else:
             self._align(work, self._keys(work))
@@ -200,14 +234,15 @@ class Reopening:
         kept = not work.fingerprint or is_computed(work.source)
         if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
+        self._say_left_out(work)
         session.work = work
 
-    def _add(self, other: OtherView) -> int | None:
+    def _add(self, other: OtherView, unasked: tuple[str, ...] = ()) -> int | None:
         """Show a compared model again, and return its key."""
         again = _wanted(other)
         return self._comparing.add(
             again.source, again.positions, other.components, table=again.table,
-            in_grid=other.in_grid,
+            in_grid=other.in_grid, unasked=unasked,
         )  # fmt: skip
 
     def _keys(self, work: Work) -> list[int | None]:

@@ -12,7 +12,9 @@ from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import as_named
+from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import remember_survey, remember_table, remembered_name
+from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from geometry.survey.read import Survey
@@ -119,11 +121,24 @@ class SurveyOpener:
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:
-        self._with_tables((source,), lambda: self._window.controller.open(as_named(source)))
+        if self._may_look((source,)):
+            self._with_tables((source,), lambda: self._window.controller.open(as_named(source)))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
         named = tuple(map(as_named, sources))
-        self._with_tables(sources, lambda: self._side_by_side.show_several(named))
+        if self._may_look(sources):
+            self._with_tables(sources, lambda: self._side_by_side.show_several(named))
+
+    def _may_look(self, sources: tuple[str, ...]) -> bool:
+        """Return whether paths in the survey may be looked at; otherwise a notice says why."""
+        session = self._window.session
+        file = "" if self.shown is None else str(self.shown.survey.path)
+        try:
+            check_hosts(session, sources, file)
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+            return False
+        return True
 
     def _with_tables(self, sources: tuple[str, ...], open_them: Callable[[], None]) -> None:
         """Open checkpoints with the tables that the survey has measured."""

@@ -13,6 +13,7 @@ from geometry.models.sources.opening import open_source
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import RowSettings
+from gui.services import foreign_hosts
 from gui.services.loading import path_exists, remember_table, remembered_name, short_name
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
@@ -263,3 +264,19 @@ def test_nothing_of_a_survey_is_imported_before_one_is_opened(tmp_path, path, ru
         "application.close()\n"
     )
     assert printed.splitlines() == ["[]", "['geometry.survey.read', 'pyarrow']"]
+
+
+def test_on_windows_a_checkpoint_of_an_unknown_computer_is_not_looked_at(
+    application, window, shown, monkeypatch
+):
+    monkeypatch.setattr(foreign_hosts, "ON_WINDOWS", True)
+    for emit in (
+        lambda: shown.openRequested.emit(r"\\nas\models\a"),
+        lambda: shown.besideRequested.emit((r"\\nas\models\a", "sample")),
+    ):
+        application.session.notice, model = None, application.session.model
+        emit()
+        assert "“nas”" in application.session.notice.text
+        assert application.session.model is model
+        assert application.session.opening == ""
+        assert application.session.compared == ()
