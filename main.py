@@ -1,7 +1,13 @@
 """The command line: the window, or everything it shows without it."""
 
+import helixscope
+
+if __name__ == "__main__":  # before anything else is imported
+    helixscope.leave_out_current_folder()
+
 import gc
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,6 +17,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.emergent.worker import COMMAND as WORKER
+from geometry.emergent.worker import main as measure_apart
 from gui.commands.arguments import (
     REPORT_HELP,
     Colors,
@@ -38,6 +46,7 @@ from gui.commands.arguments import (
     parse_components,
     parse_positions,
 )
+from gui.commands.ends import orderly_end
 from gui.commands.export_command import export
 from gui.commands.home import home_provided
 from gui.commands.intervene_command import intervene
@@ -68,6 +77,8 @@ COMMANDS = (
     "open", "render", "report", "export", "timelapse", "table", "models", "train", "positions",
     "intervene", "survey",
 )  # fmt: skip
+CHECK_S = 3.0
+"""How long the sources of a window are looked at before it appears."""
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -80,8 +91,16 @@ app = typer.Typer(
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0; 1 what cannot be opened or written; 2 wrong usage."""
-    with plain_output(), home_provided():
+    """Run the command line and exit.
+
+    0; 1 what cannot be opened or written; 2 wrong usage; 128 and its number after a signal.
+    """
+    if getattr(sys, "frozen", False):
+        # Also the processes that Python starts of itself, as for a survey, are this program then.
+        from multiprocessing import freeze_support
+
+        freeze_support()
+    with plain_output(), orderly_end(), home_provided():
         _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
     raise AssertionError("typer's app exits by itself")
 
@@ -104,7 +123,7 @@ def with_default_command(arguments: list[str]) -> list[str]:
     Options may stand before the command too, as in ``--offline report gpt2``.
     """
     first = arguments[0] if arguments else ""
-    if first in COMMANDS or first.partition("=")[0] in ROOT_OPTIONS:
+    if first in (*COMMANDS, WORKER) or first.partition("=")[0] in ROOT_OPTIONS:
         return arguments
     if first.startswith("-"):
         arguments = command_first(app, arguments)
@@ -165,11 +184,8 @@ def open_command(
             _reset_settings()
         if source is None and table is not None:
             raise typer.BadParameter("it needs a SOURCE", param_hint="--table")
-        if source is not None:
-            _check_sources((source, *(beside or ())), shown, table)
-        else:
-            for other in beside or ():
-                _check_source(other, None)
+        if source is not None or beside:
+            _check_soon(source, beside or (), shown, table)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
     # takes a tenth of the start. The window collects garbage itself from its first frame on.
     gc.disable()
@@ -349,6 +365,12 @@ def models(
         note(f"No model on the Hub has {search!r} in its name.")
 
 
+@app.command(WORKER, hidden=True)
+def network_worker() -> None:
+    """Measure what a window asks for on standard input."""
+    raise typer.Exit(measure_apart())
+
+
 def _reset_settings() -> None:
     """Put the settings aside, and print where."""
     from gui.window.settings.settings import Settings, settings_path
@@ -365,6 +387,34 @@ def _reset_settings() -> None:
         note(f"The settings were reset to their defaults; the previous ones are in {file}.")
     if not kept:
         note("There are no settings to reset.")
+
+
+def _check_soon(
+    source: str | None, beside: Sequence[str], shown: tuple[int, int] | None, table: str | None
+) -> None:
+    """Fail before a window appears, unless a disk takes long: then the window opens the sources.
+
+    On a thread, which may wait for a disk on the network for minutes.
+    """
+    from concurrent.futures import Future, wait
+
+    import geometry.models.sources.opening  # noqa: F401 – not part of that time
+
+    done: Future[None] = Future()
+
+    def check() -> None:
+        try:
+            if source is not None:
+                _check_sources((source, *beside), shown, table)
+            for other in beside if source is None else ():
+                _check_source(other, None)
+            done.set_result(None)
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=check, name="helixscope-check", daemon=True).start()
+    if wait([done], CHECK_S).done:
+        done.result()
 
 
 def _check_sources(
@@ -413,7 +463,7 @@ def _check_source(source: str, shown: tuple[int, int] | None, table: str | None 
         open_source,
     )
     from geometry.pca.components import check_range
-    from gui.services.work_files.reopening import is_work
+    from gui.services.work_files.projects import is_work
 
     if is_work(source):
         from gui.services.work_files.work_file import read_work
@@ -451,9 +501,7 @@ def _plain_errors() -> Iterator[None]:
     except HelixscopeError as error:
         complain(sentence(error))
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except (Exception, SystemExit):
+    except (Exception, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a library written in Rust panics with one
         complain(f"An error occurred inside a library ({type(error).__name__}).")

@@ -107,7 +107,11 @@ def test_declared_dependencies_are_the_imported_ones():
     files = [ROOT / "main.py", *ROOT.glob("geometry/**/*.py"), *ROOT.glob("gui/**/*.py")]
     modules = {name.partition(".")[0] for path in files for name in imports(path)}
     known = packages_distributions()
-    foreign = modules - {"main", "geometry", "gui", "resources"} - set(sys.stdlib_module_names)
+    foreign = (
+        modules
+        - {"helixscope", "main", "geometry", "gui", "resources"}
+        - set(sys.stdlib_module_names)
+    )
     declared = {canonical(requirement) for requirement in PROJECT["dependencies"]}
     extras = PROJECT["optional-dependencies"]
     optional = {canonical(one) for extra in ("gguf", "survey") for one in extras[extra]}

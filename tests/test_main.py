@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -342,6 +343,17 @@ def test_help_names_every_command(capsys):
     printed = capsys.readouterr().out
     for command in command_line.COMMANDS:
         assert f"  {command} " in printed
+
+
+def test_a_process_that_python_starts_of_a_frozen_application_is_no_command(monkeypatch):
+    """It has arguments of its own, as a process of a survey."""
+
+    def serve():
+        sys.exit(7)
+
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr("multiprocessing.freeze_support", serve)
+    assert run("--multiprocessing-fork", "tracker_fd=5") == 7
 
 
 def test_help_names_every_figure(capsys):

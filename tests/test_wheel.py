@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("main.py", "pyproject.toml", "README.md", "LICENSE", "geometry", "gui", "resources")
+PARTS = (
+    "helixscope.py", "main.py", "pyproject.toml", "README.md", "LICENSE", "geometry", "gui",
+    "resources",
+)  # fmt: skip
 TIMEOUT = 200
 """Seconds."""
 
@@ -77,7 +80,7 @@ def test_it_holds_the_code_and_the_resources_and_nothing_else(wheel):
         names = set(file.namelist())
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.startswith("helixscope-")} == {
-        "main.py", "geometry", "gui", "resources",
+        "helixscope.py", "main.py", "geometry", "gui", "resources",
     }  # fmt: skip
     wanted = {
         path.relative_to(ROOT).as_posix()

@@ -16,6 +16,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _UNSHOWABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+_ESCAPED = re.compile(r"\\u(dc[89a-f][0-9a-f])")
 _LONG_WORD = 24
 
 
@@ -31,6 +32,16 @@ def visible_lines(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def storable(text: str) -> str:
+    """Return a text in which lone surrogates, as of bytes in file names, are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def as_named(stored: str) -> str:
+    """Return the name of a file that is stored as of `storable`."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), stored)
 
 
 def shortened(text: str, longest: int = LONGEST_SENTENCE) -> str:

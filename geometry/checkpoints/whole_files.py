@@ -24,6 +24,7 @@ ABANDONED_S = 24 * 3600
 
 _LONGEST = 200
 """Bytes of a file's name that its temporary name repeats; file systems allow 255 in all."""
+_WAITS_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part", re.DOTALL)
 
 _ELSEWHERE = "Choose another folder or file name."
@@ -65,10 +66,10 @@ def remove_parts(out: Path) -> None:
 def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path, which replaces ``out`` when the block succeeds.
 
-    Otherwise it is removed and ``out`` stays unchanged. The path exists already, has the mode of
-    ``out``, and is to be opened and written, not replaced. Its suffix differs from that of ``out``,
-    so the writer must be given the format explicitly. ``durable`` waits until the file and its
-    folder are on the disk, safe from a power cut.
+    Otherwise it is removed and ``out`` stays unchanged. The path exists already, gets the mode of
+    ``out`` at the end, and is to be opened and written, not replaced. Its suffix differs from that
+    of ``out``, so the writer must be given the format explicitly. ``durable`` waits until the file
+    and its folder are on the disk, safe from a power cut.
 
     Raises
     ------
@@ -80,15 +81,15 @@ def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
     remove_parts(out)
     part, held = _begin(out, private=mode is not None)
     try:
+        yield part
         if mode is not None:
             part.chmod(mode)
-        yield part
         if durable:
             os.fsync(held)
         if sys.platform == "win32":  # where open files cannot be renamed
             os.close(held)
             held = -1
-        os.replace(part, out)
+        replace(part, out)
         if durable:
             _sync_folder(out.parent)
     finally:
@@ -161,7 +162,7 @@ def writing(out: Path, kind: type[HelixscopeError] = HelixscopeError) -> Iterato
 
 
 def _shortened(name: str) -> str:
-    return os.fsdecode(os.fsencode(name)[:_LONGEST])
+    return os.fsencode(name)[:_LONGEST].decode(errors="ignore")  # not within a character
 
 
 def _mode_of(out: Path) -> int | None:
@@ -174,7 +175,25 @@ def _mode_of(out: Path) -> int | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(out))
     if not stat.S_ISREG(mode):  # a device or a pipe, which a file would take the place of
         raise OSError(errno.ENODEV, "It is not a regular file", str(out))
+    if not os.access(out, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(out))
     return stat.S_IMODE(mode)
+
+
+def replace(part: Path, out: Path) -> None:
+    """Put a file in the place of another one; on Windows, wait for programs that have it open.
+
+    Virus scanners and indexers open new files for a moment.
+    """
+    for wait_s in (*_WAITS_S, None):
+        try:
+            os.replace(part, out)
+        except PermissionError:
+            if sys.platform != "win32" or wait_s is None:
+                raise
+            time.sleep(wait_s)
+        else:
+            return
 
 
 def _begin(out: Path, *, private: bool) -> tuple[Path, int]:

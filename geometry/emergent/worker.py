@@ -19,9 +19,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from geometry.checkpoints.children import start_own
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.emergent.settings import EmergentError, PositionsSettings
 
+COMMAND = "network-worker"
+"""Of the command line, which runs :func:`main`; it is not listed."""
 TELL_S = 0.2
 """How often a caller hears of a measurement, also if there is nothing new."""
 GRACE_S = 5.0
@@ -122,14 +125,11 @@ def apart(measure: str, **request: Any) -> Generator[Told, None, Any]:
 
 
 def _start() -> subprocess.Popen[str]:
-    root = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     # All files are on this machine: the window has asked before anything is fetched.
-    environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "geometry.emergent.worker"],
+    return start_own(
+        COMMAND, variables={"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment, encoding="utf-8", errors="replace",
+        encoding="utf-8", errors="replace",
     )  # fmt: skip
 
 
@@ -264,7 +264,3 @@ def main() -> int:
             write({"error": str(error), "advice": error.advice})
             return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

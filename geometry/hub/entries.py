@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.whole_files import claim, remove_abandoned
+from geometry.checkpoints.whole_files import claim, remove_abandoned, replace
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +211,7 @@ def _write(temporary: Path, parts: tuple[bytes | memoryview, ...], path: Path) -
 def _move(temporary: Path, path: Path) -> None:
     make_folder(path.parent)
     touch(temporary)
-    os.replace(temporary, path)
+    replace(temporary, path)
 
 
 def make_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ files, and never an access token.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from geometry.checkpoints.errors import SourceError
@@ -47,6 +48,19 @@ class AccessDenied(HubError):
 
 class Offline(HubError):
     """The network is disabled by the offline switch or HF_HUB_OFFLINE."""
+
+
+class NotAsked(HubError):
+    """A file names models that would be looked up, which its reader has not agreed to."""
+
+    def __init__(self, models: Sequence[str], server: str) -> None:
+        one = len(models) == 1
+        super().__init__(
+            f"This project names {'a model that is' if one else 'models that are'} not on this "
+            f"machine: {', '.join(models)}.",
+            f"Look {'it' if one else 'them'} up on {server} if you trust the project.",
+            retryable=True,
+        )
 
 
 class NoNetwork(HubError):

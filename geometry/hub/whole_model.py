@@ -30,7 +30,7 @@ from geometry.checkpoints.files import GGUF, WEIGHTS
 from geometry.checkpoints.sharded_store import is_file_name, read_weight_map
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
-from geometry.checkpoints.whole_files import reason, write_text
+from geometry.checkpoints.whole_files import reason, replace, write_text
 from geometry.hub.address import SERVER_FILE, HubAddress, server_name
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
@@ -272,7 +272,7 @@ def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) ->
         if not _is_sound(partial, file, etag, transfer):
             partial.unlink()
             raise BrokenTransfer(f"{file.name} of {model.address} was damaged in transfer.")
-        os.replace(partial, model.blob(etag))
+        replace(partial, model.blob(etag))
     _link(model, file, etag)
 
 
@@ -288,7 +288,7 @@ def _link(model: WholeModel, file: WantedFile, etag: str) -> None:
     try:
         place.symlink_to(os.path.relpath(blob, place.parent))
     except OSError:  # Windows without the right to make links; as huggingface_hub does then
-        os.replace(blob, place)
+        replace(blob, place)
 
 
 def _is_sound(path: Path, file: WantedFile, etag: str, transfer: Transfer) -> bool:

@@ -20,7 +20,8 @@ from geometry.survey.rows import Fault, Measured, Row, failed_row
 #: Tries of a checkpoint whose transfer breaks, and of one whose worker is lost.
 ATTEMPTS = 4
 
-#: Tries of a checkpoint at which the Hub asks everybody to wait.
+#: Tries of a checkpoint at which the Hub asks everybody to wait, or that was waiting for another
+#: one when their worker was lost.
 BUSY_ATTEMPTS = 20
 
 #: The wait after a fault doubles from the first to the second.
@@ -187,12 +188,16 @@ class Dispatcher:
         most = BUSY_ATTEMPTS if fault.wait_s is not None or fault.kind == "network" else ATTEMPTS
         return self._again(task, f"{fault.kind} {fault.wait_s is None}", most, measured.row, now)
 
-    def lose(self, task: Task, why: str, now: float) -> Row | None:
-        """Hand out a checkpoint again whose task was lost; return its row if it was too often."""
+    def lose(self, task: Task, why: str, now: float, *, begun: bool = True) -> Row | None:
+        """Hand out a checkpoint again whose task was lost; return its row if it was too often.
+
+        One that had not ``begun`` is rarely to blame.
+        """
         if task.paid is not None:
             self._allowance.settle(task.paid, 0)
         row = failed_row(task.entry, why, temporary=True)
-        return self._again(task, "lost", ATTEMPTS, row, now)
+        most = ATTEMPTS if begun else BUSY_ATTEMPTS
+        return self._again(task, f"lost {begun}", most, row, now)
 
     def _again(self, task: Task, kind: str, most: int, row: Row, now: float) -> Row | None:
         key = task.entry.source, kind

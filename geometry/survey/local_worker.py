@@ -9,6 +9,8 @@ from geometry.survey.rows import use_one_thread
 
 def dask_setup(_: object) -> None:
     """Prepare the process."""
-    # Ctrl+C is for the process that runs the survey, which ends this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a terminal sends to all its processes is for that which runs the survey, and ends this.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     use_one_thread()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.folder_lock import lock_folder
+from geometry.checkpoints.plain_text import storable
 from geometry.checkpoints.stores import cannot_read
 from geometry.checkpoints.whole_files import write_bytes, write_text, writing
 from geometry.models.sources.opening import may_ask_hub
@@ -57,11 +58,11 @@ class SurveyError(HelixscopeError):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is in the file of a checkpoint: its commit, and whether it is to be tried again."""
+    """What is in the file of a checkpoint: its commit, its error, and whether to try it again."""
 
     commit: str | None
     temporary: bool
-    failed: bool
+    error: str | None
 
 
 class SurveyFile:
@@ -80,7 +81,7 @@ class SurveyFile:
     Attributes
     ----------
     known
-        What is there, by the source of the checkpoint.
+        What is there, by the source of the checkpoint as of :func:`storable`.
     put_aside
         Sentences about damaged files that were renamed.
 
@@ -136,13 +137,16 @@ class SurveyFile:
 
     # ---- what is there -----------------------------------------------------------------
 
-    def missing(self, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-        """Return the checkpoints to measure: unknown ones, failed ones, and moved branches."""
-        return tuple(entry for entry in entries if not self._has(entry))
+    def missing(self, entries: Iterable[Entry], *, given_up: str = "") -> tuple[Entry, ...]:
+        """Return the checkpoints to measure: unknown ones, failed ones, and moved branches.
 
-    def _has(self, entry: Entry) -> bool:
-        known = self.known.get(entry.source)
-        if known is None or known.temporary:
+        Those with the error ``given_up`` are not tried again.
+        """
+        return tuple(entry for entry in entries if not self._has(entry, given_up))
+
+    def _has(self, entry: Entry, given_up: str) -> bool:
+        known = self.known.get(storable(entry.source))
+        if known is None or (known.temporary and known.error != given_up):
             return False
         return None in (entry.commit, known.commit) or entry.commit == known.commit
 
@@ -153,7 +157,7 @@ class SurveyFile:
                 continue
             told = (table.column(name).to_pylist() for name in _OF_KNOWN)
             for source, commit, temporary, error in zip(*told, strict=True):
-                self.known[source] = Known(commit, bool(temporary), error is not None)
+                self.known[source] = Known(commit, bool(temporary), error)
             if path != self.out and table.num_rows < ROWS_OF_A_PART:
                 self._small.append(path)
 
@@ -171,7 +175,8 @@ class SurveyFile:
         from pyarrow import parquet
 
         try:
-            with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            with path.open("rb") as raw:  # pyarrow opens paths in UTF-8 alone
+                file = parquet.ParquetFile(raw, page_checksum_verification=True)
                 told = told_of(file.schema_arrow.metadata or {})
                 if told is not None:
                     self._check(path, told)
@@ -226,7 +231,7 @@ class SurveyFile:
 
         Raises HelixscopeError: it cannot be written.
         """
-        named = {entry.source for entry in entries}
+        named = {storable(entry.source) for entry in entries}
         others = sum(source not in named for source in self.known)
         told = {"total": len(named), "others": others, "dashboard": dashboard}
         with writing(self.parts / RUNNING):
@@ -241,10 +246,9 @@ class SurveyFile:
         """
         if not self._new:
             self._since = time.monotonic()
+        row = {name: storable(one) if isinstance(one, str) else one for name, one in row.items()}
         self._new.append(row)
-        self.known[row["source"]] = Known(
-            row.get("commit"), bool(row["temporary"]), row["error"] is not None
-        )
+        self.known[row["source"]] = Known(row.get("commit"), bool(row["temporary"]), row["error"])
         if len(self._new) >= ROWS_OF_A_PART:
             self.flush()
 

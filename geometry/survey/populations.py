@@ -304,7 +304,7 @@ def _lines(path: Path) -> Iterator[str]:
         raise cannot_read(path, error) from error
     if len(data) > MOST_TEXT:
         raise SourceError(f"{path} is too long for a list of sources.", "Divide it.")
-    for line in data.decode("utf-8", "replace").splitlines():
+    for line in data.decode("utf-8", "surrogateescape").splitlines():
         source = line.strip()
         if source and not source.startswith("#"):
             beside = path.parent / source
@@ -319,6 +319,8 @@ def _below(top: Path) -> Iterator[Entry]:
 
     for name, folders, files in os.walk(top, onerror=fail):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
+        # A folder in the place of weights is an error of that checkpoint.
+        files += set(folders).intersection(WEIGHTS)
         yield from _in_folder(Path(name), sorted(files), top)
 
 

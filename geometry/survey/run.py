@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import math
 import os
 import queue
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from geometry.hub.faults import duration_text
+from geometry.checkpoints.children import safe_environment
+from geometry.checkpoints.plain_text import storable
 from geometry.models.sources.opening import is_on_hub
+from geometry.survey import local_worker
+from geometry.survey.cluster import WorkerCheck, check_scheduler
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
@@ -27,7 +34,6 @@ from geometry.survey.rows import (
     use_one_thread,
     version,
 )
-from geometry.survey.time_limit import TooLong, leave_soon, within
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -46,8 +52,11 @@ TASKS_A_THREAD = 2
 #: anything.
 LOOK_S, IDLE_S = 2.0, 0.5
 
-#: Seconds in which a connection to a scheduler has to come about, also one that was lost.
+#: Seconds in which a connection to a scheduler that was lost has to come about again.
 CONNECT_S = 30
+
+#: Seconds in which a worker has to end, after which it is removed from its cluster.
+END_S = 30
 
 Measure = Callable[[Entry, RowSettings, Access], Measured]
 
@@ -132,8 +141,8 @@ def run_survey(
     KeyboardInterrupt
         Ctrl+C was pressed. As after all of these, the rows so far are in the file.
     """
-    missing = file.missing(entries)
-    totals = _Totals(file, entries, len(missing))
+    missing = file.missing(entries, given_up=too_long(access.limit_s))
+    totals = _Totals(file, entries, missing)
     if not missing:
         return totals.progress(0)
     asks = (lambda _: False) if access.offline else _asks_hub
@@ -145,7 +154,8 @@ def run_survey(
             file.announce(entries, link)
             announce(link)
         where = scheduler or "this machine"
-        _Run(client, dispatcher, file, access, totals, tell, measure, where).until_done()
+        check = None if scheduler is None else WorkerCheck(client)
+        _Run(client, check, dispatcher, file, access, totals, tell, measure, where).until_done()
     return totals.progress(0)
 
 
@@ -160,20 +170,28 @@ def check_installed() -> None:
 
 
 def measure_in_worker(
-    measure: Measure, entry: Entry, settings: RowSettings, access: Access
+    measure: Measure, entry: Entry, settings: RowSettings, access: Access, topic: str
 ) -> Measured:
     """Measure one checkpoint with linear algebra on one thread; the task that Dask runs.
 
-    After one that takes too long the worker's process ends.
+    Before, the survey hears of it, as an event of the topic.
     """
+    from distributed import get_worker
+
     use_one_thread()
-    try:
-        return within(access.limit_s, lambda: measure(entry, settings, access))
-    except TooLong:
-        leave_soon()
-        why = f"It took longer than {duration_text(access.limit_s)}, the limit of this survey."
-        row = failed_row(entry, why, temporary=True)
-        return Measured(row, None, 0, 0, version())
+    worker = get_worker()
+    begins = {"key": worker.get_current_task(), "worker": worker.address}
+    # Not left to a queue: what follows may hold up, or end, the whole process.
+    asyncio.run_coroutine_threadsafe(
+        worker.scheduler.log_event(topic=topic, msg=begins), worker.loop.asyncio_loop
+    ).result()
+    return measure(entry, settings, access)
+
+
+def too_long(limit_s: float) -> str:
+    """Return the error of a checkpoint that takes longer than it may."""
+    limit = f"{limit_s:g} seconds" if limit_s < 120 else f"{limit_s / 60:g} minutes"
+    return f"It took longer than {limit}, the limit of this survey."
 
 
 def _asks_hub(entry: Entry) -> bool:
@@ -191,8 +209,11 @@ def _connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
 
     settings = {
         "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
-        # Of a cluster of this machine: what is lost is handed out again from here.
+        # Of a cluster of this machine: what is lost is handed out again from here, what takes too
+        # long is ended from here, and a worker that is lost comes back, however long that takes.
         "distributed.scheduler.allowed-failures": 0,
+        "distributed.scheduler.worker-ttl": None,
+        "distributed.deploy.lost-worker-timeout": "1000 days",
         # Its samples of each second of the last hour would take hundreds of megabytes.
         "distributed.worker.profile.enabled": False,
     }
@@ -201,6 +222,7 @@ def _connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
             with _local(workers) as cluster, Client(cluster, set_as_default=False) as client:
                 yield client
             return
+        check_scheduler(scheduler)
         try:
             client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
@@ -220,26 +242,49 @@ def _local(workers: int | None) -> Iterator[Any]:
     """Start processes on this machine, each with one thread."""
     import tempfile
 
+    import dask
     from distributed import LocalCluster
     from distributed.security import Security
 
-    # Encrypted, with keys that are made for it: on a machine with other users, whoever reaches the
-    # scheduler could run anything.
-    with (
-        tempfile.TemporaryDirectory(prefix="helixscope-survey-") as folder,
-        LocalCluster(
-            n_workers=workers or os.cpu_count() or 1,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            security=Security.temporary(),
-            dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
-            silence_logs=logging.CRITICAL,
-            local_directory=folder,
-            preload=["geometry.survey.local_worker"],
-        ) as cluster,
-    ):
+    with ExitStack() as stack:
+        # A cluster can be closed only once it has started.
+        with _signals_later():
+            stack.enter_context(safe_environment())
+            folder = tempfile.TemporaryDirectory(prefix="helixscope-survey-")
+            stack.enter_context(
+                dask.config.set({"temporary-directory": stack.enter_context(folder)})
+            )
+            # Encrypted, with keys that are made for it: on a machine with other users, whoever
+            # reaches the scheduler could run anything.
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                security=Security.temporary(),
+                dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
+                silence_logs=logging.CRITICAL,
+                preload=[local_worker.__name__],
+            )
+            stack.enter_context(cluster)
         yield cluster
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Let signals that Python handles, as Ctrl+C, come after the block."""
+    came: list[int] = []
+    handled = [n for n in signal.valid_signals() if callable(signal.getsignal(n))]
+    if threading.current_thread() is not threading.main_thread():  # where none come
+        handled = []
+    before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _has_dashboard(client: Client, scheduler: str | None) -> bool:
@@ -255,18 +300,15 @@ def _has_dashboard(client: Client, scheduler: str | None) -> bool:
 class _Totals:
     file: SurveyFile
     entries: Sequence[Entry]
-    missing: int
+    missing: Sequence[Entry]
     requests: int = 0
     nbytes: int = 0
     done: int = 0
     failed: int = field(init=False)
 
     def __post_init__(self) -> None:
-        known = self.file.known
-        missing = {entry.source for entry in self.file.missing(self.entries)}
-        self.failed = sum(
-            known[entry.source].failed for entry in self.entries if entry.source not in missing
-        )
+        known = {one.source for one in self.entries} - {one.source for one in self.missing}
+        self.failed = sum(self.file.known[storable(one)].error is not None for one in known)
 
     def count(self, row: Row) -> None:
         self.done += 1
@@ -275,7 +317,7 @@ class _Totals:
     def progress(self, workers: int, waiting: str = "") -> Progress:
         total = len(self.entries)
         return Progress(
-            total - self.missing + self.done, total, self.failed, workers, self.requests,
+            total - len(self.missing) + self.done, total, self.failed, workers, self.requests,
             self.nbytes, waiting,
         )  # fmt: skip
 
@@ -286,6 +328,7 @@ class _Run:
     def __init__(
         self,
         client: Client,
+        check: WorkerCheck | None,
         dispatcher: Dispatcher,
         file: SurveyFile,
         access: Access,
@@ -294,11 +337,16 @@ class _Run:
         measure: Measure,
         where: str,
     ) -> None:
-        self._client, self._dispatcher, self._file = client, dispatcher, file
+        self._client, self._check = client, check
+        self._dispatcher, self._file = dispatcher, file
         self._access, self._totals, self._tell = access, totals, tell
         self._measure, self._where = measure, where
         self._tasks: dict[Future[Measured], Task] = {}
         self._ended: queue.SimpleQueue[Future[Measured]] = queue.SimpleQueue()
+        self._began: dict[str, tuple[str, float]] = {}
+        """The worker of each task that has begun, and when, by the task's key."""
+        self._of_workers: dict[str, int] = {}
+        self._topic = f"begins-{client.id}"
         self._threads, self._looked = 0, float("-inf")
 
     def until_done(self) -> None:
@@ -307,6 +355,7 @@ class _Run:
             while self._tasks or self._dispatcher.waiting:
                 self._hand_out()
                 self._collect()
+                self._end_late()
                 if self._file.due_s == 0.0:
                     self._file.flush()
                 self._report()
@@ -328,18 +377,27 @@ class _Run:
                 return
             future = self._client.submit(
                 measure_in_worker, self._measure, task.entry, self._file.settings, self._access,
-                pure=False,
+                self._topic, pure=False,
             )  # fmt: skip
             self._tasks[future] = task
             future.add_done_callback(self._ended.put)
 
     def _look(self) -> None:
-        """Count the workers' threads, now and then."""
-        if time.monotonic() - self._looked < LOOK_S:
-            return
-        with suppress(OSError, TimeoutError):  # the connection is just being lost
-            self._threads = sum(self._client.nthreads().values())
-        self._looked = time.monotonic()
+        """Count the threads of the workers that can run the survey."""
+        if time.monotonic() - self._looked >= LOOK_S:
+            # At each look: it does not outlive a connection.
+            self._client.subscribe_topic(self._topic, self._note_begin)
+            with suppress(OSError, TimeoutError):  # the connection is just being lost
+                self._of_workers = self._client.nthreads()
+            if self._check is not None:
+                self._check.ask(self._of_workers)
+            self._looked = time.monotonic()
+        fit = self._of_workers if self._check is None else self._check.fit()
+        self._threads = sum(self._of_workers[one] for one in fit)
+
+    def _note_begin(self, event: tuple[float, Mapping[str, str]]) -> None:
+        """Note that a worker has begun a task; called on the client's thread."""
+        self._began[event[1]["key"]] = event[1]["worker"], time.monotonic()
 
     def _collect(self) -> None:
         """Wait for results, and do with all that are there what is to be done."""
@@ -353,14 +411,38 @@ class _Run:
                 log.info("Results are gathered one by one", exc_info=True)
                 results = [self._result(future) for future in found]
         for future, measured in zip(found, results, strict=True):
-            task = self._tasks.pop(future)
+            task, _ = self._take_back(future)
             if measured is None:
                 self._lose(task, "Its result was lost with its worker.")
             else:
                 self._finish(task, measured)
         for future in ended:
             if future in self._tasks:
-                self._fail(self._tasks.pop(future), future)
+                self._fail(future)
+
+    def _take_back(self, future: Future[Measured]) -> tuple[Task, bool]:
+        """Return the task that was handed out, and whether it had begun."""
+        return self._tasks.pop(future), self._began.pop(future.key, None) is not None
+
+    def _end_late(self) -> None:
+        """Record what takes too long, and have its worker replaced: no thread can be stopped."""
+        for future in list(self._tasks):
+            worker, began = self._began.get(future.key, ("", math.inf))
+            if time.monotonic() - began < self._access.limit_s or future.status != "pending":
+                continue
+            task, _ = self._take_back(future)
+            future.cancel(force=True)
+            asyncio.run_coroutine_threadsafe(self._end(worker), self._client.loop.asyncio_loop)
+            row = failed_row(task.entry, too_long(self._access.limit_s), temporary=True)
+            self._finish(task, Measured(row, None, 0, 0, version()))
+
+    async def _end(self, worker: str) -> None:
+        """End the process of a worker, in place of which its nanny starts another one."""
+        with suppress(OSError, TimeoutError):
+            await self._client.scheduler.restart_workers(
+                workers=[worker], timeout=END_S, wait_for_workers=False, on_error="return",
+                stimulus_id="too-long",
+            )  # fmt: skip
 
     def _wait(self) -> list[Future[Measured]]:
         """Return the tasks that have ended, or none when something else is to be done."""
@@ -377,7 +459,7 @@ class _Run:
             ended.append(self._ended.get(timeout=min(waits)))
             while True:
                 ended.append(self._ended.get_nowait())
-        return ended
+        return [future for future in ended if future in self._tasks]  # and was not cancelled
 
     @staticmethod
     def _result(future: Future[Measured]) -> Measured | None:
@@ -399,7 +481,7 @@ class _Run:
         self._totals.nbytes += measured.nbytes
         self._write(self._dispatcher.finish(task, measured, time.monotonic()))
 
-    def _fail(self, task: Task, future: Future[Measured]) -> None:
+    def _fail(self, future: Future[Measured]) -> None:
         """Do what is to be done about a task that has raised, or was lost."""
         error = future.exception(timeout=CONNECT_S) if future.status == "error" else None
         if isinstance(error, ImportError | AttributeError):
@@ -410,10 +492,11 @@ class _Run:
         why = "Its worker was lost with it"
         if error is not None:
             why += f", {type(error).__name__}: it may need more memory"
-        self._lose(task, f"{why}.")
+        task, begun = self._take_back(future)
+        self._lose(task, f"{why}.", begun=begun)
 
-    def _lose(self, task: Task, why: str) -> None:
-        self._write(self._dispatcher.lose(task, why, time.monotonic()))
+    def _lose(self, task: Task, why: str, *, begun: bool = True) -> None:
+        self._write(self._dispatcher.lose(task, why, time.monotonic(), begun=begun))
 
     def _write(self, row: Row | None) -> None:
         if row is not None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QApplication
 
 from gui.commands.garbage import GarbageCollector
-from gui.commands.qt_start import dress, theme_of
+from gui.commands.qt_start import DesktopApplication, dress, theme_of
+from gui.commands.terminal import complain, joined
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import gui_first
 from gui.services.jobs.qt_jobs import QtJobs
@@ -20,15 +20,26 @@ from gui.services.surveys import is_survey
 from gui.state.values import Notice, sizes_on_screen
 from gui.style.listening import Listening
 from gui.style.theme import Theme, ThemeChoice
+from gui.viewport.opengl import missing_opengl
 from gui.window.main_window import MainWindow
 from gui.window.parts import build_parts
 from gui.window.settings.page import SettingsPage
 from gui.window.settings.settings import Settings
 from gui.window.work.ask_to_save import SaveQuestion
+from gui.window.work.unsaved_work import SLOT as UNSAVED
 from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""
+NO_FRAME_S = 5
+"""How long all that follows the first frame waits for it."""
+NO_FRAME = Notice(
+    "The display has not shown a frame of the 3D view yet.",
+    "Wake the screen, or show the window. If that does not help: on Linux LIBGL_ALWAYS_SOFTWARE=1 "
+    "draws without the graphics driver.",
+)
+KEEP_PATIENCE_MS = 5_000
+"""How long the end of the session, or of the display, waits until unsaved work is written."""
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""
 LARGE_BYTES = 1 << 17
@@ -53,6 +64,8 @@ class Application(QObject):
     safely
         Whether the last start failed: what may have been the cause is left out, which a notice
         reports.
+    pictured
+        Whether it is there for a picture: what that is to show is not left out.
     greets
         Whether this is a first start: the first curve turns slowly once around, in line and points
         of sizes that suit the screen.
@@ -62,7 +75,7 @@ class Application(QObject):
 
     def __init__(
         self,
-        qt: QApplication,
+        qt: DesktopApplication,
         settings: Settings,
         source: str | None = None,
         positions: tuple[int, int] | None = None,
@@ -73,12 +86,14 @@ class Application(QObject):
         offline: bool = False,
         safely: bool = False,
         greets: bool = False,
+        pictured: bool = False,
     ) -> None:
         super().__init__()
         _share_one_heap()
         self._garbage = GarbageCollector(self)
         self._qt, self.settings = qt, settings
         self._closed = self._interrupted = False
+        self._pictured = pictured
         self.session = settings.new_session()
         self.session.offline |= offline or is_offline_by_environment()
         if greets:
@@ -92,10 +107,11 @@ class Application(QObject):
         left, survey = None, source if source is not None and is_survey(source) else None
         if survey is not None:  # shown beside the model that would be shown without it
             source = None
-        if source is not None or not safely:
+        opens = source is not None or pictured or not safely
+        if opens:
             left = self._open_first(source, positions, table)
         if safely:
-            self._notices.append(self._left_out(source))
+            self._notices.append(self._left_out(all_of_it=not opens))
         self.theme = self._theme()
         if window is None:
             dress(qt, self.theme)
@@ -105,8 +121,10 @@ class Application(QObject):
         self._notices.append(self.window.keys.damaged)
         self.question = SaveQuestion(self.window)
         self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)
-        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
+        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, self.jobs, left, self)
         self.ready.connect(self._unsaved.keep_restored)
+        # Not all that ends a process lets it save: see run_window.py.
+        self._unsaved.timer.timeout.connect(self._keep_settings)
         if survey is not None:
             self.ready.connect(lambda: self.window.surveys.open(survey))
         if greets:
@@ -114,11 +132,15 @@ class Application(QObject):
         self.window.set_theme(self.theme)
         self.window.check_theme(settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
+        qt.fileOpened.connect(self.controller.open)
         # If the model has loaded by now, as is usual, the first frame has the curve.
         self.session.events.shown.connect(self._show_beside)
         self._begin_watch()
-        self.jobs.deliver("open", PATIENCE_MS)
+        for slot in ("first", "open"):  # a project is read first
+            self.jobs.deliver(slot, PATIENCE_MS)
         self.window.show()
+        if missing_opengl():
+            self._go_on_without()
 
     def _open_first(
         self, source: str | None, positions: tuple[int, int] | None, table: str | None
@@ -139,12 +161,12 @@ class Application(QObject):
             self._notices.append(Notice(text, f"It is kept as {kept}."))
         return left
 
-    def _left_out(self, source: str | None) -> Notice | None:
+    def _left_out(self, *, all_of_it: bool) -> Notice | None:
         """Return what a start after a failed one leaves out; None if there is nothing."""
         settings, parts, advice = self.settings, [], ""
         if settings.layout is not None:
             parts.append("the arrangement of the window")
-        if source is None:
+        if all_of_it:
             if settings.last_source:
                 parts.append("the last model")
             unsaved = put_aside(settings.unsaved)
@@ -160,7 +182,12 @@ class Application(QObject):
     # ---- the end of the start ------------------------------------------------------------
 
     def _begin_watch(self) -> None:
-        self._framed = self._painted = self._ready = False
+        self._framed = self._painted = self._ready = self._seen = False
+        # Seconds that the event loop has had, and not the start: with much to do that takes longer.
+        self._unseen_s = 0
+        self._seconds = QTimer(self, interval=1000)
+        self._seconds.timeout.connect(self._on_second)
+        self._seconds.start()
         self._watching = Listening()
         # Delayed, as a job is counted no more before its result is shown or another one begins.
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -174,12 +201,36 @@ class Application(QObject):
     def _on_jobs_changed(self) -> None:
         self._soon.start()
 
+    def _on_second(self) -> None:
+        self._unseen_s += 1
+        if self._unseen_s == NO_FRAME_S:
+            if not self._pictured:
+                self.session.notice = NO_FRAME
+                complain(joined(NO_FRAME.text, NO_FRAME.advice))
+            self._go_on_without()
+
+    def _go_on_without(self) -> None:
+        """Do what follows the first frame, as there is none."""
+        self._painted = True
+        self.window.build_panels()
+        self._go_on()
+
     def _on_first_frame(self) -> None:
+        self._seconds.stop()
+        self._seen = True
+        if self.session.notice is NO_FRAME:
+            self.session.notice = None
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._framed or self._closed:
+            return
         self._framed = True
         self._soon.start()
         self._garbage.start()
         # Not earlier: what it imports would take time from the first frame.
         self.controller.refresh_models()
+        self.controller.look_for_recent()
 
     def _on_first_painted(self) -> None:
         self._painted = True
@@ -203,6 +254,7 @@ class Application(QObject):
 
     def _end_watch(self) -> None:
         self._soon.stop()
+        self._seconds.stop()
         self._watching.stop()
         self._ready = True
 
@@ -221,17 +273,32 @@ class Application(QObject):
         """
         self.window.may_close = self._may_close
         self.controller.ask_before_opening(self.question.before_opening)
-        # The desktop ends the session: what is shown is kept for the next start.
-        self._qt.commitDataRequest.connect(self._unsaved.keep)
+        self._qt.commitDataRequest.connect(self._on_session_ending)
 
     def _may_close(self) -> bool:
-        return self._qt.isSavingSession() or self.question.before_closing()
+        return self._interrupted or self.question.before_closing()
 
     def interrupt(self) -> None:
-        """Close the window without a question; changes of work stay for the next start."""
+        """Ask nothing any more: what a question would be about stays for the next start."""
         self._interrupted = True
-        self.window.may_close = lambda: True
-        self.window.close()
+
+    def _on_session_ending(self) -> None:
+        """Keep everything, as the desktop may end the process at once."""
+        self.interrupt()
+        self._unsaved.keep()
+        self._keep_settings()
+        self.jobs.wait_for(UNSAVED, KEEP_PATIENCE_MS)
+
+    def keep_without_display(self) -> None:
+        """Keep what closing the window would, which is no longer possible."""
+        if not self._closed:
+            self._unsaved.close(leave=bool(self.question.text))
+            self._keep_settings()
+            self.jobs.wait_for(UNSAVED, KEEP_PATIENCE_MS)
+
+    def _keep_settings(self) -> None:
+        if self._ready:  # before that the window is not arranged as it was
+            self.window.keep_settings()
 
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Apply and store the user's choice of theme."""
@@ -259,9 +326,11 @@ class Application(QObject):
         self._closed = True
         self._end_watch()
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
+        self._qt.fileOpened.disconnect(self.controller.open)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
-        self._unsaved.close(interrupted=self._interrupted)
+        self.window.lesson_player.leave()  # what it has set is no work
+        self._unsaved.close(leave=self._interrupted and bool(self.question.text))
         self.window.may_close = lambda: True
         self.window.close()
         self.jobs.shut_down()
@@ -275,7 +344,9 @@ class Application(QObject):
             return False
         if not all(p.is_settled for p in self.window.built_panels.values()):
             return False
-        return self.session.model is None or self.window.grid.idle
+        # While the display shows no frames, the views wait for ever.
+        shows = self._seen and self.window.windowHandle().isExposed()
+        return self.session.model is None or not shows or self.window.grid.idle
 
     def _theme(self) -> Theme:
         return theme_of(self._qt, self.settings.theme, self.settings.text_size)

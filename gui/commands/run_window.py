@@ -6,6 +6,7 @@ take much longer.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import os
@@ -15,9 +16,10 @@ import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from PySide6.QtCore import (
+    QCoreApplication,
     QDeadlineTimer,
     QEventLoop,
     QLibraryInfo,
@@ -30,13 +32,17 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.plain_text import shortened
+from gui.commands.display import DisplayError, qt_on_display
+from gui.commands.ends import Ends
 from gui.commands.log import start_log
-from gui.commands.qt_start import dress, prepare_qt, theme_of
+from gui.commands.qt_start import dress, theme_of
 from gui.commands.start_mark import StartMark
-from gui.commands.terminal import complain, joined, note
+from gui.commands.terminal import complain, joined, libraries_silenced, note, sentence
+from gui.scene.opengl import HELP
 from gui.state.values import Notice
 from gui.style.system_libraries import check_plugin
 from gui.viewport.central_widget import NATIVE_CHILD_ON
+from gui.viewport.opengl import missing_opengl
 from gui.window.main_window import MainWindow
 from gui.window.settings.settings import Settings, settings_path
 
@@ -79,17 +85,17 @@ def run_window(
     check_plugin(Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)))
     settings = Settings(settings_path())
     mark = StartMark(settings.folder)
-    try:
-        status = _run(settings, mark, source, positions, picture, beside, table, offline)
-    except KeyboardInterrupt:
-        status = 130
-    mark.remove()  # not if an error or a signal ended the start
-    return status
+    # Nothing happens by a signal itself, which comes at any time, also within Qt.
+    with Ends(lambda: None) as ends:
+        status = _run(settings, mark, ends, source, positions, picture, beside, table, offline)
+    mark.remove()  # not if an error or a crash ended the start
+    return status if ends.status is None else ends.status
 
 
 def _run(
     settings: Settings,
     mark: StartMark,
+    ends: Ends,
     source: str | None,
     positions: tuple[int, int] | None,
     picture: Path | None,
@@ -97,35 +103,49 @@ def _run(
     table: str | None,
     offline: bool,
 ) -> int:
+    try:
+        qt = qt_on_display()
+    except DisplayError as error:
+        complain(sentence(error))
+        return 1
     safely = mark.set()
-    qt = prepare_qt()
     theme = theme_of(qt, settings.theme, settings.text_size)
     dress(qt, theme)
     window = MainWindow(settings, theme, restore=not safely)
     if QGuiApplication.platformName() == NATIVE_CHILD_ON:
         # Elsewhere Qt would hide the window and show another one for the OpenGL in it.
         _show_empty(window)
+    with libraries_silenced():
+        missing = missing_opengl()
+    if missing:
+        complain(joined(missing, HELP))
+        if picture is not None:
+            return 1
     from gui.commands.application import Application
 
     application = Application(
         qt, settings, source, positions, window=window, beside=beside, table=table,
         offline=offline, safely=safely, greets=settings.at_first_start and picture is None,
+        pictured=picture is not None,
     )  # fmt: skip
     application.ready.connect(mark.remove)
     # What was imported stays: looking through it in full collections would cost several frames.
     application.window.viewport.firstFrame.connect(gc.freeze)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
-    interrupt = _Interrupt(application)
+    wakeup, x_server_end = _Wakeup(application), _XServerEnd(application, mark)
     shutter = _Shutter(application, picture) if picture is not None else None
     if shutter is None:
         application.ask_before_losing_work()
-    qt.exec()
+    if ends.status is None and qt.exec():
+        x_server_end.end()  # Qt has noticed it
+    if ends.status is not None:
+        application.interrupt()
     status = 0 if shutter is None or shutter.saved else 1
-    if status and application.session.notice is not None:
-        notice = application.session.notice
+    notice = application.session.notice
+    if notice is not None and shutter is not None and (status or safely):
         complain(joined(notice.text, notice.advice))
-    interrupt.release()
+    wakeup.release()
     application.close()
     sys.excepthook = hook
     return status
@@ -140,28 +160,52 @@ def _show_empty(window: MainWindow) -> None:
         QThread.msleep(1)
 
 
-class _Interrupt(QObject):
-    """Closes the window on Ctrl+C in the terminal.
+class _XServerEnd:
+    """The end of the X server, after which Xlib ends the process wherever it notices it.
 
-    Python handles signals only between bytecode instructions, and an idle Qt runs none: so the
+    That of a Wayland compositor ends the process within Qt, which calls nobody: the next start has
+    what was kept every few seconds.
+    """
+
+    def __init__(self, application: Application, mark: StartMark) -> None:
+        self._application, self._mark = application, mark
+        self._handler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.end)
+        if QGuiApplication.platformName() == "xcb":
+            ctypes.CDLL("libX11.so.6").XSetIOErrorHandler(self._handler)
+
+    def end(self, _: object = None) -> NoReturn:
+        """End the process as orderly as is possible without a display."""
+        try:
+            self._application.keep_without_display()
+            self._mark.remove()
+        finally:
+            os._exit(1)  # what is of the display can no longer be closed
+
+
+class _Wakeup(QObject):
+    """Ends Qt's event loops when a signal has come: also those of dialogs and menus.
+
+    Python handles signals only between bytecode instructions, and an idle Qt runs none: so a
     signal also makes a socket readable, which wakes Qt up.
     """
 
-    def __init__(self, application: Application) -> None:
-        super().__init__(application)
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
         self._reader, self._writer = socket.socketpair()
         for end in (self._reader, self._writer):
             end.setblocking(False)
-        self._handler = signal.signal(signal.SIGINT, lambda *_: application.interrupt())
         signal.set_wakeup_fd(self._writer.fileno())
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(lambda: self._reader.recv(64))
+        self._notifier.activated.connect(self._on_signal)
+
+    def _on_signal(self) -> None:
+        self._reader.recv(64)
+        QCoreApplication.exit()
 
     def release(self) -> None:
-        """Restore the previous signal handler."""
+        """Leave signals to Python alone."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGINT, self._handler)
         self._reader.close()
         self._writer.close()
 

@@ -16,6 +16,7 @@ from typing import IO
 
 import numpy as np
 
+from geometry.checkpoints.children import UNSEEN
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import not_written, whole_file
 
@@ -153,7 +154,7 @@ class Film:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                creationflags=_unseen(),
+                creationflags=UNSEEN,
             )
         except OSError as error:
             raise FilmError(
@@ -198,13 +199,6 @@ def _program() -> str:
             "No ffmpeg was found, so films cannot be saved",
             "Install ffmpeg, or save the numbers (NPZ) instead.",
         ) from error
-
-
-def _unseen() -> int:
-    """Return the creation flags for a process without a console window."""
-    if sys.platform == "win32":
-        return subprocess.CREATE_NO_WINDOW
-    return 0
 
 
 def _first_line(said: str) -> str:

@@ -22,6 +22,7 @@ from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.export.canvas import PER_INCH, Canvas
 from gui.scene.drawable import check_drawable
+from gui.scene.opengl import HELP, draws_off_screen
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import SceneState, resolve_scene
 from gui.state.camera import VIEW_ANGLE, VIEWS, CameraPose
@@ -259,9 +260,9 @@ class OffScreen:
     Raises
     ------
     PictureError
-        If its pictures would be empty or larger than drivers can draw.
+        If its pictures would be empty or larger than drivers can draw, or there is no OpenGL.
     LibrariesMissing
-        If there is nothing to draw with.
+        If libraries of the system are missing.
     """
 
     def __init__(
@@ -288,6 +289,8 @@ class OffScreen:
         self._tile = (pixels[0] // self._parts, pixels[1] // self._parts)
         check_pictures()
         with _quiet_vtk():
+            if not draws_off_screen():
+                raise PictureError("Pictures need OpenGL, which cannot be used here.", HELP)
             drawn = (self._tile[0] * self._finer, self._tile[1] * self._finer)
             self._plotter = pv.Plotter(off_screen=True, window_size=drawn)
             try:

@@ -55,6 +55,10 @@ class Panel(QWidget):
         throttle = self._throttle
         self.listen(signal, lambda: throttle.call(slot))
 
+    def least_height(self, width: int) -> int:
+        """Return the height in which nothing of it is cut, in a width."""
+        return max(self.minimumSizeHint().height(), self.minimumHeight())
+
     def configure(self, **options: object) -> None:
         """Set choices, as other panels, lessons and saved work store them.
 

@@ -753,10 +753,15 @@ class ResultPanel(Panel):
             self.content.focus_widget.setFocus(event.reason())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(240, 176)
+        return QSize(45 * GRID, 176)
 
     def sizeHint(self) -> QSize:
         return QSize(960, 208)
+
+    def least_height(self, width: int) -> int:
+        layout = self.layout()
+        assert layout is not None
+        return layout.minimumHeightForWidth(width)
 
     # ---- the session has changed ---------------------------------------------------------------
 

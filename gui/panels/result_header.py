@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QToolTip, QWidget
 
 from geometry.evidence.null import Outcome
@@ -15,6 +15,7 @@ from gui.panels.table import PanelEntry
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, LIGHT, SMALL, Theme
 from gui.widgets.boxes import grid, hbox
+from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -32,6 +33,7 @@ class Arrangement(NamedTuple):
     heading_beside: bool  # Beside the panels of the group
     controls_beside: bool
     meaning: bool
+    actions_beside: bool = True  # If not, they are beside the heading
 
 
 ARRANGEMENTS = (
@@ -41,6 +43,7 @@ ARRANGEMENTS = (
     Arrangement(True, False, False),
     Arrangement(False, False, True),
     Arrangement(False, False, False),
+    Arrangement(False, False, False, False),
 )
 """The first one that fits is taken."""
 
@@ -78,7 +81,7 @@ class ResultHeader(QWidget):
         super().__init__()
         self._name = name
         self.tabs = self._tabs(group)
-        self.formula, self.meaning = label(formula), label(meaning, "muted")
+        self.formula, self.meaning = ElidedLabel(formula), label(meaning, "muted")
         self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
         self.help = _button("?", explanation, "What this shows")
         self.more = _button("⋯", MENU_TIP, "Save or copy")
@@ -90,12 +93,9 @@ class ResultHeader(QWidget):
         hbox(self.formula, self.meaning, self.help, 1, parent=self._heading, spacing=GRID)
         self._grid = grid(self, 2 * GRID, GRID // 2)
         self._grid.setColumnStretch(2, 1)
-        if self.tabs is not None:
-            self._grid.addWidget(self.tabs, 0, 0)
         self._buttons: list[QWidget] = []
         self._actions = QWidget(self)
         self._actions_row = hbox(self.more, parent=self._actions, spacing=GRID)
-        self._grid.addWidget(self._actions, 0, 3)
         self._grid.addWidget(self.caption, 3, 0, 1, 4)
         self._grid.addWidget(self.finding, 4, 0, 1, 4)
         self._arrangement: Arrangement | None = None
@@ -138,9 +138,10 @@ class ResultHeader(QWidget):
         self.caption.set_color(theme.muted)
         self.finding.set_theme(theme)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
+    def event(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._arrange()
+        return super().event(event)
 
     def minimumSizeHint(self) -> QSize:
         """Return the width of the controls only, which may be below the heading."""
@@ -154,10 +155,13 @@ class ResultHeader(QWidget):
             return
         self._arrangement = arrangement
         self.meaning.setVisible(arrangement.meaning)
+        if self.tabs is not None:
+            self._grid.addWidget(self.tabs, 0, 0, 1, 1 if arrangement.actions_beside else 4)
         if arrangement.heading_beside:
             self._grid.addWidget(self._heading, 0, 1)
         else:
-            self._grid.addWidget(self._heading, 1, 0, 1, 4)
+            self._grid.addWidget(self._heading, 1, 0, 1, 4 if arrangement.actions_beside else 3)
+        self._grid.addWidget(self._actions, 0 if arrangement.actions_beside else 1, 3)
         if arrangement.controls_beside:
             # Check boxes are lower than the button before them.
             self._grid.addWidget(self._controls, 0, 2, Qt.AlignmentFlag.AlignVCenter)
@@ -167,6 +171,8 @@ class ResultHeader(QWidget):
     def _needed(self, arrangement: Arrangement) -> int:
         gap = 2 * GRID
         first, heading = self._actions.sizeHint().width(), self._heading_width(arrangement.meaning)
+        if not arrangement.actions_beside:
+            first, heading = 0, heading + gap + first
         if self.tabs is not None:
             first += self.tabs.sizeHint().width() + gap
         if arrangement.heading_beside:

@@ -13,6 +13,8 @@ import numpy as np
 
 PICK_RADIUS = 8.0
 """Picking radius around the mouse, in logical pixels."""
+MOVING_RADIUS = 5 * PICK_RADIUS
+"""That for a curve in motion, which has moved on by the time of a click."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -22,9 +22,8 @@ from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import (
     Opened,
     OpenRequest,
+    known_name,
     remember_table,
-    remembered_name,
-    remembered_table,
     short_name,
 )
 from gui.services.notices import compared_notice
@@ -46,7 +45,7 @@ _FOLLOWED = (
     "color_by", "color_component", "color_period", "color_column", "colormap", "cyclic_colormap",
     "color_span", "outside", "projection",
     "line_width", "point_size", "curve_parts", "opacity",
-    "keep_turned", "measure", "norms_centred", "norms_after", "dragging",
+    "keep_turned", "measure", "norms_centred", "norms_after", "dragging", "tables",
 )  # fmt: skip
 """Fields shared by all views: those of the open model's session are copied to the others."""
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
@@ -168,6 +167,7 @@ class Comparing:
         table: str | None = None,
         if_there: bool = False,
         in_grid: bool = True,
+        unasked: tuple[str, ...] = (),
     ) -> int | None:
         """Show another model beside the open one; it is loaded in the background.
 
@@ -176,7 +176,7 @@ class Comparing:
 
         Parameters
         ----------
-        source, table, if_there
+        source, table, if_there, unasked
             As in :class:`gui.services.loading.OpenRequest`.
         positions, components
             Its range, clipped to its table, and components; if None, 1 to the last position and the
@@ -204,12 +204,13 @@ class Comparing:
             keeper = self._keep(key, source, in_grid=in_grid)
             keeper.session.components = components or session.components
             self._arrange([*self.keys, key])
-            keeper.opening.open(OpenRequest(source, table, positions, clip=True, if_there=if_there))
+            keeper.opening.open(
+                OpenRequest(source, table, positions, clip=True, if_there=if_there, unasked=unasked)
+            )
         return key
 
     def add_source(self, source: str, *, table: str | None = None, in_grid: bool = True) -> None:
         """Show another model as :meth:`add`, by default with the table chosen for it before."""
-        table = table or remembered_table(self._session, source)
         self.add(source, table=table, if_there=True, in_grid=in_grid)
 
     def add_all(self, sources: Iterable[str]) -> None:
@@ -225,11 +226,11 @@ class Comparing:
 
     def find(self, source: str) -> int | None:
         """Return the key of the model that was opened from a source; None if there is none."""
-        name, model = remembered_name(source), self._session.model
-        if model is not None and remembered_name(model.source) == name:
+        name, model = known_name(source), self._session.model
+        if model is not None and known_name(model.source) == name:
             return MAIN
         models = (keeper.compared for keeper in self._keepers.values())
-        return next((one.key for one in models if remembered_name(one.source) == name), None)
+        return next((one.key for one in models if known_name(one.source) == name), None)
 
     def give_view(self, key: int) -> None:
         """Give a model that only panels show a view of its own."""
@@ -453,7 +454,7 @@ class Comparing:
         self.marks.show()
         wanted = keeper.opening.shown
         if wanted is not None and wanted.table not in (None, *keeper.session.model.sides):
-            remember_table(self._session, remembered_name(wanted.source), wanted.table)
+            remember_table(self._session, known_name(wanted.source), wanted.table)
         odd = " ".join(keeper.session.model.warnings) if read else ""
         # Errors of a removed view are reported nowhere else.
         if odd and (session.notice is None or not session.notice.details):

@@ -31,12 +31,11 @@ from gui.services.jobs.jobs import Jobs, P, T
 from gui.services.loading import (
     Opened,
     OpenRequest,
+    known_name,
     list_models,
-    path_exists,
+    not_there,
     remember,
     remember_table,
-    remembered_name,
-    remembered_table,
 )
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
 from gui.services.opening import Opening
@@ -45,7 +44,8 @@ from gui.services.prompt_running import PromptRunning
 from gui.services.prompting import Prompting
 from gui.services.surveys import is_survey
 from gui.services.timeline import TimelineFollower
-from gui.services.work_files.reopening import Reopening, is_work
+from gui.services.work_files.projects import is_work
+from gui.services.work_files.reopening import Reopening
 from gui.state.guides import NO_GUIDES, Guide, with_guide
 from gui.state.session import MAIN, Session
 from gui.state.values import ColorBy, Notice
@@ -81,7 +81,7 @@ class Controller:
         cache_limit: int | None = None,
     ) -> None:
         self.session = session
-        self._jobs = jobs
+        self.jobs = self._jobs = jobs
         self._fetching = Fetching(session, cache_limit)
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
@@ -97,9 +97,7 @@ class Controller:
         self.comparing = Comparing(
             session, jobs, self._fetching, self._hold, self._show_open_model, opener
         )
-        self._reopening = Reopening(
-            session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
-        )
+        self._reopening = Reopening(session, self._opening, self.comparing)
         # Set by the window, which has a window of its own for them.
         self.open_survey: Callable[[str], None] = lambda _: None
         self._aligner = CurveAligner(session, jobs)
@@ -172,13 +170,11 @@ class Controller:
             Whether to open the source without the table if it has no such one.
         """
         if is_work(source):
-            self._reopening.open(Path(source).expanduser())
+            self._reopening.open(source)
         elif is_survey(source):
             self.open_survey(source)
         else:
             if_there |= table is None
-            if table is None:
-                table = remembered_table(self.session, source)
             self._opening.open(
                 OpenRequest(source, table or None, positions, whole, fresh, if_there=if_there)
             )
@@ -226,15 +222,16 @@ class Controller:
         table, if_there
             Of ``source``, as for :meth:`open`.
         """
-        if source is None and is_work(last) and path_exists(last):
-            source = last
         if source is not None:
             self.open(source, table=table, positions=positions, if_there=if_there)
         else:
-            self._opening.open_first(last, positions)
+            self._opening.open_first(last, positions, self._reopening.open)
 
-    def ask_before_opening(self, may_open: Callable[[str], bool]) -> None:
-        """Call a function with each source to open; if it returns False, nothing is opened."""
+    def ask_before_opening(self, may_open: Callable[[str, Callable[[], None]], bool]) -> None:
+        """Call a function with each source to open, and with what opens it later.
+
+        If it returns False, nothing is opened now.
+        """
         self._opening.may_open = may_open
 
     def retry(self, *, whole: bool = False) -> None:
@@ -304,6 +301,18 @@ class Controller:
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
+    def look_for_recent(self) -> None:
+        """Look which of the recent sources are there, on a thread: a disk may not answer."""
+        session = self.session
+        sources = (*session.recent, *session.surveys)
+        self._jobs.start(
+            "recent",
+            lambda: not_there(sources),
+            lambda missing: setattr(session, "missing", missing),
+            lambda error: log.error("The recent sources were not found", exc_info=error),
+            stop=lambda: None,
+        )
+
     def _hold(self) -> OpenModel | None:
         return OpenModel.of(self.session, self._opening, self._fitter)
 
@@ -344,7 +353,7 @@ class Controller:
             **{"work_file": session.work_file if wanted.again else "", **more},
         )
         session.change(opening="", transfer=None)
-        name = remembered_name(wanted.source)
+        name = known_name(wanted.source)
         remember(session, name)
         remember_table(session, name, None if wanted.table in model.sides else wanted.table)
         session.status = "Ready"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic
 
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from gui.services.jobs.jobs import T
-from gui.services.loading import OpenRequest
+from gui.services.loading import OpenRequest, whole_name
 from gui.state.session import Session
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.hub.client import Hub
+    from geometry.hub.faults import NotAsked
     from geometry.hub.network import Network
     from geometry.hub.tensor_cache import TensorCache
 
@@ -84,12 +85,29 @@ class Fetching:
             return self._cache
 
     def network(self, transfer: Transfer, wanted: OpenRequest) -> Network:
-        """Return the network for an opening; thread-safe."""
-        from geometry.hub.network import Network
+        """Return the network for an opening; thread-safe.
 
+        Raises NotAsked: the model is not on this machine, and nobody has agreed to look it up.
+        """
+        from geometry.hub.network import Network
+        from geometry.models.sources.catalogue import is_here
+
+        if wanted.unasked and not self._session.offline and not is_here(wanted.source):
+            raise _not_asked(wanted.unasked, self.hub.endpoint)
         return Network(self.hub, self.cache, transfer, wanted.whole, wanted.fresh)
 
     def _on_offline_changed(self, offline: bool) -> None:
         with self._making:
             if self._hub is not None:
                 self._hub.offline = offline
+
+
+def _not_asked(sources: Iterable[str], endpoint: str) -> NotAsked:
+    from geometry.hub.address import without_login
+    from geometry.hub.faults import NotAsked
+    from geometry.models.sources.catalogue import is_here
+    from geometry.models.sources.opening import may_ask_hub
+
+    names = [source for source in dict.fromkeys(sources) if may_ask_hub(source)]
+    missing = [whole_name(name) for name in names if not is_here(name)]
+    return NotAsked(missing, without_login(endpoint))

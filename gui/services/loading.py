@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.plain_text import visible
 from geometry.measures.norms import NormProfile, norm_profile
 from geometry.pca.curve import Curve
@@ -19,6 +20,8 @@ from geometry.pca.first_look import first_look
 from geometry.pca.range_pca import RangePCA
 from gui.scene.drawable import check_drawable
 from gui.scene.shown_range import inside
+from gui.services.origins import note_origin
+from gui.services.surveys import is_survey
 from gui.state.values import MOST_TABLES, FirstRange, ModelRow
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ MAX_RECENT = 8
 MAX_SURVEYS = 4
 _PART = re.compile(r"(layer|step) \d+")
 """What follows the folder of a source that is one of several tables."""
+_NAMES: dict[str, str] = {}
+"""The names of sources as they are remembered, of all that a job has asked the disk for."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,6 +46,8 @@ class Opened:
     fast: RangePCA
     curve: Curve
     norms: NormProfile
+    # The table that it was opened with: the request's, or the one remembered for its source.
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +55,27 @@ class OpenRequest:
     """A request to open a source."""
 
     source: str  # Folder, file, or a model's id on the Hub
-    table: str | None = None  # Tensor to use as the position table, or None for that of the family
+    # Tensor to use as the position table; None for that of the family, or with ``if_there`` for the
+    # one that was chosen for the source before.
+    table: str | None = None
     positions: tuple[int, int] | None = None  # Range to show first; that of first_range if None
     whole: bool = False  # Whether the user agreed to the download of a whole file
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
     again: bool = False  # Whether it is open, and its files have changed
     clip: bool = False  # Whether the range is clipped to a table that is shorter now
     if_there: bool = False  # Whether it opens without the table if it has no such one
+    # The sources that a project names, while nobody has agreed to look its models up on the Hub.
+    unasked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class InitialView:
-    """Initial display: components on the axes, norms centred or raw, which positions."""
+    """Initial display: components on the axes, norms centred or raw, which positions and tables."""
 
     components: tuple[int, int, int]
     norms_centred: bool
     first_range: FirstRange = "typical"
+    tables: Mapping[str, str] = field(default_factory=dict)  # Chosen before, by remembered names
 
 
 def open_from(
@@ -111,12 +123,41 @@ def load(
     Raises
     ------
     geometry.checkpoints.errors.HelixscopeError
-        If the source cannot be opened or drawn, or has no such positions.
+        If the source cannot be opened or drawn, or has no such positions. Its notes say what the
+        source was tried as.
     """
-    model = open_from(wanted.source, network, opener, table=wanted.table)
+    try:
+        return _load(wanted, look, network, opener)
+    except HelixscopeError as error:
+        from geometry.models.sources.tried import tried
+
+        for line in tried(wanted.source):
+            error.add_note(visible(line))
+        raise
+
+
+def _load(
+    wanted: OpenRequest,
+    look: InitialView,
+    network: Callable[[], Network],
+    opener: Callable[..., PositionalModel] | None,
+) -> Opened:
+    from geometry.models.sources.opening import NoSuchTable
+
+    name, table = remembered_name(wanted.source), wanted.table
+    if wanted.if_there:
+        table = table or look.tables.get(name)
+    try:
+        model = open_from(wanted.source, network, opener, table=table)
+    except NoSuchTable:
+        if not wanted.if_there:
+            raise
+        table = None
+        model = open_from(wanted.source, network, opener)
     check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
         fast = beside.submit(RangePCA, model.W_pos)
+        beside.submit(note_origin, model)
         norms = norm_profile(model.W_pos, centred=look.norms_centred)
         usual = look.first_range if model.of_text else "all"
         positions = wanted.positions or first_range(norms.outliers, model.n_positions, usual)
@@ -124,7 +165,7 @@ def load(
             positions = inside(positions, model.n_positions)
         # A first look is cheaper than an exact fit, which follows later.
         curve = first_look(model.stored_W_pos, positions, look.components)
-        return Opened(model, fast.result(), curve, norms)
+        return Opened(model, fast.result(), curve, norms, table)
 
 
 def first_range(
@@ -196,29 +237,80 @@ def list_models() -> tuple[ModelRow, ...]:
     return listed + tuple(ModelRow(entry, "cached") for entry in cached_models())
 
 
+def not_there(sources: Iterable[str]) -> frozenset[str]:
+    """Return which of recent sources are gone: files, and what is made of models not here."""
+    return frozenset(source for source in sources if not _is_there(source))
+
+
+def _is_there(source: str) -> bool:
+    from geometry.models.sources.catalogue import is_here
+    from geometry.models.sources.derived import is_derived
+
+    if is_derived(source):
+        return is_here(source)
+    # A survey that runs may have no file yet, but its parts.
+    files = (source, f"{source}.parts") if is_survey(source) else (source,)
+    return not os.path.isabs(source) or any(map(path_exists, files))
+
+
 def remembered_name(source: str) -> str:
-    """Return a source in the form in which it is remembered: absolute paths, ids on the Hub."""
-    from geometry.hub.address import parse_address
-    from geometry.models.sources.catalogue import canonical, is_bundled
-    from geometry.models.sources.computed import computed_source, is_computed
+    """Return a source in the form in which it is remembered: absolute paths, ids on the Hub.
+
+    It asks the disk, so it is for jobs; :func:`known_name` does not.
+    """
+    from geometry.models.sources.catalogue import is_bundled
+    from geometry.models.sources.computed import is_computed
 
     if is_computed(source):
-        return computed_source(source)
-    if (derived := _derived(source)) is not None:
+        return known_name(source)
+    if (derived := derived_from(source)) is not None:
         from geometry.models.sources.token_rows import LISTS
 
         what = derived.what
         if derived.kind == "tokens" and what not in LISTS:
             with suppress(OSError, ValueError, RuntimeError):  # of which opening it tells
                 what = str(Path(what).expanduser().resolve())
-        return replace(derived, what=what, of=remembered_name(derived.of)).source
-    if is_bundled(source):
-        return source
-    path = Path(source).expanduser()
-    if path_exists(path):
-        return str(path.resolve())
+        name = replace(derived, what=what, of=remembered_name(derived.of)).source
+    else:
+        name = _name_by_form(source)
+        with suppress(OSError, ValueError, RuntimeError):
+            path = Path(source).expanduser()
+            if not is_bundled(source) and path_exists(path):
+                name = str(path.resolve())
+    _NAMES[source] = name
+    return name
+
+
+def known_name(source: str) -> str:
+    """Return :func:`remembered_name` as it last was; by the source's form if it never was."""
+    return _NAMES.get(source) or _name_by_form(source)
+
+
+def _name_by_form(source: str) -> str:
+    from geometry.hub.address import parse_address
+    from geometry.models.sources.catalogue import canonical, is_bundled
+    from geometry.models.sources.computed import computed_source, is_computed
+
+    if is_computed(source):
+        return computed_source(source)
+    if (derived := derived_from(source)) is not None:
+        return replace(derived, of=known_name(derived.of)).source
+    path = os.path.expanduser(source)
+    if is_bundled(source) or os.path.isabs(path):
+        return path
     address = parse_address(source)
     return source if address is None else str(canonical(address))
+
+
+def is_of_hub(source: str) -> bool:
+    """Return whether the source of an open model is its id on the Hub, without asking the disk."""
+    from geometry.models.sources.catalogue import address_in, is_bundled
+    from geometry.models.sources.computed import is_computed
+    from geometry.models.sources.derived import is_derived
+
+    name = known_name(source)
+    own = is_bundled(name) or is_computed(name) or is_derived(name) or os.path.isabs(name)
+    return not own and address_in(name) is not None
 
 
 def remember(session: Session, source: str) -> None:
@@ -233,11 +325,6 @@ def remember_table(session: Session, source: str, table: str | None) -> None:
     tables = others if table is None else {**others, source: table}
     if tables != session.tables:
         session.tables = MappingProxyType(dict([*tables.items()][-MOST_TABLES:]))
-
-
-def remembered_table(session: Session, source: str) -> str | None:
-    """Return the table that a source was opened with; None for its default."""
-    return session.tables.get(remembered_name(source)) if session.tables else None
 
 
 def remember_survey(session: Session, path: str) -> None:
@@ -255,9 +342,8 @@ def forget_recent(session: Session) -> None:
 def has_versions(model: PositionalModel) -> bool:
     """Return whether the Hub may have a newer version of an open model."""
     from geometry.hub.address import parse_address
-    from geometry.models.sources.opening import is_on_hub
 
-    if model.commit is None or not is_on_hub(model.source):
+    if model.commit is None or not is_of_hub(model.source):
         return False
     address = parse_address(model.source)
     return address is not None and not model.commit.startswith(address.revision)
@@ -268,7 +354,7 @@ def whole_name(source: str) -> str:
     from geometry.hub.address import parse_address
     from geometry.models.sources.computed import is_computed
 
-    named = is_computed(source) or _derived(source) is not None
+    named = is_computed(source) or derived_from(source) is not None
     address = None if named else parse_address(source)
     return short_name(source) if address is None else str(address)
 
@@ -288,7 +374,7 @@ def short_name(source: str) -> str:
         return source
     if is_computed(source):
         return computed_name(source)
-    if (derived := _derived(source)) is not None:
+    if (derived := derived_from(source)) is not None:
         return derived.name(short_name(derived.of))
     address = parse_address(source)
     if address is not None:
@@ -304,7 +390,7 @@ def short_name(source: str) -> str:
     return visible(source if parts[-1][-1:] in ("", ":") else parts[-1])
 
 
-def _derived(source: str) -> Derived | None:
+def derived_from(source: str) -> Derived | None:
     """Return what a source makes of which model; None for all others."""
     from geometry.models.sources.derived import find_derived
 

@@ -7,8 +7,14 @@ import traceback
 from dataclasses import replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
-from geometry.checkpoints.plain_text import visible
-from geometry.hub.faults import AccessDenied, HubError, LargeTensor, Offline, WholeDownload
+from geometry.hub.faults import (
+    AccessDenied,
+    HubError,
+    LargeTensor,
+    NotAsked,
+    Offline,
+    WholeDownload,
+)
 from gui.services.loading import short_name, whole_name
 from gui.state.values import Notice
 
@@ -58,6 +64,8 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         retry = error.retryable or isinstance(error, AccessDenied)
         if not source or whole_name(source) not in text:
             text = f"{what}: {_inside(text)}"
+    if isinstance(error, NotAsked):
+        text = str(error)
     if isinstance(error, WholeDownload | LargeTensor):
         text = str(error)
         whole = -1 if error.nbytes is None else error.nbytes
@@ -66,8 +74,9 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         advice = ONLINE if retry else UNSET
     inside = bool(source) and isinstance(error, NoPositionalEmbeddings)
     return Notice(
-        text, advice, details, candidates, source, retry, whole, inside, first_rows=first_rows
-    )
+        text, advice, details, candidates, source, retry, whole, inside, first_rows=first_rows,
+        asks=isinstance(error, NotAsked),
+    )  # fmt: skip
 
 
 def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
@@ -86,9 +95,7 @@ def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
 
 def _details(error: HelixscopeError, source: str) -> str:
     """Return what was tried, and the reasons behind an error; its traceback is in the log."""
-    from geometry.models.sources.tried import tried
-
-    lines = [visible(line) for line in tried(source)] if source else []
+    lines = [*getattr(error, "__notes__", ())] if source else []
     reason = error.__cause__
     while reason is not None and len(lines) < _MOST_LINES:
         own = isinstance(reason, HelixscopeError)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.services.fetching import Fetch, Fetching
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Jobs, T
 from gui.services.loading import (
     InitialView,
     Opened,
@@ -15,10 +16,10 @@ from gui.services.loading import (
     first_source,
     has_versions,
     load,
-    remembered_table,
     short_name,
     whole_name,
 )
+from gui.services.work_files.projects import is_work
 from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.sentences import SHORT_COMMIT
@@ -43,7 +44,8 @@ class Opening:
     Attributes
     ----------
     may_open
-        Called with a source before it is opened; returns False if the shown model shall stay.
+        Called with a source before it is opened, and with what opens it; returns False if the shown
+        model shall stay, perhaps until that is called.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Opening:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
         self._opener = opener
-        self.may_open: Callable[[str], bool] = lambda _: True
+        self.may_open: Callable[[str, Callable[[], None]], bool] = lambda *_: True
         self._shown: OpenRequest | None = None
         self._failed: OpenRequest | None = None
         self._wanted: OpenRequest | None = None
@@ -71,8 +73,11 @@ class Opening:
         If that fails, ``instead`` is opened; the failure is still reported.
         """
         # A model that is opened again replaces nothing.
-        if not wanted.again and not self.may_open(wanted.source):
-            return
+        begin = partial(self._begin, wanted, instead)
+        if wanted.again or self.may_open(wanted.source, begin):
+            begin()
+
+    def _begin(self, wanted: OpenRequest, instead: str | None) -> None:
         self._jobs.cancel("first")
         self._notice = self._session.notice
         self._start(wanted, instead)
@@ -86,20 +91,47 @@ class Opening:
         if self._session.notice is self._notice:
             self._session.notice = None
 
-    def open_first(self, last: str, positions: tuple[int, int] | None) -> None:
-        """Open the last source, or else the best local model."""
+    def read_first(
+        self, source: str, read: Callable[[], T], on_read: Callable[[T], None], what: str
+    ) -> None:
+        """Read on a thread what has to be known before a source is opened, such as a project.
+
+        Another opening replaces it. ``what`` says what failed.
+        """
+        session = self._session
+
+        def deliver(result: T) -> None:
+            session.change(opening="")
+            on_read(result)
+
+        def fail(error: Exception) -> None:
+            session.change(opening="")
+            self._on_error(error, what, "")
+
+        self._jobs.start(
+            "first", read, deliver, fail,
+            lambda: session.change(opening=source, status=f"Opening {short_name(source)}…"),
+            stop=lambda: None,
+        )  # fmt: skip
+
+    def open_first(
+        self, last: str, positions: tuple[int, int] | None, open_work: Callable[[str], None]
+    ) -> None:
+        """Open the last source, or else the best local model; ``open_work`` opens a project."""
 
         def found(sources: tuple[str | None, str | None]) -> None:
             source, instead = sources
-            if source is not None:
-                table = remembered_table(self._session, source)
-                self.open(OpenRequest(source, table, positions, if_there=True), instead=instead)
+            if source is not None and is_work(source):
+                open_work(source)
+            elif source is not None:
+                self.open(OpenRequest(source, None, positions, if_there=True), instead=instead)
 
         self._jobs.start(
             "first",
             lambda: first_source(last),
             found,
             lambda error: self._on_error(error, "The list of models could not be read", ""),
+            stop=lambda: None,
         )
 
     @property
@@ -115,14 +147,20 @@ class Opening:
     def take(self, wanted: OpenRequest) -> None:
         """Record that a model is shown, opened here or elsewhere; called by who shows it."""
         self._shown = self._wanted = replace(
-            wanted, whole=False, fresh=False, again=False, clip=False, if_there=False
+            wanted, whole=False, fresh=False, again=False, clip=False, if_there=False, unasked=()
         )
 
     def retry(self, *, whole: bool = False, table: str | None = None) -> None:
-        """Retry what failed last; ``whole`` agrees to a whole download, ``table`` is chosen now."""
+        """Retry what failed last, on the user's wish: also what was not looked up unasked.
+
+        ``whole`` agrees to a whole download, ``table`` is chosen now.
+        """
         failed = self._failed
         if failed is not None:
-            self.open(replace(failed, whole=whole or failed.whole, table=table or failed.table))
+            there = failed.if_there and table is None
+            whole, table = whole or failed.whole, table or failed.table
+            again = replace(failed, whole=whole, table=table, if_there=there, unasked=())
+            self.open(again)
 
     def forget_table(self) -> None:
         """Open the shown source without the table that was chosen for it."""
@@ -164,7 +202,9 @@ class Opening:
 
     def _start(self, wanted: OpenRequest, instead: str | None = None) -> None:
         session, network = self._session, self._fetching.network
-        look = InitialView(session.components, session.norms_centred, session.first_range)
+        look = InitialView(
+            session.components, session.norms_centred, session.first_range, session.tables
+        )
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
         said = f"{verb} {short_name(wanted.source)}…"
         self._progress, self._wanted = None, wanted
@@ -179,7 +219,7 @@ class Opening:
         self._jobs.start(
             "open",
             fetch,
-            lambda opened: self._show(wanted, opened),
+            lambda opened: self._show(replace(wanted, table=opened.table), opened),
             lambda error: self._fail(error, wanted, instead),
             announce,
             on_progress=self._on_progress,
@@ -210,11 +250,6 @@ class Opening:
             )
 
     def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:
-        from geometry.models.sources.opening import NoSuchTable
-
-        if wanted.if_there and isinstance(error, NoSuchTable):
-            self._start(replace(wanted, table=None, if_there=False), instead)
-            return
         self._session.change(opening="", transfer=None)
         self._failed = wanted
         name = whole_name(wanted.source)

@@ -14,11 +14,11 @@ def opening(model: PositionalModel) -> str:
 
 def opened(model: PositionalModel) -> str:
     """Return the ``open_source`` call that opens the same model."""
-    from geometry.models.sources.derived import at_commit
-    from geometry.models.sources.opening import may_ask_hub
+    from geometry.models.sources.derived import at_commit, model_source
+    from gui.services.loading import is_of_hub
 
     source = model.source
-    if may_ask_hub(source) and model.commit is not None:
+    if model.commit is not None and is_of_hub(model_source(source)):
         source = at_commit(source, model.commit)
     return f"open_model({source!r}{table_argument(model)})"
 

@@ -22,6 +22,11 @@ EVEN = (1 - 1 / MARGIN) / 2
 """The same margin as a share of the view at each side."""
 CLOSEST = 0.5
 """Least distance from the camera to a framed curve, in terms of the curve's depth."""
+FARTHEST = 1e12
+"""Largest coordinate of a camera from a file; its inverse is the least distance."""
+RESOLVED, SKEWED = 1e-9, 1e-6
+"""Least distance of such a camera in terms of its coordinates, which are rounded; how exact its
+upward direction is, and how far from that of the view."""
 
 
 def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
@@ -104,6 +109,26 @@ class CameraPose:
         camera.SetFocalPoint(*self.focal_point)
         camera.SetViewUp(*self.up)
         camera.SetParallelScale(self.parallel_scale)
+
+    @property
+    def usable(self) -> bool:
+        """Whether a curve can be seen like this.
+
+        That is, the coordinates are finite and not too large, the camera is not at its own focus,
+        and ``up`` has length 1 and is not along the view.
+        """
+        numbers = np.array([*self.position, *self.focal_point, *self.up, self.parallel_scale])
+        largest = np.abs(numbers).max()
+        if not largest <= FARTHEST:  # or it is no number
+            return False
+        way = self.position - self.focal_point
+        distance = float(np.linalg.norm(way))
+        return (
+            min(distance, self.parallel_scale) >= 1 / FARTHEST
+            and distance >= RESOLVED * np.abs([self.position, self.focal_point]).max()
+            and abs(float(np.linalg.norm(self.up)) - 1) < SKEWED
+            and float(np.linalg.norm(np.cross(self.up, way / distance))) > SKEWED
+        )
 
     def is_near(self, other: CameraPose) -> bool:
         """Return whether another pose is the same but for rounding, such as a VTK camera's."""

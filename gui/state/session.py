@@ -164,6 +164,7 @@ class Open:
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
+    missing: frozenset[str] = frozenset()  # Those of both that were not there at the last look
     # The tables that were chosen for sources, the latest last: see services/loading.py.
     tables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # Where files were saved or opened last, by kind, the latest last: services/save_folders.py.

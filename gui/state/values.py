@@ -121,3 +121,4 @@ class Notice:
     again: PositionalModel | None = None
     # If only the row for position 0 of the one candidate is unknown: the possible ones.
     first_rows: tuple[int, ...] = ()
+    asks: bool = False  # Whether trying again looks models up that a project names

@@ -103,6 +103,7 @@ class Work:
     changed: bool = False
     # The panels' options, by the names of their docks: see :func:`gui.panels.kit.usable`.
     panels: Mapping[str, Fields] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()  # What its file has of these, but not in a valid form
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -59,6 +59,11 @@ class CameraMoves:
         return self._round.state() == QVariantAnimation.State.Running
 
     @property
+    def moving(self) -> bool:
+        """Whether the camera moves by itself."""
+        return self.easing or self.going_round or self.spinning
+
+    @property
     def spinning(self) -> bool:
         """Whether the camera rotates steadily."""
         return self._spin.isActive()

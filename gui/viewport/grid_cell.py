@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from gui.state.session import Session
@@ -12,42 +12,21 @@ from gui.style.sentences import chosen_table, titled
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import hbox, vbox
-from gui.widgets.label import PlainLabel, label
+from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 MARK = 8
 """Side of the square with a model's colour, in logical pixels."""
 NARROW = 280
 """In narrower views the header shows only the essentials; the rest is in the menu."""
-LEAST_NAME = 40
-"""Minimum width of a view's name in logical pixels: a few letters."""
-LEAST = (160, 120)
+LEAST = (144, 120)
 """Minimum size of a view in logical pixels."""
 MAIN_TIP = "The panels analyse this model"
 OTHER_TIP = "Click to analyse this model in the panels; drag it onto another view to swap places"
 FILL_TIP, FILLED_TIP = "Maximise this view", "Show all views again"
 DRAG_SLACK = 8
 """A press that moved less than this (logical pixels) before its release is a click."""
-
-
-class ElidedLabel(PlainLabel):
-    """A name, elided where there is too little room."""
-
-    @property
-    def shown_text(self) -> str:
-        """The text as drawn, perhaps elided."""
-        return self.fontMetrics().elidedText(
-            self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
-        )
-
-    def minimumSizeHint(self) -> QSize:
-        hint = super().minimumSizeHint()
-        return QSize(min(hint.width(), LEAST_NAME), hint.height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.contentsRect(), self.alignment(), self.shown_text)
 
 
 class ViewHeader(QWidget):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QAccessible
+from PySide6.QtOpenGL import QOpenGLFramebufferObject
 from PySide6.QtWidgets import QWidget
 from pyvistaqt import QtInteractor
 
@@ -22,9 +23,17 @@ class Interactor(QtInteractor):
 
     accessible_role = QAccessible.Role.Canvas
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent, auto_update=False, multi_samples=0)
         self.setTextureFormat(GL_RGB8)
+
+    def initializeGL(self) -> None:
+        # VTK asks the current framebuffer for its colours, and warns if there is none, as with EGL
+        # before the widget has its own.
+        some = QOpenGLFramebufferObject(1, 1)
+        some.bind()
+        super().initializeGL()
+        some.release()
 
     def _blit(self, target_id: int, rect: QRect) -> None:
         """Copy the frame into the widget's framebuffer; called by pyvistaqt on each paint."""

@@ -35,12 +35,12 @@ class Pointing:
         xy, _ = self._scene.projection().to_screen(self._scene.displayed[shown])
         return np.arange(shown.start, shown.stop), xy
 
-    def position_at(self, at: QPoint) -> int | None:
-        """Return the position at a widget pixel, or None."""
+    def position_at(self, at: QPoint, radius: float = PICK_RADIUS) -> int | None:
+        """Return the position within some logical pixels of a widget pixel, or None."""
         ratio, shown = self._interactor.devicePixelRatioF(), self._visible
         mouse = self.pixel_at(at)
         xy, depth = self._scene.projection().to_screen(self._scene.displayed[shown])
-        found = nearest_point(xy, depth, mouse, PICK_RADIUS * ratio)
+        found = nearest_point(xy, depth, mouse, radius * ratio)
         return None if found is None else int(shown.start) + found
 
     def pixel_at(self, at: QPoint) -> tuple[float, float]:

@@ -93,6 +93,11 @@ class ViewCamera(QObject):
         """Whether the camera is moving to a pose."""
         return self._moves.easing
 
+    @property
+    def moving(self) -> bool:
+        """Whether the camera moves by itself, for whatever reason."""
+        return self._moves.moving
+
     def has_framed(self, model: object) -> bool:
         """Return whether the curve of a model has been framed."""
         return model is self._framed_model

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent
+from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from gui.scene.opengl import HELP
+from gui.scene.picking import MOVING_RADIUS, PICK_RADIUS
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
 from gui.state import selection
@@ -21,10 +23,12 @@ from gui.viewport.focus_ring import FocusRing
 from gui.viewport.interactor import Interactor
 from gui.viewport.marquee import Marquee
 from gui.viewport.mouse_gestures import CLICK_SLACK, MouseGestures
+from gui.viewport.opengl import missing_opengl
 from gui.viewport.pointing import Pointing
 from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
 from gui.widgets.boxes import vbox
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -41,7 +45,8 @@ _REFRESHED_BY = (
 class Viewport(QWidget):
     """Shows the session's curve and emits the user's requests.
 
-    Changes of the session are collected and drawn once, just before the next paint.
+    Changes of the session are collected and drawn once, just before the next paint. On a display
+    without OpenGL there is a sentence in place of the curve.
 
     ``selected`` returns the selection that gestures modify; by default the session's.
     """
@@ -57,14 +62,24 @@ class Viewport(QWidget):
         super().__init__()
         self.session = session
         self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
-        self.interactor = Interactor(self)
+        missing = missing_opengl()
+        # Qt would compose the whole window by OpenGL for an OpenGL widget in it.
+        self.interactor = Interactor(None if missing else self)
         self.interactor.setAcceptDrops(False)
         self.interactor.setAccessibleName("3D view of the positional embeddings")
-        vbox(self.interactor, parent=self)
+        if missing:
+            reason = label(f"{missing} {HELP}", "muted", selectable=True, wrap=True)
+            reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            reason.setAutoFillBackground(True)
+            vbox(reason, parent=self)
+            self.destroyed.connect(self.interactor.deleteLater)
+        else:
+            vbox(self.interactor, parent=self)
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
         self._antialiasing = Antialiasing(self.interactor)
         self._dirty, self._swapped, self._painted = True, False, False
         self._hovered_at = QPoint(-1, -1)
+        self._click_radius = PICK_RADIUS
         self.camera = ViewCamera(
             self.interactor, self.scene, session, self._antialiasing, self.catch_up
         )
@@ -207,6 +222,7 @@ class Viewport(QWidget):
     def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
         if kind == QEvent.Type.MouseButtonPress:
             self._gestures.press(event)
+            self._click_radius = MOVING_RADIUS if self.camera.moving else PICK_RADIUS
             self.camera.press()
         if self.marquee.takes(kind, event):
             self.hoverRequested.emit(None)
@@ -265,7 +281,7 @@ class Viewport(QWidget):
         if (axis := self._axis_clicked(at)) is not None:
             self.camera.look_along(axis)
             return
-        position = self.position_at(at)
+        position = self._pointing.position_at(at, self._click_radius)
         shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
         control = bool(keys & Qt.KeyboardModifier.ControlModifier)
         if position is not None:
@@ -303,7 +319,11 @@ class Viewport(QWidget):
         )
         self.selectionRequested.emit(chosen)
 
-    # ---- closing -----------------------------------------------------------------------
+    # ---- size and closing --------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.interactor.resize(event.size())  # not by the layout where it is not shown
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._listening.stop()

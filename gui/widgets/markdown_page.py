@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextDocument
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
+from gui.widgets.native_keys import native_keys
+
 
 class MarkdownPage(QTextBrowser):
     """Shows a text of Markdown.
@@ -33,7 +35,7 @@ class MarkdownPage(QTextBrowser):
         document.setUndoRedoEnabled(False)
         document.setDefaultFont(self.font())
         document.setDocumentMargin(self._margin)
-        document.setMarkdown(markdown, features)
+        document.setMarkdown(native_keys(markdown), features)
         dress(document)
         self.setDocument(document)
         if self._written is not None:

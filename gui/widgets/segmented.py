@@ -5,10 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy
+from PySide6.QtGui import QPaintEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
+)
 
 from gui.widgets.tooltips import wrapped
+
+FRAME = 3
+"""Pixels at both ends of a button that its text leaves free."""
+
+
+class _Segment(QPushButton):
+    """A button whose text is elided where there is too little room."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, option = QStylePainter(self), QStyleOptionButton()
+        self.initStyleOption(option)
+        option.text = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.width() - 2 * FRAME
+        )
+        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
 
 
 class Segmented(QFrame):
@@ -38,7 +62,7 @@ class Segmented(QFrame):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         for value, text, tip in options:
-            self.buttons[value] = button = QPushButton(text)
+            self.buttons[value] = button = _Segment(text)
             button.setProperty("class", "segment")
             button.setCheckable(True)
             # In a dialog, Enter is for its default button.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Qt
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.native_keys import native_keys
 from gui.widgets.tooltips import wrapped
 
 
@@ -55,12 +57,22 @@ class Command:
 
     @property
     def key(self) -> str:
-        """The shortcut for display: "→" and not "Right"."""
-        modifiers, plus, key = self.shortcut.rpartition("+")
+        """The shortcut for display, as the system writes it, and "→" for "Right"."""
+        modifiers, plus, key = native_keys(self.shortcut).rpartition("+")
         return modifiers + plus + _SIGNS.get(key, key)
 
 
-COMMANDS = (
+def for_system(commands: Iterable[Command], system: str = sys.platform) -> tuple[Command, ...]:
+    """Return commands without the keys that a system keeps for itself.
+
+    On macOS, where Ctrl stands for ⌘, some hide, minimise or uncover all windows.
+    """
+    keys = _ON_MACOS if system == "darwin" else {}
+    return tuple(one.with_key(keys.get(one.name, one.shortcut)) for one in commands)
+
+
+_ON_MACOS = {"open_hub": "Ctrl+U", "compare_add": "Ctrl+E", "full_screen": "Meta+Ctrl+F"}
+COMMANDS = for_system((
     Command("open_folder", "File", "Open folder…", "Ctrl+O",
             "Open a Hugging Face model folder on this machine"),
     Command("open_file", "File", "Open file…", "Ctrl+Shift+O",
@@ -268,7 +280,7 @@ COMMANDS = (
             "List keyboard shortcuts and mouse gestures"),
     Command("about", "Help", "About Helixscope", "Shift+F1",
             "Version, and the articles it is based on"),
-)  # fmt: skip
+))  # fmt: skip
 MENUS = {
     "File": "&File", "Edit": "&Edit", "Positions": "&Positions", "View": "&View",
     "Compare": "&Compare",

@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 
 from gui.services.work_files.bookmarks import Bookmarks
-from gui.services.work_files.reopening import (
-    beside,
-    found,
-    is_work,
-    take_alignment,
-    take_other,
-    take_work,
-)
+from gui.services.work_files.reopening import take_alignment, take_other, take_work
 from gui.state.aligned_curve import OfCompared
 from gui.state.camera import CameraPose
-from gui.state.work import Bookmark
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import share
 from gui.window.palette import Item
@@ -51,9 +43,9 @@ class BookmarkKeeper:
 
     def __init__(self, window: HostWindow, file: Path) -> None:
         self._window = window
-        self.bookmarks = Bookmarks(window.session, file)
+        self.bookmarks = Bookmarks(window.session, file, window.controller.jobs)
         self._panel: BookmarksPanel | None = None
-        self._begun, self._loaded = False, False
+        self._begun = False
         self._listening = Listening()
         self._listening.to(window.session.events.work, self._on_opened)
         window.docks[DOCK].visibilityChanged.connect(self._on_seen)
@@ -63,8 +55,9 @@ class BookmarkKeeper:
         self._listening.stop()
 
     def begin(self) -> None:
-        """Build the panel if it is visible, otherwise when it becomes visible."""
+        """Read the bookmarks, and build the panel if or once it is visible."""
         self._begun = True
+        self.bookmarks.load()
         if self._window.docks[DOCK].isVisible():
             self.need()
 
@@ -74,7 +67,7 @@ class BookmarkKeeper:
             return
         from gui.panels.side.bookmarks import BookmarksPanel
 
-        self._load()
+        self.bookmarks.load()
         panel = self._window.make_panel(DOCK)
         assert isinstance(panel, BookmarksPanel)
         self._panel = panel
@@ -93,17 +86,19 @@ class BookmarkKeeper:
         shown, model = window.controller.shown, session.model
         if model is None or shown is None or session.curve is None:
             return
-        self._load()
+        window.viewport.catch_up()  # it paints nothing while it is hidden
         work = take_work(session, shown, window.viewport.camera.place)
         fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
         alignment, others = self._aligned()
         work = replace(work, fields=fields, alignment=alignment, others=others)
-        key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
-        if key is not None:
+
+        def show(key: str) -> None:
             self._bring()
             if self._panel is not None:
                 self._panel.choose(key)
             session.status = "Bookmarked this view"
+
+        self.bookmarks.add("", model.name, work, self._picture(), then=show)
 
     def go_to(self, key: str) -> None:
         """Show a bookmark's view, opening its model if necessary."""
@@ -119,17 +114,8 @@ class BookmarkKeeper:
         """Return an item for each bookmark, for the command palette."""
         return [
             Item(f"Go to “{one.name}”", "Bookmarks", partial(self.go_to, one.key))
-            for one in self.all()
+            for one in self._window.session.bookmarks
         ]
-
-    def all(self) -> tuple[Bookmark, ...]:
-        """Return all bookmarks in order."""
-        self._load()
-        return self._window.session.bookmarks
-
-    def for_file(self, path: Path) -> tuple[Bookmark, ...]:
-        """Return the bookmarks for a file of saved work."""
-        return tuple(replace(one, work=_with_ways(one.work, path)) for one in self.all())
 
     def _aligned(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
         """Return the alignment, and its compared model."""
@@ -154,30 +140,20 @@ class BookmarkKeeper:
             sizes = {one: round(part * height) for one, part in zip(docks, SHARES, strict=True)}
             share(window, sizes, Qt.Orientation.Vertical)
 
-    def _load(self) -> None:
-        if not self._loaded:
-            self._loaded = self.bookmarks.load()
-
     def _on_seen(self, seen: bool) -> None:
         if seen:
             self.need()
 
     def _on_opened(self, work: Work | None) -> None:
-        """Add the bookmarks of an opened file, with the current paths of its models."""
-        if work is None or not work.bookmarks:
-            return
-        recent = self._window.session.recent
-        path = Path(recent[0]) if recent and is_work(recent[0]) else None
-        self._load()
-        self.bookmarks.merge(
-            replace(one, work=_with_sources(one.work, path)) for one in work.bookmarks
-        )
+        """Add the bookmarks of an opened file."""
+        if work is not None:
+            self.bookmarks.merge(work.bookmarks)
 
     def _picture(self) -> bytes:
-        """Return a small PNG of the viewport."""
+        """Return a small PNG of the viewport; nothing where none can be drawn."""
         from PIL import Image
 
-        from gui.export.pictures import render_scene
+        from gui.export.pictures import PictureError, render_scene
         from gui.scene.scene_state import resolve_scene
 
         window, interactor = self._window, self._window.viewport.interactor
@@ -188,14 +164,17 @@ class BookmarkKeeper:
         lines = min(height, LINES)
         size = (width * lines / height, float(lines))
         scale = min(PICTURE[0] / size[0], PICTURE[1] / size[1])
-        pixels = render_scene(
-            state,
-            window.viewport.scene.theme,
-            CameraPose.of(interactor.camera),
-            (round(size[0]), round(size[1])),
-            scale=scale,
-            compact=True,  # caption and colour bar would be illegible
-        )
+        try:
+            pixels = render_scene(
+                state,
+                window.viewport.scene.theme,
+                CameraPose.of(interactor.camera),
+                (round(size[0]), round(size[1])),
+                scale=scale,
+                compact=True,  # caption and colour bar would be illegible
+            )
+        except PictureError:
+            return b""
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
         return buffer.getvalue()
@@ -208,15 +187,3 @@ def connect(panel: BookmarksPanel, bookmarks: Bookmarks) -> None:
     panel.moveRequested.connect(bookmarks.move)
     panel.removeRequested.connect(bookmarks.remove)
     panel.backRequested.connect(bookmarks.bring_back)
-
-
-def _with_ways(work: Work, path: Path) -> Work:
-    """Return saved work with paths relative to a file."""
-    others = tuple(replace(one, beside=beside(one.source, path)) for one in work.others)
-    return replace(work, beside=beside(work.source, path), others=others)
-
-
-def _with_sources(work: Work, path: Path | None) -> Work:
-    """Return saved work of a file with the current paths of its models."""
-    others = tuple(replace(one, source=found(one, path)) for one in work.others)
-    return replace(work, source=found(work, path), others=others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from geometry.checkpoints.transfer import TransferProgress
@@ -12,6 +13,7 @@ from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.fetch_status import FetchBar, transfer_text
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 
 WELCOME = "Open a model to see its positional embeddings"
 EXPLANATION = (
@@ -24,7 +26,7 @@ HOW = (
     "or open a model folder or a single tensor file. Folders and files can also be dropped onto "
     "this window."
 )
-LESSON = "New here? Start the lesson with the bundled model"
+LESSON = "New here? Start with a lesson"
 WIDTH = 480
 """Width of the text in pixels, for readable lines."""
 
@@ -47,10 +49,10 @@ class EmptyState(Panel):
         self._how = texts[1]
         self.details = label(role="small")
         texts.append(self.details)
-        for text in texts:
+        self._texts = (self.title, *texts)
+        for text in self._texts:
             text.setWordWrap(True)
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-            text.setFixedWidth(WIDTH)
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Stop opening the model")
         buttons = (
@@ -59,7 +61,7 @@ class EmptyState(Panel):
             (QPushButton("Open file…"), self.fileRequested),
         )
         self._buttons = QWidget()
-        hbox(*(button for button, _ in buttons), parent=self._buttons, spacing=GRID)
+        self._row = hbox(*(button for button, _ in buttons), parent=self._buttons, spacing=GRID)
         for button, signal in buttons:
             button.clicked.connect(lambda _=False, signal=signal: signal.emit())
         self.lesson = QToolButton()
@@ -74,7 +76,10 @@ class EmptyState(Panel):
         # Room for the texts of a wait, so that nothing moves when one begins.
         self.details.setFixedHeight(2 * self.details.fontMetrics().lineSpacing())
         self.details.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        layout = QVBoxLayout(self)
+        inside = QWidget()
+        inside.setObjectName("welcome")
+        vbox(ScrollColumn(inside), parent=self)
+        layout = QVBoxLayout(inside)
         layout.setSpacing(2 * GRID)
         layout.addStretch(1)
         for widget in (
@@ -92,7 +97,18 @@ class EmptyState(Panel):
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
-        self.setStyleSheet(f"EmptyState {{ background: {theme.viewport}; }}")
+        self.setStyleSheet(f"EmptyState, #welcome {{ background: {theme.viewport}; }}")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap the texts, and put the buttons below each other, in a narrow view."""
+        super().resizeEvent(event)
+        room = self.width() - 6 * GRID
+        for text in self._texts:
+            text.setFixedWidth(min(WIDTH, room))
+        across, down = self._row.Direction.LeftToRight, self._row.Direction.TopToBottom
+        self._row.setDirection(across)
+        if self._row.sizeHint().width() > room:
+            self._row.setDirection(down)
 
     def _on_state_changed(self) -> None:
         opening = bool(self.session.opening)

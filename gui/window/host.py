@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gui.window.actions import Actions
     from gui.window.arrangement.result_docks import ResultDocks
     from gui.window.settings.settings import Settings
+    from gui.window.status_bar import StatusBar
+    from gui.window.toolbar import ToolBar
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 FILE_FILTER = (
@@ -48,6 +50,8 @@ class HostWindow(QMainWindow):
     results: ResultDocks
     commands: Actions
     undo: Undo
+    status_bar: StatusBar
+    toolbar: ToolBar
 
     @property
     @abstractmethod

@@ -16,11 +16,12 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from gui.services.jobs.jobs import gui_first
 from gui.style.listening import Listening
-from gui.style.theme import GRID, Theme, ThemeChoice
+from gui.style.theme import Theme, ThemeChoice
 from gui.window.actions import is_typing
+from gui.window.arrangement.dock_panel import DockPanel
 from gui.window.arrangement.docks import DOCKS, KEYS, LEFT, RIGHT
 from gui.window.arrangement.focus_navigation import focus_view, past_hidden
-from gui.window.arrangement.layout import apply_layout, put, resize_docks, take_place
+from gui.window.arrangement.layout import TITLE_BAR, apply_layout, put, resize_docks, take_place
 from gui.window.host import HostWindow
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gui.panels.base import Panel
     from gui.state.layout import Layout
     from gui.window.arrangement.side_by_side import SideBySide
+    from gui.window.arrangement.side_columns import SideColumns
     from gui.window.arrangement.workspaces import Workspaces
     from gui.window.bookmark_keeper import BookmarkKeeper
     from gui.window.empty_state import EmptyState
@@ -41,14 +43,11 @@ if TYPE_CHECKING:
     from gui.window.status_bar import StatusBar
     from gui.window.summary import Summary
     from gui.window.survey.opener import SurveyOpener
-    from gui.window.toolbar import ToolBar
     from gui.window.work.recent_menu import RecentMenu
     from gui.window.work.save_work import WorkSaver
 
 DEFAULT_SIZE = QSize(1440, 900)
-TITLE_BAR = 5 * GRID
-"""Estimated height of the window manager's title bar, which is known only later."""
-MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
+MINIMUM_WIDTHS = {LEFT: 272, RIGHT: 220}
 """Minimum widths of the columns in logical pixels."""
 
 
@@ -86,6 +85,7 @@ class MainWindow(HostWindow):
     empty_state: EmptyState
     notice_bar: NoticeBar
     side_by_side: SideBySide
+    side_columns: SideColumns
     pictures: PictureSaver
     work: WorkSaver
     turntables: TurntableSaver
@@ -97,9 +97,7 @@ class MainWindow(HostWindow):
     lesson_player: LessonPlayer
     workspaces: Workspaces
     recent_menu: RecentMenu
-    status_bar: StatusBar
     summary: Summary
-    toolbar: ToolBar
 
     def __init__(self, settings: Settings, theme: Theme, *, restore: bool = True) -> None:
         super().__init__()
@@ -137,14 +135,24 @@ class MainWindow(HostWindow):
         for dock in (dock for dock in DOCKS if not dock.lazy):
             panel = self.built_panels[dock.name] = dock.make(self.session, self.theme)
             connect_panel(panel, self)
-        self._set_minimum_widths()
         # Visible panels ask at once, so they must be connected.
         for name, panel in self.built_panels.items():
-            self.docks[name].setWidget(panel)
+            self.docks[name].setWidget(DockPanel(panel))
+        self._set_minimum_widths()
+        self.side_columns.fit()
         self.results.begin(self.theme)
         self.bookmarks.begin()
 
     # ---- layout ------------------------------------------------------------------------
+
+    def keep_settings(self) -> None:
+        """Store the settings and the layout, but not what a lesson has set."""
+        if self.lesson_player.on:
+            return
+        self.settings.layout = take_place(self), self.arrangement()
+        self.settings.workspaces = self.workspaces.kept()
+        self.settings.save_session(self.session)
+        self.settings.sync()
 
     def arrange(self) -> None:
         """Arrange the current workspace as at first; an active lesson goes on."""
@@ -184,7 +192,9 @@ class MainWindow(HostWindow):
         for dock in DOCKS:
             if dock.name in self.built_panels and not dock.lazy:
                 width = self.theme.px(MINIMUM_WIDTHS.get(dock.area, 0))
-                self.built_panels[dock.name].setMinimumWidth(width)
+                panel = self.docks[dock.name].widget()
+                assert panel is not None
+                panel.setMinimumWidth(width)
 
     def _themed(self) -> tuple[Panel | StatusBar, ...]:
         return (*self.built_panels.values(), self.empty_state, self.notice_bar, self.status_bar)
@@ -249,7 +259,7 @@ class MainWindow(HostWindow):
     def make_panel(self, dock: str) -> Panel:
         (found,) = (one for one in DOCKS if one.name == dock)
         panel = self.panels[dock] = found.make(self.session, self.theme)
-        self.docks[dock].setWidget(panel)
+        self.docks[dock].setWidget(DockPanel(panel))
         return panel
 
     def build_panels(self) -> None:
@@ -287,12 +297,12 @@ class MainWindow(HostWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if self._dropped(event) is not None:
-            event.acceptProposedAction()
+            _accept_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         path = self._dropped(event)
         if path is not None:
-            event.acceptProposedAction()
+            _accept_copy(event)
             self.controller.open(str(path))
 
     def _dropped(self, event: QDropEvent) -> Path | None:
@@ -305,15 +315,14 @@ class MainWindow(HostWindow):
             return
         self.may_close = lambda: True  # it is closed once more at the end
         self.lesson_player.stop()
-        self.settings.layout = take_place(self), self.arrangement()
-        self.settings.workspaces = self.workspaces.kept()
-        self.settings.save_session(self.session)
-        self.settings.sync()
+        self.side_columns.stop()
+        self.keep_settings()
         self.workspaces.maximized.stop()
         self.listening.stop()
         self.guide.close()
         self.surveys.close()
         self.summary.release()
+        self.recent_menu.release()
         self.results.stop()
         self.films.close()
         self.pictures.close()
@@ -325,3 +334,9 @@ class MainWindow(HostWindow):
             panel.release()
         self.grid.release()
         super().closeEvent(event)
+
+
+def _accept_copy(event: QDropEvent) -> None:
+    """Accept a file as a copy: a file manager removes what is accepted as moved."""
+    event.setDropAction(Qt.DropAction.CopyAction)
+    event.accept()

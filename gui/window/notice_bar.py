@@ -75,7 +75,8 @@ class NoticeBar(Panel):
         size = f" {format_bytes(notice.whole)}" if notice.whole > 0 else ""
         self.whole_button.setText(f"Download{size}")
         self.whole_button.setVisible(notice.whole != 0)
-        self.retry_button.setText("Try again" if notice.again is None else "Open again")
+        again = "Look up" if notice.asks else "Try again"
+        self.retry_button.setText(again if notice.again is None else "Open again")
         self.retry_button.setVisible(notice.retry or notice.again is not None)
         self.inside_button.setVisible(notice.inside)
         self.tables_button.setText(f"Choose the {'rows' if notice.first_rows else 'table'}…")

@@ -20,13 +20,14 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
+from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.plain_text import visible
 from geometry.models.sources.computed import is_computed
 from geometry.models.sources.derived import is_derived
 from gui.panels.side.models.hub_rows import is_explicit, typed_address
 from gui.panels.side.models.model_line import is_path
-from gui.services.loading import path_exists, short_name
-from gui.services.work_files.reopening import is_work
+from gui.services.loading import short_name
+from gui.services.work_files.projects import is_work
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
@@ -105,7 +106,7 @@ def positions_meant(
 
 
 def source_kind(text: str, *, word: bool = False) -> str:
-    """Return what kind of source a typed text is; "" for none.
+    """Return what kind of source a typed text is by its form; "" for none.
 
     A single word, which may be an id of the oldest models, counts only with ``word``.
     """
@@ -113,11 +114,11 @@ def source_kind(text: str, *, word: bool = False) -> str:
         return "Formula"
     if is_derived(text):
         return "Made of a model"
-    if is_path(text) or ("/" in text and path_exists(text)):
+    if is_path(text):
         return "Path"
-    if typed_address(text) is not None and (word or is_explicit(text)):
-        return "Model on the Hub"
-    return "Path" if path_exists(text) and word else ""
+    if typed_address(text) is not None:
+        return "Model on the Hub" if word or is_explicit(text) else ""
+    return "Path" if "/" in text or (word and text.endswith(FILE_SUFFIXES)) else ""
 
 
 def sources_meant(

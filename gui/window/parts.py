@@ -29,6 +29,7 @@ from gui.window.arrangement.focus_navigation import focus_next_panel, focus_view
 from gui.window.arrangement.layout import apply_layout
 from gui.window.arrangement.result_docks import ResultDocks
 from gui.window.arrangement.side_by_side import SideBySide
+from gui.window.arrangement.side_columns import SideColumns
 from gui.window.arrangement.workspaces import WORKSPACES, Workspaces
 from gui.window.bookmark_keeper import BookmarkKeeper
 from gui.window.empty_state import EmptyState
@@ -100,7 +101,7 @@ def build_parts(
     window.side_by_side = SideBySide(window, theme)
     window.grid = window.side_by_side.grid
     window.pictures = PictureSaver(window, window.grid, controller)
-    window.work = WorkSaver(window, lambda path: window.bookmarks.for_file(path))
+    window.work = WorkSaver(window, lambda: window.bookmarks.bookmarks.current)
     window.films = FilmSaver(window, window.viewport, session, controller)
     window.turntables = TurntableSaver(window)
     window.inside = InsideMeasurer(window)
@@ -145,6 +146,7 @@ def build_parts(
     # Qt's own menu of docks and toolbars has it, too.
     window.toolbar.toggleViewAction().triggered.connect(window.show_toolbar)
     window.show_toolbar(settings.toolbar)
+    window.side_columns = SideColumns(window)
     connect_centre(window)
     connect_undo(window)
     window.results.on_choices = window.work.changes.look
@@ -206,6 +208,7 @@ def _arrange(window: MainWindow) -> None:
     window.setCorner(Qt.Corner.BottomLeftCorner, LEFT)
     window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
     window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
+    window.setTabPosition(LEFT, QTabWidget.TabPosition.North)
     window.setTabPosition(RIGHT, QTabWidget.TabPosition.North)
     window.arrange()
     if window.stored_layout is not None:
@@ -261,8 +264,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "copy_window": partial(exports.copy_window, window),
         "open_work": window.work.open,
         "open_survey": window.surveys.ask,
-        "save_work": window.work.save,
-        "save_work_as": window.work.save_as,
+        "save_work": lambda: window.work.save(),
+        "save_work_as": lambda: window.work.save_as(),
         "settings": window.settingsRequested.emit,
         "quit": window.close,
         "undo": window.undo.undo,

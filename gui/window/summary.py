@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenuBar
 
 from gui.panels.base import Panel
@@ -24,8 +24,24 @@ class Summary(Panel):
         row.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
         row.addWidget(self._words)
         bar.setCornerWidget(self)
+        bar.installEventFilter(self)
         self.listen(session.events.model, self._on_changed)
         self.listen_throttled(session.events.curve, self._on_changed)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.FontChange):
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def _fit(self) -> None:
+        """Show it only beside all menus: it is in the title and in the caption, too."""
+        metrics = self._bar.fontMetrics()
+        menus = (metrics.horizontalAdvance(menu.text()) + 2 * GRID for menu in self._bar.actions())
+        self._words.setVisible(sum(menus) + self._needed <= self._bar.width())
+
+    @property
+    def _needed(self) -> int:
+        return self._words.sizeHint().width() + 4 * GRID
 
     def _on_changed(self) -> None:
         model, curve = self.session.model, self.session.curve
@@ -34,6 +50,7 @@ class Summary(Panel):
             return
         total = format_percent(sum(curve.explained_variance_ratio))
         self._words.setText(f"{model.name} · {ranged(model, curve.pca.positions)} · {total}")
+        self._fit()
         # Resizing causes a new layout of the window, so not with each tick of the range slider.
         if self.sizeHint().width() > self.width():
             self._bar.setCornerWidget(self)

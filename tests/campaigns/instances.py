@@ -196,6 +196,7 @@ def _ask_of(url: str) -> None:
 
 def bookmarks(home: Path, n_processes: int, rng: random.Random) -> None:
     """Change the bookmarks of one file in several windows at once."""
+    from gui.services.jobs.jobs import InlineJobs
     from gui.services.work_files.bookmarks import Bookmarks
     from gui.services.work_files.work_file import read_bookmarks
     from gui.state.session import Session
@@ -204,7 +205,7 @@ def bookmarks(home: Path, n_processes: int, rng: random.Random) -> None:
 
     def work(number: int, rng: random.Random) -> tuple[dict[str, str], list[str]]:
         session = Session()
-        own = Bookmarks(session, file)
+        own = Bookmarks(session, file, InlineJobs())
         own.load()
         names: dict[str, str] = {}
         gone = []
@@ -215,7 +216,7 @@ def bookmarks(home: Path, n_processes: int, rng: random.Random) -> None:
             if key is None or what < 0.5:
                 name = f"View {count} of {number}"
                 added = own.add(name, "gpt2", _work(count), b"png")
-                if added is not None:
+                if session.notice is None:
                     names[added] = name
             elif what < 0.7:
                 own.change(key, name=f"Coil {count} of {number}")
@@ -268,7 +269,7 @@ def unsaved_work(home: Path, n_processes: int, rng: random.Random) -> None:
             time.sleep(UNTIL_KILLED_S)  # until it is killed
         while not (home / "over").exists():
             time.sleep(0.01)
-        last = keeper.unsaved._file
+        last = keeper.unsaved._file.path
         if not last.is_file():
             raise Fault("lost", "the work of a window that lives was taken")
         keeper.unsaved.close()
@@ -300,6 +301,7 @@ def _keeper(folder: Path) -> Any:
     """Return a stand-in for a window, which keeps what it shows."""
     from PySide6.QtCore import QCoreApplication
 
+    from gui.services.jobs.jobs import InlineJobs
     from gui.state.session import Session
     from gui.window.work.unsaved_work import UnsavedWork
 
@@ -310,7 +312,7 @@ def _keeper(folder: Path) -> Any:
         changes=SimpleNamespace(any=False),
     )
     keeper.take = lambda: keeper.shown
-    keeper.unsaved = UnsavedWork(folder, keeper)
+    keeper.unsaved = UnsavedWork(folder, keeper, InlineJobs())
     return keeper
 
 

@@ -2,6 +2,7 @@
 
     python -m tests.campaigns.monkey --seed 1 --cases 2000
     python -m tests.campaigns.monkey --soak --minutes 60
+    python -m tests.campaigns.monkey --soak --minutes 60 --wayland
 
 A case is one gesture. The window runs in a process of its own (``monkey_window.py``), with a home
 of its own and no network, and a new one begins every :data:`WINDOW` gestures, so a crash is a fault
@@ -24,14 +25,17 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from tests.campaigns.campaign import Counts, Fault, attack, parser
+from tests.environments.screens import wayland, x_screen
 
 ROOT = Path(__file__).parents[2]
 WINDOW = 250
@@ -296,10 +300,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the campaign as a command, print its counts, and return its exit status."""
     made = parser("Gestures at random in the real window.", cases=1000)
     made.add_argument("--soak", action="store_true", help="one window, measured each minute")
+    made.add_argument("--wayland", action="store_true", help="under weston, with Xwayland")
     given = made.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="monkey-"))
     windows = Windows(folder, given.first, endless=given.soak)
-    with Screen():
+    with screen(of_weston=given.wayland):
         if given.soak:
             counts = soak(windows, given.seed, given.minutes or 60)
         else:
@@ -331,29 +336,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 1 if counts.faults else 0
 
 
-class Screen:
-    """A screen for as long as the block runs, where there is none."""
-
-    def __init__(self) -> None:
-        self._server: subprocess.Popen[str] | None = None
-
-    def __enter__(self) -> None:
-        if os.environ.get("DISPLAY") or sys.platform != "linux":
-            return
-        self._server = subprocess.Popen(
-            ["Xvfb", "-displayfd", "1", "-screen", "0", "1600x1000x24"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert self._server.stdout is not None
-        os.environ["DISPLAY"] = f":{self._server.stdout.readline().strip()}"
-
-    def __exit__(self, *_: object) -> None:
-        if self._server is not None:
-            del os.environ["DISPLAY"]
-            self._server.terminate()
-            self._server.wait()
-            assert self._server.stdout is not None
-            self._server.stdout.close()
+@contextmanager
+def screen(*, of_weston: bool) -> Iterator[None]:
+    """A screen for as long as the block runs, where there is none or it is to be one of weston."""
+    if not of_weston and (os.environ.get("DISPLAY") or sys.platform != "linux"):
+        yield
+        return
+    with (
+        wayland(x=True) if of_weston else x_screen() as variables,
+        patch.dict(os.environ, variables),
+    ):
+        yield
 
 
 if __name__ == "__main__":

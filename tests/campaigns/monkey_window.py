@@ -59,6 +59,10 @@ HARMLESS = (
     "Could not connect to",
     "libEGL warning",
     "MESA",
+    # Of a compositor without a seat, as weston without a screen: there is no mouse.
+    "no wl_seats available",
+    "Setting cursor position requires",
+    "Failed to create grabbing popup",
     # The monkey ends each drag of text at once, also one that has not arrived anywhere.
     "drag leave received before drag enter",
     # The monkey's own clicks beside a window: QTest warns about the place.

@@ -1,11 +1,14 @@
 """Starting the application as a process, in the environment of another machine."""
 
+import fcntl
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,25 +31,42 @@ class App:
 
     @contextmanager
     def started(
-        self, *arguments: object, environment: dict[str, str], cwd: Path | None = None
+        self,
+        *arguments: object,
+        environment: dict[str, str],
+        cwd: Path | None = None,
+        program: tuple[str, ...] = ("-m", "main"),
+        terminal: int | None = None,
     ) -> Iterator[subprocess.Popen[str]]:
-        """A process of the application, which ends with the block at the latest."""
+        """A process of the application, which ends with the block at the latest.
+
+        Parameters
+        ----------
+        program
+            Arguments of Python, which runs the application.
+        terminal
+            What the process has in place of pipes, and is the first process of.
+        """
+
+        def begin() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            if terminal is not None:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        pipe = subprocess.PIPE if terminal is None else terminal
         with (
             subprocess.Popen(
-                [sys.executable, "-P", "-m", "main", *map(str, arguments)],
+                [sys.executable, "-P", *program, *map(str, arguments)],
                 env=self._environment | environment, cwd=cwd or self.home, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                stdin=terminal, stdout=pipe, stderr=pipe, start_new_session=True, preexec_fn=begin,
             ) as process,
             ended(process),
         ):  # fmt: skip
             yield process
 
-    def run(
-        self, *arguments: object, environment: dict[str, str], cwd: Path | None = None
-    ) -> Completed:
-        """Run a command to its end."""
-        with self.started(*arguments, environment=environment, cwd=cwd) as process:
+    def run(self, *arguments: object, **how: Any) -> Completed:
+        """Run a command to its end; the options are those of `started`."""
+        with self.started(*arguments, **how) as process:
             out, err = process.communicate(timeout=PATIENCE)
             return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 

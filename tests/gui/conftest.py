@@ -319,7 +319,7 @@ def start_application(
     """Start the application with a source, and wait until it is idle; closed after the test.
 
     Keyword arguments: ``positions``; ``offline``; ``beside``; ``settings``, if other than the
-    fixture's; ``safely``; ``greets``; ``wait``.
+    fixture's; ``safely``; ``greets``; ``pictured``; ``wait``.
     """
     shared_window.close()  # one window has the focus
     palette = qapp.palette()
@@ -334,12 +334,13 @@ def start_application(
         settings: Settings = settings,
         safely: bool = False,
         greets: bool = False,
+        pictured: bool = False,
         wait: bool = True,
     ) -> Application:
         source = None if source is None else str(source)
         application = Application(
             qapp, settings, source, positions, offline=offline, beside=beside, safely=safely,
-            greets=greets,
+            greets=greets, pictured=pictured,
         )  # fmt: skip
         started.append(application)
         if wait:

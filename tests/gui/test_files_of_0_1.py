@@ -339,13 +339,16 @@ def test_what_came_later_is_as_at_first_in_a_window_that_had_other_choices(
 @pytest.mark.slow
 @pytest.mark.usefixtures("sample_of_0_1")
 @each("bookmarks")
-def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wait_until_shown):
+def test_a_window_goes_to_the_bookmarks(
+    name, start_application, remembered, wait_until_shown, qtbot
+):
     settings = remembered(bookmarks=name)
     application = start_application("sample", settings=settings, wait=False)
     wait_until_shown(application)
     window, session = application.window, application.session
     expected = without_bytes(EXPECTED["bookmarks"][name]["bookmarks"])
-    assert [described_bookmark(one) for one in window.bookmarks.all()] == expected
+    qtbot.waitUntil(lambda: bool(session.bookmarks))
+    assert [described_bookmark(one) for one in session.bookmarks] == expected
     for one in expected:
         for other in one["work"]["others"]:
             application.controller.comparing.add(
@@ -385,14 +388,14 @@ def test_a_window_shows_the_work_of_another_bundled_model_as_far_as_that_has_it(
 
 
 def test_a_window_goes_to_bookmarks_of_another_bundled_model(
-    start_application, remembered, wait_until_shown
+    start_application, remembered, wait_until_shown, qtbot
 ):
     application = start_application("sample", settings=remembered(bookmarks="one.zip"), wait=False)
     wait_until_shown(application)
-    (one,) = application.window.bookmarks.all()
-    application.window.bookmarks.go_to(one.key)
-    wait_until_shown(application)
     session = application.session
+    qtbot.waitUntil(lambda: bool(session.bookmarks))
+    application.window.bookmarks.go_to(session.bookmarks[0].key)
+    wait_until_shown(application)
     assert session.model.source == "sample"
     assert session.positions == (1, session.model.n_positions - 1)
 

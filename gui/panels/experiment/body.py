@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QLabel,
     QSizePolicy,
     QStackedWidget,
@@ -116,6 +117,9 @@ class ExperimentBody(PanelBody):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        ways = QBoxLayout.Direction
+        beside = self.width() >= 2 * WIDTH
+        self._row.setDirection(ways.LeftToRight if beside else ways.TopToBottom)
         wide = self.width() >= WIDE
         if wide == self._wide:
             return

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
-from geometry.models.sources.opening import is_on_hub
 from gui.panels.base import Panel
 from gui.panels.intents import (
     CancelCheckpoints,
@@ -16,7 +15,7 @@ from gui.panels.intents import (
     LookForCheckpoints,
     PlanCheckpoints,
 )
-from gui.services.loading import short_name
+from gui.services.loading import is_of_hub, short_name
 from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_bytes, format_count
@@ -181,7 +180,7 @@ def _budget_tip(plan: HistoryPlan) -> str:
 def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
     """Return a sentence and advice before the search for checkpoints."""
     name = short_name(model.source)
-    if not is_on_hub(model.source):
+    if not is_of_hub(model.source):
         return f"There may be checkpoints of {name}’s training in the same folder.", ""
     if offline:
         return (

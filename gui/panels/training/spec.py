@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.checkpoints.errors import SourceError
-from geometry.history.origins import find_history
 from geometry.measures.overlaps import HEAVIEST
 from geometry.models.model import PositionalModel
 from geometry.models.sources.layer_tables import LayerStore
@@ -29,6 +28,7 @@ from gui.panels.training.by_snapshot import (
 from gui.panels.training.layers import layer_numbers, layer_plots, published_source, resolved
 from gui.panels.training.question import Training, TrainingOf
 from gui.plots.spec import Axis, Image, Line, Plot
+from gui.services.origins import origin_of
 from gui.services.snippets import opening
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_percent
@@ -165,7 +165,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
 
     def concerns(self, model: PositionalModel) -> bool:
         try:
-            return find_history(model) is not None
+            return origin_of(model) is not None
         except SourceError:
             return True
 
@@ -289,7 +289,7 @@ print("mass at random:", *sparse.turned.band)
 def may_have_checkpoints(model: PositionalModel) -> bool:
     """Return whether a model may have a history of checkpoints."""
     try:
-        origin = find_history(model)
+        origin = origin_of(model)
     except SourceError:
         return False
     return origin is not None and origin.kind in ("folder", "hub")

@@ -166,9 +166,13 @@ class QtJobs(QObject):
 
         Only used before the event loop runs.
         """
+        self.wait_for(slot, patience_ms)
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
+
+    def wait_for(self, slot: str, patience_ms: int) -> None:
+        """Wait until a slot's job is done, for some time at most."""
         if slot in self._latest:
             wait([self._latest[slot]], patience_ms / 1000)
-        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
 
     def shut_down(self) -> None:
         """Drop all jobs except those to be finished, and wait for the threads.

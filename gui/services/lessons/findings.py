@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from geometry.checkpoints.errors import SourceError
 from geometry.measures.shape_fit import HELICES
 from geometry.models.sources.layer_tables import LayerStore
+from gui.services.origins import origin_of
 from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
@@ -420,11 +422,8 @@ class Findings:
 
 def has_history(model: PositionalModel) -> bool:
     """Return whether a model has a local history; without the network."""
-    from geometry.checkpoints.errors import HelixscopeError
-    from geometry.history.origins import find_history
-
     try:
-        origin = find_history(model)
-    except HelixscopeError:
+        origin = origin_of(model)
+    except SourceError:
         return False
     return origin is not None and origin.kind != "hub"

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
+from gui.services.jobs.jobs import Jobs
+from gui.services.notices import notice_of
 from gui.state.values import Notice
 from gui.state.work import MOST_BOOKMARKS, Bookmark
 
 if TYPE_CHECKING:
     from gui.state.session import Session
     from gui.state.work import Work
+
+log = logging.getLogger(__name__)
 
 WAIT_S = 2.0
 """Longest wait for another window that writes its bookmarks."""
@@ -25,41 +33,74 @@ WAIT_S = 2.0
 Change = Callable[[tuple[Bookmark, ...]], tuple[Bookmark, ...]]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Outcome:
+    """What became of a change of the file."""
+
+    done: bool
+    then: Callable[[], None]
+    notice: Notice | None = None
+
+
 class Bookmarks:
     """Keeps ``session.bookmarks`` and a file in sync.
 
     Each change is applied to the file's current content, so that several open windows do not
-    overwrite each other.
+    overwrite each other. The file is read and written on threads, one change after another.
 
     The file is created with the first bookmark.
     """
 
-    def __init__(self, session: Session, file: Path) -> None:
-        self._session, self._file = session, file
+    def __init__(self, session: Session, file: Path, jobs: Jobs) -> None:
+        self._session, self._file, self._jobs = session, file, jobs
         self._removed: list[tuple[int, Bookmark]] = []
+        self._loaded, self._count = False, 0
+        # What the threads share: only the one in the block of ``_one`` uses the last two.
+        self._waiting: deque[tuple[Change | None, Callable[[], None]]] = deque()
+        self._one = threading.Lock()
+        self._all: tuple[Bookmark, ...] = ()
         self._seen: tuple[int, ...] | None = None
 
-    def load(self) -> bool:
-        """Read the file; a damaged one is moved aside, with a notice.
+    def load(self) -> None:
+        """Read the file, unless it has been read; a damaged one is moved aside, with a notice."""
+        if not self._loaded:
+            self._loaded = True
+            self._start(None)
 
-        Returns False if it cannot be read now, but perhaps later.
-        """
-        session = self._session
-        try:
-            seen = _seen(self._file)  # before reading: another window may be writing
-            found, why = self._read()
-        except HelixscopeError as error:
-            session.notice = Notice(str(error), error.advice)
-        except OSError as error:
-            self._cannot("read", error)
-            return False
-        else:
-            self._show(found)
-            if why:
-                self._change(lambda all_: all_)  # moves it aside under the lock
-            else:
-                self._seen = seen
-        return True
+    @property
+    def current(self) -> tuple[Bookmark, ...]:
+        """All bookmarks, also of a file that has not been read yet; for jobs."""
+        with self._one:
+            if self._seen is None:
+                with suppress(HelixscopeError, OSError):
+                    return self._read()[0]
+            return self._all
+
+    # ---- on threads ----------------------------------------------------------------------
+
+    def _work_off(self) -> _Outcome:
+        """Make the change that waits first."""
+        with self._one:
+            change, then = self._waiting.popleft()
+            try:
+                notice = self._load() if change is None else self._change(change)
+            except HelixscopeError as error:
+                # A file of a later version is not read again.
+                return _Outcome(False, then, Notice(str(error), error.advice))
+            except OSError as error:
+                if change is None:
+                    self._loaded = False
+                return _Outcome(False, then, self._cannot("changed" if change else "read", error))
+            return _Outcome(True, then, notice)
+
+    def _load(self) -> Notice | None:
+        seen = _seen(self._file)  # before reading: another window may be writing
+        found, why = self._read()
+        self._show(found)
+        if why:
+            return self._change(lambda all_: all_)  # moves it aside under the lock
+        self._seen = seen
+        return None
 
     def _read(self) -> tuple[tuple[Bookmark, ...], str]:
         """Return the readable bookmarks, and the reason if there are others; "" if not.
@@ -78,26 +119,82 @@ class Bookmarks:
         some = "One bookmark" if left_out == 1 else f"{left_out} bookmarks"
         return found, f"{some} cannot be read." if left_out else ""
 
-    def _take_in(self) -> None:
-        """Read the file if it has changed; move a damaged one aside.
+    def _take_in(self) -> Notice | None:
+        """Read the file if it has changed; move a damaged one aside, which a notice reports.
 
         Raises HelixscopeError, OSError: as :meth:`_read`, or when it cannot be moved aside.
         """
+        notice = None
         if self._seen is None or self._seen != _seen(self._file):
             found, why = self._read()
             if why:
-                self._put_aside(found, why)
+                notice = self._put_aside(found, why)
             self._show(found)
             self._seen = _seen(self._file)
+        return notice
 
     def _show(self, found: tuple[Bookmark, ...]) -> None:
-        if [_said(one) for one in found] != [_said(one) for one in self._session.bookmarks]:
-            self._session.bookmarks = found
+        if [_said(one) for one in found] != [_said(one) for one in self._all]:
+            self._all = found
 
-    def add(self, name: str, model: str, work: Work, picture: bytes, note: str = "") -> str | None:
-        """Append a view; return its key, or None if it cannot be saved."""
+    def _change(self, change: Change) -> Notice | None:
+        """Change the file's content; return what else is to be reported.
+
+        Raises HelixscopeError, OSError: it cannot be changed.
+        """
+        from filelock import FileLock
+
+        from gui.services.work_files.work_file import write_bookmarks
+
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
+            notice = self._take_in()
+            changed = change(self._all)
+            if len(changed) > MOST_BOOKMARKS:
+                raise HelixscopeError(
+                    f"There are already {MOST_BOOKMARKS} bookmarks.", "Remove some of them first."
+                )
+            if changed != self._all:
+                write_bookmarks(changed, self._file)
+                self._all, self._seen = changed, _seen(self._file)
+        return notice
+
+    # ---- changes -------------------------------------------------------------------------
+
+    def _start(self, change: Change | None, then: Callable[[], None] = lambda: None) -> None:
+        """Make a change on a thread, after those that wait; if it was made, call a function."""
+        self._waiting.append((change, then))
+        self._count += 1
+        slot = f"bookmarks {self._count}"  # none replaces another
+        self._jobs.start(slot, self._work_off, self._on_outcome, self._on_error, finish=True)
+
+    def _on_outcome(self, outcome: _Outcome) -> None:
+        session = self._session
+        if session.bookmarks != self._all:
+            session.bookmarks = self._all
+        if outcome.notice is not None:
+            session.notice = outcome.notice
+        if outcome.done:
+            outcome.then()
+
+    def _on_error(self, error: Exception) -> None:
+        log.error("The bookmarks cannot be changed", exc_info=error)
+        self._session.notice = notice_of(error, "The bookmarks cannot be changed")
+
+    def add(
+        self, name: str, model: str, work: Work, picture: bytes, note: str = "",
+        then: Callable[[str], None] = lambda _: None,
+    ) -> str:  # fmt: skip
+        """Append a view, with a name that is free if it is ""; return its key.
+
+        Once it has been saved, ``then`` is called with the key.
+        """
         one = Bookmark(uuid.uuid4().hex, name, note, model, work, picture)
-        return one.key if self._change(lambda all_: (*all_, one)) else None
+        self._start(
+            lambda all_: (*all_, replace(one, name=name or free_name(all_))),
+            lambda: then(one.key),
+        )
+        return one.key
 
     def change(self, key: str, *, name: str | None = None, note: str | None = None) -> None:
         """Change a bookmark's name or note; an empty name changes nothing."""
@@ -108,7 +205,7 @@ class Bookmarks:
             kept = (name or "").strip() or one.name
             return replace(one, name=kept, note=one.note if note is None else note)
 
-        self._change(lambda all_: tuple(map(changed, all_)))
+        self._start(lambda all_: tuple(map(changed, all_)))
 
     def move(self, key: str, step: int) -> None:
         """Move a bookmark by some places, towards the end if positive."""
@@ -121,7 +218,7 @@ class Bookmarks:
             others.insert(max(0, at + step), all_[at])
             return tuple(others)
 
-        self._change(moved)
+        self._start(moved)
 
     def remove(self, key: str) -> None:
         """Remove a bookmark; :meth:`bring_back` undoes this."""
@@ -134,8 +231,7 @@ class Bookmarks:
             gone.append((at, all_[at]))
             return (*all_[:at], *all_[at + 1 :])
 
-        if self._change(without):
-            self._removed += gone
+        self._start(without, lambda: self._removed.extend(gone))
 
     def bring_back(self) -> None:
         """Restore the bookmark removed last, unless it exists again."""
@@ -148,54 +244,19 @@ class Bookmarks:
                     return (*all_[:at], one, *all_[at:])
             return all_
 
-        if left and self._change(whole):
+        def note() -> None:
             self._removed = left
+
+        if left:
+            self._start(whole, note)
 
     def merge(self, others: Iterable[Bookmark]) -> None:
         """Add bookmarks that do not exist yet."""
         new = tuple(others)
         if new:
-            known = {one.key for one in self._session.bookmarks}
-            if any(one.key not in known for one in new):
-                self._change(
-                    lambda all_: (*all_, *(one for one in new if _find(all_, one.key) is None))
-                )
+            self._start(lambda all_: (*all_, *(one for one in new if _find(all_, one.key) is None)))
 
-    def free_name(self) -> str:
-        """Return an unused name: "View 3"."""
-        taken = {one.name for one in self._session.bookmarks}
-        return next(name for n in range(1, len(taken) + 2) if (name := f"View {n}") not in taken)
-
-    def _change(self, change: Change) -> bool:
-        """Change the file's content; False, with a notice, if that is impossible."""
-        from filelock import FileLock, Timeout
-
-        from gui.services.work_files.work_file import write_bookmarks
-
-        session = self._session
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
-                self._take_in()
-                changed = change(session.bookmarks)
-                if len(changed) > MOST_BOOKMARKS:
-                    session.notice = Notice(
-                        f"There are already {MOST_BOOKMARKS} bookmarks.",
-                        "Remove some of them first.",
-                    )
-                    return False
-                if changed != session.bookmarks:
-                    write_bookmarks(changed, self._file)
-                    session.bookmarks, self._seen = changed, _seen(self._file)
-        except HelixscopeError as error:
-            session.notice = Notice(str(error), error.advice)
-            return False
-        except (OSError, Timeout) as error:
-            self._cannot("changed", error)
-            return False
-        return True
-
-    def _cannot(self, what: str, error: Exception) -> None:
+    def _cannot(self, what: str, error: Exception) -> Notice:
         from filelock import Timeout
 
         from geometry.checkpoints.whole_files import reason
@@ -205,12 +266,10 @@ class Bookmarks:
             why, advice = "another window is writing to it", "Try again."
         elif isinstance(error, OSError):
             why, advice = reason(error)
-        self._session.notice = Notice(
-            f"The bookmarks in {self._file} cannot be {what}: {why}.", advice
-        )
+        return Notice(f"The bookmarks in {self._file} cannot be {what}: {why}.", advice)
 
-    def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
-        """Move a damaged file aside, write the readable bookmarks, and show a notice."""
+    def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> Notice:
+        """Move a damaged file aside, write the readable bookmarks; return what to report."""
         from geometry.checkpoints.whole_files import write_bytes
         from gui.services.work_files.work_file import write_bookmarks
 
@@ -225,7 +284,13 @@ class Bookmarks:
                 raise
         else:
             os.replace(self._file, aside)
-        self._session.notice = Notice(why, f"The file is kept as {aside}.")
+        return Notice(why, f"The file is kept as {aside}.")
+
+
+def free_name(bookmarks: Iterable[Bookmark]) -> str:
+    """Return an unused name: "View 3"."""
+    taken = {one.name for one in bookmarks}
+    return next(name for n in range(1, len(taken) + 2) if (name := f"View {n}") not in taken)
 
 
 def _said(one: Bookmark) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +11,11 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.sources.computed import is_computed
-from geometry.models.sources.derived import at_commit
+from geometry.models.sources.derived import at_commit, model_source
 from gui.scene.shown_range import inside
-from gui.services.loading import OpenRequest, path_exists, remember, remembered_name
+from gui.services.foreign_hosts import check_hosts
+from gui.services.loading import OpenRequest, is_of_hub, known_name, remember
+from gui.services.work_files.projects import open_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
 from gui.state.session import MAIN, Session
@@ -24,18 +25,15 @@ from gui.state.values import Notice
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.services.comparing import Comparing
+    from gui.services.opening import Opening
     from gui.state.session import ComparedModel
     from gui.state.work import ModelFields, OtherView, Work
-
-ENDING = ".helix"
 
 RESUMED = "Helixscope was not closed properly last time. Your last view has been restored."
 OTHER = "The model has changed since this project was saved; the curve shows the current model."
 
 
-def take_work(
-    session: Session, wanted: OpenRequest, place: Place | None, path: Path | None = None
-) -> Work:
+def take_work(session: Session, wanted: OpenRequest, place: Place | None) -> Work:
     """Return the saved state of a session, without that of the window.
 
     Parameters
@@ -46,14 +44,12 @@ def take_work(
         The request behind the shown model.
     place
         The camera's place.
-    path
-        The file it will be written to, if known.
     """
     from gui.state.work import FIELDS, Work
 
     assert session.model is not None
     return Work(
-        **_model_of(session, wanted, path),
+        **_model_of(session, wanted),
         positions=session.positions,
         fields={name: getattr(session, name) for name in FIELDS},
         fingerprint=session.model.fingerprint,
@@ -63,14 +59,13 @@ def take_work(
 
 
 def take_other(
-    session: Session, wanted: OpenRequest, place: Place | None, path: Path | None = None,
-    *, in_grid: bool = True,
-) -> OtherView:  # fmt: skip
+    session: Session, wanted: OpenRequest, place: Place | None, *, in_grid: bool = True
+) -> OtherView:
     """Return the saved state of a compared model's session; see :func:`take_work`."""
     from gui.state.work import OtherView
 
     return OtherView(
-        **_model_of(session, wanted, path),
+        **_model_of(session, wanted),
         positions=session.positions,
         components=session.components,
         place=place,
@@ -78,15 +73,8 @@ def take_other(
     )
 
 
-def note_saved(session: Session, path: Path) -> None:
-    """Make a file that the shown work was saved to its file."""
-    session.work_file = str(path.resolve())
-    remember(session, session.work_file)
-    session.status = f"Saved {path}"
-
-
 def awaited_other(
-    compared: ComparedModel, wanted: OpenRequest, opened: OtherView | None, path: Path | None = None
+    compared: ComparedModel, wanted: OpenRequest, opened: OtherView | None
 ) -> OtherView:
     """Return the saved state of a compared model that is still loading.
 
@@ -95,13 +83,13 @@ def awaited_other(
     from gui.state.work import OtherView
 
     other = opened or OtherView(
-        source=remembered_name(wanted.source),
+        source=known_name(wanted.source),
         positions=wanted.positions,
         components=compared.session.components,
         table=wanted.table,
         in_grid=compared.in_grid,
     )
-    return replace(other, beside="" if path is None else beside(other.source, path))
+    return replace(other, beside="")
 
 
 def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
@@ -114,58 +102,38 @@ def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | No
     return replace(alignment, what=OfCompared(keys.index(alignment.what.key)))
 
 
-def _model_of(session: Session, wanted: OpenRequest, path: Path | None) -> ModelFields:
+def _model_of(session: Session, wanted: OpenRequest) -> ModelFields:
     assert session.model is not None
-    source = remembered_name(wanted.source)
     return {
-        "source": source,
-        "beside": "" if path is None else beside(source, path),
+        "source": known_name(wanted.source),
+        "beside": "",
         "table": wanted.table,
         "commit": session.model.commit,
     }
 
 
-def is_work(source: str) -> bool:
-    """Return whether a source is a file of saved work, by its suffix."""
-    return source.lower().endswith(ENDING)
-
-
 class Reopening:
     """Opens saved work: first its model, then its state.
 
-    Parameters
-    ----------
-    on_error
-        Called with an error, a description of what failed, and the source.
-    shown
-        Returns the request behind the shown model.
+    ``opening`` opens the models.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        open_model: Callable[[OpenRequest], None],
-        on_error: Callable[[Exception, str, str], None],
-        shown: Callable[[], OpenRequest | None],
-        comparing: Comparing,
-    ) -> None:
-        self._session, self._open_model, self._on_error = session, open_model, on_error
-        self._shown, self._comparing = shown, comparing
-        self._pending: tuple[OpenRequest, Work, Path | None, str] | None = None
+    def __init__(self, session: Session, opening: Opening, comparing: Comparing) -> None:
+        self._session, self._opening, self._comparing = session, opening, comparing
+        self._pending: tuple[OpenRequest, Work, bool, str] | None = None
 
-    def open(self, path: Path) -> None:
+    def open(self, source: str) -> None:
         """Open a file of saved work; if it cannot be read, a notice gives the reason."""
-        from gui.services.work_files.work_file import read_work
-
-        try:
-            work = read_work(path)
-        except HelixscopeError as error:
-            self._on_error(error, "The project could not be opened", "")
-            return
-        self.show(work, path)
+        path = Path(source).expanduser()
+        self._opening.read_first(
+            source, lambda: open_work(path, lambda work: self._check_hosts(work, path)),
+            lambda work: self.show(work, of_file=True), "The project could not be opened",
+        )  # fmt: skip
 
     def go_to(self, work: Work) -> None:
         """Show saved work of the open model or a compared one, or open its model first."""
+        if not self._may_look(work):
+            return
         # A copy, so that listeners are notified even if it is the work shown last.
         work = replace(work, file="", changed=False)
         model = self._session.model if self._make_main(work) else None
@@ -178,11 +146,21 @@ class Reopening:
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
         self._align(work, keys)
+        self._say_left_out(work)
         self._session.work = work
+
+    def _say_left_out(self, work: Work) -> None:
+        """Report what a file has in no valid form."""
+        if work.left_out:
+            names = ", ".join(name.replace("_", " ") for name in work.left_out)
+            self._session.notice = Notice(
+                f"Parts of this view are damaged in its file and were left out: {names}.",
+                "They have their defaults; what is saved from now on is sound.",
+            )
 
     def _make_main(self, work: Work) -> bool:
         """Make the model of saved work the open one, if it is in the window; otherwise False."""
-        if _is_of(work, self._shown(), self._session.model):
+        if _is_of(work, self._opening.shown, self._session.model):
             return True
         beside = (
             key
@@ -192,21 +170,40 @@ class Reopening:
         key = next(beside, None)
         return key is not None and self._comparing.make_main(key)
 
-    def show(self, work: Work, path: Path | None = None, *, said: str = RESUMED) -> None:
+    def show(self, work: Work, *, of_file: bool = False, said: str = RESUMED) -> None:
         """Open saved work that has been read.
 
         Parameters
         ----------
         work
             The state to show once its model has loaded.
-        path
-            Its file, which is added to the recent sources.
+        of_file
+            Whether it was read from its file, which is added to the recent sources.
         said
-            Status message if there is no file; none if "".
+            Status message if it was not; none if "".
         """
-        wanted = _wanted(work, path)
-        self._pending = wanted, work, path, said
-        self._open_model(wanted)
+        if not of_file and not self._may_look(work):
+            return
+        wanted = _wanted(work)
+        if of_file or said:  # a bookmark is of one model, which it names where it is
+            beside = (_wanted(other).source for other in work.others)
+            wanted = replace(wanted, unasked=(wanted.source, *beside))
+        self._pending = wanted, work, of_file, said
+        self._opening.open(wanted)
+
+    def _check_hosts(self, work: Work, path: Path | None = None) -> None:
+        models: tuple[Work | OtherView, ...] = (work, *work.others)
+        paths = [place for one in models for place in (one.source, one.beside)]
+        check_hosts(self._session, paths, str(path or ""))
+
+    def _may_look(self, work: Work) -> bool:
+        """Return whether all paths in saved work may be looked at; otherwise a notice says why."""
+        try:
+            self._check_hosts(work)
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return False
+        return True
 
     def on_shown(self, wanted: OpenRequest) -> None:
         """Show the state of saved work if the shown model is the one it waits for."""
@@ -215,21 +212,21 @@ class Reopening:
         if pending is None or model is None:
             return
         # The table may have been asked for meanwhile.
-        if replace(wanted, whole=False, table=pending[0].table) != pending[0]:
+        asked_for = replace(pending[0], table=wanted.table, unasked=wanted.unasked)
+        if replace(wanted, whole=False) != asked_for:
             return
-        _, work, path, said = pending
+        _, work, of_file, said = pending
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
-        if path is not None:
-            work = replace(work, file=str(path.resolve()), changed=False)
+        if of_file:
             session.work_file = work.file
             remember(session, work.file)
         elif said:
             session.work_file = work.file
             session.notice = Notice(said)
-        if path is not None or said:  # the window's last state, and not a bookmark
+        if of_file or said:  # the window's last state, and not a bookmark
             self._comparing.clear()
-            self._align(work, [self._add(other, path) for other in work.others])
+            self._align(work, [self._add(other, wanted.unasked) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
         else:
             self._align(work, self._keys(work))
@@ -237,14 +234,15 @@ class Reopening:
         kept = not work.fingerprint or is_computed(work.source)
         if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
+        self._say_left_out(work)
         session.work = work
 
-    def _add(self, other: OtherView, path: Path | None) -> int | None:
+    def _add(self, other: OtherView, unasked: tuple[str, ...] = ()) -> int | None:
         """Show a compared model again, and return its key."""
-        again = _wanted(other, path)
+        again = _wanted(other)
         return self._comparing.add(
             again.source, again.positions, other.components, table=again.table,
-            in_grid=other.in_grid,
+            in_grid=other.in_grid, unasked=unasked,
         )  # fmt: skip
 
     def _keys(self, work: Work) -> list[int | None]:
@@ -261,7 +259,7 @@ class Reopening:
         if work.alignment is not None and isinstance(work.alignment.what, OfCompared):
             at = work.alignment.what.key
             if keys[at] is None:
-                keys[at] = self._add(replace(work.others[at], in_grid=False), None)
+                keys[at] = self._add(replace(work.others[at], in_grid=False))
         return keys
 
     def _align(self, work: Work, keys: Sequence[int | None]) -> None:
@@ -281,29 +279,18 @@ def _is_of(
         return False
     if (wanted.table, model.commit) != (work.table, work.commit):
         return False
-    one, other = remembered_name(wanted.source), work.source
+    one, other = known_name(wanted.source), work.source
     if model.commit is not None:  # opened by any name of the same commit
         one, other = at_commit(one, None), at_commit(other, None)
     return one == other
 
 
-def _wanted(work: Work | OtherView, path: Path | None) -> OpenRequest:
+def _wanted(work: Work | OtherView) -> OpenRequest:
     """Return the request for saved work: a model on the Hub at its commit."""
-    from geometry.models.sources.opening import may_ask_hub
-
-    source = found(work, path)
-    if work.commit is not None and may_ask_hub(source):
+    source = work.source
+    if work.commit is not None and is_of_hub(model_source(source)):
         source = at_commit(source, work.commit)
     return OpenRequest(source, work.table, work.positions, clip=True)
-
-
-def found(work: Work | OtherView, path: Path | None) -> str:
-    """Return the path of the model: the original one, or that relative to the file."""
-    if path is not None and work.beside and not path_exists(work.source):
-        beside = (path.parent / work.beside).resolve()
-        if path_exists(beside):
-            return str(beside)
-    return work.source
 
 
 def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
@@ -320,13 +307,3 @@ def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
     if isinstance(selection, tuple):
         fields["selection"] = tuple(p for p in selection if p < model.n_positions)
     return fields
-
-
-def beside(source: str, path: Path) -> str:
-    """Return a source as a path relative to a file's folder; "" if that is impossible."""
-    if not path_exists(source):
-        return ""
-    try:
-        return os.path.relpath(source, path.parent)
-    except ValueError:  # on another drive
-        return ""

@@ -31,7 +31,7 @@ from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.checkpoints.zip_records import open_archive
 from gui.services.work_files.work_parts import (
-    numbers,
+    LeftOut,
     pack_alignment,
     pack_column,
     pack_place,
@@ -42,11 +42,14 @@ from gui.services.work_files.work_parts import (
     unpack_alignment,
     unpack_column,
     unpack_place,
+    unpack_turn,
 )
+from gui.state.aligned_curve import CurveAlignment
 from gui.state.layout import Layout, pack_layout, unpack_layout
 from gui.state.values import Fields
 from gui.state.work import (
     FIELDS,
+    LARGEST_WHOLE,
     LONGEST_TEXT,
     MOST_BOOKMARKS,
     MOST_OTHERS,
@@ -303,46 +306,68 @@ def check_version(said: object, expected: str, newest: int, file: str) -> Fields
 
 
 def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
-    session, model = table(said["session"]), table(said["model"])
-    saved = {name: tupled(value) for name, value in session.items() if name in FIELDS}
-    column = said.get("column")
-    if column is not None:
-        saved[COLUMN] = unpack_column(table(column))
-    for name, value in saved.items():
-        if not FIELDS[name](value):
-            raise ValueError(f"{name} cannot be {value!r}")
+    model, file = table(said["model"]), table(said.get("file", {}))
+    listed = row(said.get("others", []))
+    if len(listed) > MOST_OTHERS:
+        raise ValueError(f"{len(listed)} models beside it")
+    left = LeftOut()
     others = tuple(
-        _unpack_other(table(one), arrays, number)
-        for number, one in enumerate(row(said.get("others", [])))
+        _unpack_other(table(one), arrays, number, left) for number, one in enumerate(listed)
     )
-    main_at = said.get("main_at", 0)
-    if len(others) > MOST_OTHERS:
-        raise ValueError(f"{len(others)} models beside it")
-    if not (whole(main_at) and main_at <= len(others)):
-        raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
-    alone = said.get("alone")
-    if not (alone is None or (whole(alone) and alone <= len(others))):
-        raise ValueError(f"view {alone!r} is none of {len(others) + 1}")
-    alignment = said.get("laying")
-    file = table(said.get("file", {}))
     return Work(
         **_unpack_model(model),
-        positions=_range(said),
-        fields=saved,
+        positions=left.read("positions", lambda: _range(said), (0, LARGEST_WHOLE)),
+        fields=_session(said, left),
         fingerprint=text(model.get("fingerprint", ""), LONGEST_TEXT),
-        place=unpack_place(arrays, bool(said.get("follows", False))),
+        place=left.read("camera", lambda: unpack_place(arrays, _follows(said)), None),
         others=others,
-        main_at=main_at,
-        alone=alone,
-        alignment=None if alignment is None else unpack_alignment(table(alignment), len(others)),
-        panels=_panels(said.get("panels")),
+        main_at=left.read("order", lambda: _at(said.get("main_at", 0), len(others)), 0),
+        alone=left.read("grid", lambda: _alone(said.get("alone"), len(others)), None),
+        alignment=left.read("alignment", lambda: _alignment(said, len(others)), None),
+        panels=left.read("panels", lambda: _panels(said.get("panels")), {}),
         file=text(file.get("path", "")),
         changed=bool(file.get("changed", False)),
-        turn=numbers(arrays, "turn", (3, 3)),
-        panel=text(said.get("panel", "")),
-        size=_size(said.get("window")),
+        turn=left.read("turn", lambda: unpack_turn(arrays), np.eye(3)),
+        panel=left.read("panel", lambda: text(said.get("panel", "")), ""),
+        size=left.read("window", lambda: _size(said.get("window")), None),
         layout=_layout(said),
+        left_out=tuple(left.names),
     )
+
+
+def _session(said: Fields, left: LeftOut) -> Fields:
+    """Return the saved fields of the session that are valid."""
+    nothing: Fields = {}
+    session = dict(left.read("session", lambda: table(said["session"]), nothing))
+    if said.get("column") is not None:
+        session[COLUMN] = left.read("column", lambda: unpack_column(table(said["column"])), None)
+    found = {}
+    for name, accepts in FIELDS.items():
+        if name in session:
+            found[name] = tupled(session[name])
+            if not accepts(found[name]):
+                left.out(name)
+                del found[name]
+    return found
+
+
+def _at(value: object, most: int) -> int:
+    if not (whole(value) and value <= most):
+        raise ValueError(f"{value!r} is none of {most + 1} views")
+    return value
+
+
+def _alone(value: object, most: int) -> int | None:
+    return None if value is None else _at(value, most)
+
+
+def _alignment(said: Fields, n_others: int) -> CurveAlignment | None:
+    alignment = said.get("laying")
+    return None if alignment is None else unpack_alignment(table(alignment), n_others)
+
+
+def _follows(said: Fields) -> bool:
+    return bool(said.get("follows", False))
 
 
 def _panels(said: object) -> Mapping[str, Fields]:
@@ -354,16 +379,25 @@ def _panels(said: object) -> Mapping[str, Fields]:
     return said
 
 
-def _unpack_other(one: Fields, arrays: dict[str, np.ndarray], number: int) -> OtherView:
-    components = tupled(one["components"])
+def _unpack_other(
+    one: Fields, arrays: dict[str, np.ndarray], number: int, left: LeftOut
+) -> OtherView:
+    return OtherView(
+        **_unpack_model(one),
+        positions=left.read(
+            "positions", lambda: None if one["positions"] is None else _range(one), None
+        ),
+        components=left.read("components", lambda: _three(one["components"]), (1, 2, 3)),
+        place=left.read("camera", lambda: unpack_place(arrays, _follows(one), f"_{number}"), None),
+        in_grid=bool(one.get("in_grid", True)),
+    )
+
+
+def _three(value: object) -> tuple[int, int, int]:
+    components = tupled(value)
     if not three(components):
         raise ValueError(f"components cannot be {components!r}")
-    place = unpack_place(arrays, bool(one.get("follows", False)), f"_{number}")
-    positions = None if one["positions"] is None else _range(one)
-    return OtherView(
-        **_unpack_model(one), positions=positions, components=components, place=place,
-        in_grid=bool(one.get("in_grid", True)),
-    )  # fmt: skip
+    return components
 
 
 def _unpack_model(model: Fields) -> ModelFields:

@@ -6,8 +6,9 @@ turns these into a message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import cast, get_args
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar, cast, get_args
 
 import numpy as np
 
@@ -22,6 +23,34 @@ from gui.state.aligned_curve import Coloring, CurveAlignment, How, OfCompared, O
 from gui.state.camera import CameraPose, Place
 from gui.state.values import Fields, within
 from gui.state.work import LONGEST_NAME, flag, whole
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ORTHOGONAL = 1e-6
+"""Largest deviation of a display transform's axes from orthogonal ones of length 1."""
+
+
+class LeftOut:
+    """Reads parts that saved work can do without, and names those that are invalid."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def read(self, name: str, read: Callable[[], T], default: T) -> T:
+        """Return a part, or the default for an invalid one."""
+        try:
+            return read()
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("%s is left out: %s", name, error)
+            self.out(name)
+            return default
+
+    def out(self, name: str) -> None:
+        """Note that a part is invalid."""
+        if name not in self.names:
+            self.names.append(name)
 
 
 def pack_place(place: Place | None) -> dict[str, np.ndarray]:
@@ -47,14 +76,25 @@ def unpack_place(arrays: Mapping[str, np.ndarray], follows: bool, which: str = "
         numbers(arrays, f"camera_up{which}", (3,)),
         float(numbers(arrays, f"camera_parallel_scale{which}", ())),
     )
+    if not pose.usable:
+        raise ValueError(f"nothing can be seen by camera{which}")
     return Place(pose, follows)
 
 
+def unpack_turn(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return a display transform: a rotation, perhaps with one axis mirrored."""
+    turn = numbers(arrays, "turn", (3, 3))
+    small = (np.abs(turn) <= 1 + ORTHOGONAL).all()  # not so if it is no number
+    if not (small and np.allclose(turn @ turn.T, np.eye(3), rtol=0, atol=ORTHOGONAL)):
+        raise ValueError("turn should be orthogonal")
+    return turn
+
+
 def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array of finite float64 numbers of this shape."""
+    """Return an array of float64 numbers of this shape."""
     array = arrays[name]
-    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"{name} should be {shape} finite numbers")
+    if array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"{name} should be {shape} numbers")
     return array
 
 

@@ -28,6 +28,8 @@ from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_butto
 
 CLOSER = 12
 """Pixels by which a tab is narrower where there is little room, as in the style sheet."""
+SPARED = frozenset({"float", "close"})
+"""Buttons that leave first where there is little room."""
 FIRST_SHARE, FIRST_SHARE_BESIDE = 0.36, 0.5
 """Share of the window's height that panels below the viewport get at first, and of its width beside
 it."""
@@ -382,6 +384,18 @@ class GroupBar(QWidget):
         groups = {title: groups[title] for title in order}
         self._titles, self._groups, self._front = dict(titles), groups, front
         self.tabs.show_tabs(list(groups), group_of(front) if front else "")
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Leave out buttons that the tabs' menu has, too, where there is no room for all tabs."""
+        buttons = sum(button.sizeHint().width() for button in self.buttons.values())
+        fits = self.tabs.needed + buttons + GRID <= self.width()
+        for name in SPARED & self.buttons.keys():
+            self.buttons[name].setVisible(fits)
 
     def _on_bar_double_clicked(self) -> None:
         """Maximise the panel in front, or open the panels, as on a window's title bar."""
@@ -453,11 +467,16 @@ class _Tabs(QTabBar):
         super().resizeEvent(event)
         self._fit()
 
+    @property
+    def needed(self) -> int:
+        """The least width in which all tabs are seen."""
+        width = sum(self.tabSizeHint(at).width() for at in range(self.count()))
+        return width - (0 if self.property("close") else CLOSER * self.count())
+
     def _fit(self) -> None:
         """Move the tabs closer together rather than hide some."""
         now = bool(self.property("close"))
-        width = sum(self.tabSizeHint(at).width() for at in range(self.count()))
-        close = width + (CLOSER * self.count() if now else 0) > self.width()
+        close = self.needed + CLOSER * self.count() > self.width()
         if close != now:
             self.setProperty("close", close)
             self.style().unpolish(self)

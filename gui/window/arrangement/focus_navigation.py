@@ -49,8 +49,8 @@ def focus_view(window: HostWindow) -> None:
 
 def _enter(window: HostWindow, name: str) -> None:
     window.focus_on(name)
-    panel = window.docks[name].widget()
-    if panel is not None and panel.hasFocus() and panel.focusProxy() is None:
+    panel = window.panels[name]
+    if panel.hasFocus() and panel.focusProxy() is None:
         panel.focusNextChild()
 
 

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, get_args
 
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt
-from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
+from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent, QRegion
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 
 from gui.state.layout import (
@@ -30,6 +30,7 @@ from gui.state.layout import (
     nested,
     settled,
 )
+from gui.style.theme import GRID
 from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, share, tab_bars
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ _NAMES = {area: name for name, area in AREAS.items()}
 _ORIENTATIONS = {"row": Qt.Orientation.Horizontal, "column": Qt.Orientation.Vertical}
 NARROW = frozenset(dock.name for dock in DOCKS if dock.area != BOTTOM)
 """Docks of controls, whose columns are as wide in any window."""
-LEAST_SEEN = 64
-"""Pixels of a window's top edge that have to be on a screen, so that it can be moved."""
+TITLE_BAR = 5 * GRID
+"""Estimated height of the window manager's title bar, which is known only later."""
 
 
 def take_place(window: QMainWindow) -> WindowPlace:
@@ -256,18 +257,23 @@ def _bounded(rectangle: QRect) -> Rectangle:
 
 
 def _on_screen(rectangle: Rectangle, window: QWidget) -> QRect:
-    """Return a rectangle of a window that can be reached on the screens that there are."""
+    """Return a rectangle of a window that is within the screens that there are.
+
+    One that is not comes to the screen that has most of it, below the room for its title bar.
+    """
     wanted = QRect(*rectangle)
     wanted.setSize(wanted.size().expandedTo(window.minimumSizeHint()))
-    screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
-    primary = QGuiApplication.primaryScreen().availableGeometry()
-    room = primary
-    for one in screens:
-        room = room.united(one)
+    rooms = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+    outside = QRegion(wanted)
+    for room in rooms:
+        outside -= QRegion(room)
+    if outside.isEmpty():
+        return wanted
+    seen = [room.intersected(wanted).size() for room in rooms]
+    areas = [size.width() * size.height() for size in seen]
+    room = rooms[areas.index(max(areas))]  # the first one is the primary screen
+    room.setTop(room.top() + TITLE_BAR)
     wanted.setSize(wanted.size().boundedTo(room.size()))
-    edge = QRect(wanted.left(), wanted.top(), wanted.width(), 1)
-    least = min(LEAST_SEEN, wanted.width())
-    if not any(one.intersected(edge).width() >= least for one in screens):
-        wanted.setSize(wanted.size().boundedTo(primary.size()))
-        wanted.moveCenter(primary.center())
+    wanted.moveLeft(max(room.left(), min(wanted.left(), room.right() + 1 - wanted.width())))
+    wanted.moveTop(max(room.top(), min(wanted.top(), room.bottom() + 1 - wanted.height())))
     return wanted

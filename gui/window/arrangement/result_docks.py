@@ -32,6 +32,7 @@ from gui.services.controller import Controller
 from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.theme import Theme
+from gui.window.arrangement.dock_panel import DockPanel
 from gui.window.arrangement.dock_tabs import DockTabs
 from gui.window.arrangement.docks import BOTTOM, DOCKS, Dock
 
@@ -116,7 +117,7 @@ class ResultDocks:
         panel = self._panels[name] = self._table[name].make(self._session, self._theme)
         self._connect(name, panel)
         panel.configure(**self._wanted.pop(name, {}))
-        self._docks[name].setWidget(panel)
+        self._docks[name].setWidget(DockPanel(panel))
         panel.set_in_front(self._in_front[name])
 
     def options(self) -> dict[str, Fields]:

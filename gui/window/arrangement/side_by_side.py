@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,13 +11,12 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QMenu
 
-from geometry.models.sources.catalogue import is_here
 from geometry.models.sources.derived import is_derived
 from gui.panels.side.models.model_line import identity
 from gui.panels.side.models.model_rows import source_title
-from gui.services.loading import path_exists, remembered_name
+from gui.services.loading import known_name
 from gui.services.save_folders import MODELS
-from gui.services.work_files.reopening import is_work
+from gui.services.work_files.projects import is_work
 from gui.state.session import MAIN, Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
@@ -65,11 +65,11 @@ class SideBySide:
     def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
         self._add_typed(menu, self._window.add_beside)
-        shown = {remembered_name(one.source) for one in self._window.session.compared}
+        shown = {known_name(one.source) for one in self._window.session.compared}
         for source, title in models_at_hand(self._window.session):
             action = menu.addAction(without_keys(title))
             action.setCheckable(True)
-            action.setChecked(remembered_name(source) in shown)
+            action.setChecked(known_name(source) in shown)
             action.setEnabled(bool(comparing.room))
             action.triggered.connect(lambda _=False, source=source: self._window.add_beside(source))
         menu.addSeparator()
@@ -132,9 +132,9 @@ class SideBySide:
     def _show(self, name: str, sources: list[str]) -> None:
         session, controller = self._window.session, self._window.controller
         self._name = name
-        opened = "" if session.model is None else remembered_name(session.model.source)
+        opened = "" if session.model is None else known_name(session.model.source)
         self._waiting.stop()
-        if opened in map(remembered_name, sources):
+        if opened in map(known_name, sources):
             self._add_all(sources)
             return
         # The others wait for the first one: a grid needs an open model, and what is shown stays if
@@ -165,12 +165,12 @@ class SideBySide:
         self._waiting.stop()
         model, (first, sources) = self._window.session.model, self._others
         self._others = "", []
-        if model is not None and remembered_name(model.source) == remembered_name(first):
+        if model is not None and known_name(model.source) == known_name(first):
             self._add_all(sources)
 
     def _on_opening_changed(self, opening: str) -> None:
         model, (first, _) = self._window.session.model, self._others
-        there = model is not None and remembered_name(model.source) == remembered_name(first)
+        there = model is not None and known_name(model.source) == known_name(first)
         if not opening and not there:
             self._waiting.stop()  # the opening was cancelled
 
@@ -218,7 +218,8 @@ def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
         source
         for source in session.recent
         if identity(source) not in known
-        and (path_exists(source) or (is_derived(source) and is_here(source)))
+        and (os.path.isabs(source) or is_derived(source))
+        and source not in session.missing
         and not is_work(source)
     ]
     found = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}

@@ -28,9 +28,15 @@ if TYPE_CHECKING:
 
 LEFT_WIDTH, RIGHT_WIDTH = 272, 240
 """Initial widths of the columns in logical pixels."""
-LESSON_WIDTH = 440
-"""Initial width of a lesson in its workspace: lines of some sixty letters. The lesson arranges the
-rest, so of this workspace only the width is remembered.
+NARROW, LOW = 960, 672
+"""In a smaller window, in logical pixels, panels at the sides are tabs of each other at first."""
+BARS_HEIGHT, FOLDED_HEIGHT = 80, 272
+"""Heights of the window's menu, toolbar and status bar, and of the side panels that are tabs."""
+TABS_WIDTH, LEAST_VIEW = 480, 320
+"""Width in which the tabs of all groups of panels fit, and the least one of the viewport beside."""
+LESSON_WIDTH, LESSON_SHARE = 440, 0.45
+"""Initial width of a lesson in its workspace: lines of some sixty letters; its largest share of a
+narrow window. The lesson arranges the rest, so of this workspace only the width is remembered.
 """
 MOST_OWN, LONGEST_NAME = 20, 40
 
@@ -50,15 +56,31 @@ SIDE = (*LEFT_DOCKS, *RIGHT_DOCKS)
 
 
 def explore_layout(size: QSize) -> Layout:
-    """Return the side panels beside the viewport, and the others closed."""
+    """Return the side panels beside the viewport, and the others closed.
+
+    In a low window they are tabs of each other, in a narrow one all in one column.
+    """
     left = _column(("models", 400), ("positions", 260), ("view", 180), width=LEFT_WIDTH)
     right = _column(("inspector", 500), ("prompt", 240), width=RIGHT_WIDTH)
-    return Layout({"left": left, "right": right}, _hidden({"bottom": PANELS}))
+    areas: dict[Area, Node] = {"left": left, "right": right}
+    narrow = size.width() < NARROW
+    if narrow or size.height() < LOW:
+        top = ("models", *RIGHT_DOCKS) if narrow else ("models",)
+        rest = max(1, size.height() - BARS_HEIGHT - FOLDED_HEIGHT)
+        folded = Tabs(("positions", "view"), "positions", FOLDED_HEIGHT)
+        areas["left"] = Split("column", (Tabs(top, "models", rest), folded), LEFT_WIDTH)
+    if narrow:
+        del areas["right"]
+    return Layout(areas, _hidden({"bottom": PANELS}))
 
 
 def analyse_layout(size: QSize) -> Layout:
-    """Return a panel beside the viewport, as wide as that and as high as the window."""
-    panels = Tabs(tuple(PANELS), next(iter(PANELS)), size.width() // 2)
+    """Return a panel beside the viewport, as wide as that and as high as the window.
+
+    In a narrow window it is wider, for its tabs.
+    """
+    width = max(size.width() // 2, min(TABS_WIDTH, size.width() - LEAST_VIEW))
+    panels = Tabs(tuple(PANELS), next(iter(PANELS)), width)
     return Layout({"right": panels}, _hidden({"left": SIDE}))
 
 
@@ -217,7 +239,8 @@ class Workspaces(QObject):
         if self.current == TEACH:
             self._lessons.open()
             column = None if kept is None else kept.areas.get("right")
-            width = (column.size if column is not None else 0) or LESSON_WIDTH
+            first = min(LESSON_WIDTH, round(LESSON_SHARE * window.width()))
+            width = (column.size if column is not None else 0) or first
             share(window, {window.docks[LESSON]: width}, Qt.Orientation.Horizontal)
 
     def _on_lesson_ending(self) -> None:

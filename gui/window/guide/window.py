@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.native_keys import native_keys
 from gui.widgets.tooltips import wrapped
 from gui.window.guide.page_view import GuidePage
 from gui.window.guide.pages import KEYS, START, UserGuide
@@ -47,7 +48,7 @@ class GuideWindow(QWidget):
         self.forward = _button("→", "Forward", "Alt+Right", lambda: self._walk(1))
         self.home = _button("Contents", "The guide's first page", "Alt+Home", self._go_home)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Search the guide (Ctrl+F)")
+        self.field.setPlaceholderText(native_keys("Search the guide (Ctrl+F)"))
         self.field.setAccessibleName("Search the guide")
         self.field.setClearButtonEnabled(True)
         self.count = label(role="small")

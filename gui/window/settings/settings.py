@@ -137,7 +137,8 @@ class Settings:
         return tuple(found)
 
     def _set(self, key: str, value: object) -> None:
-        self._values[key] = self._changed[key] = value
+        if self._values.get(key) != value:
+            self._values[key] = self._changed[key] = value
 
     @property
     def folder(self) -> Path:
@@ -297,7 +298,7 @@ class Settings:
 
     @property
     def at_first_start(self) -> bool:
-        """Whether no window has been closed yet with these settings."""
+        """Whether no window has stored its layout yet."""
         return "window" not in self._values
 
     @property
@@ -336,7 +337,9 @@ class Settings:
         self._set("workspaces", {name: pack_layout(one) for name, one in value[1].items()})
 
     def sync(self) -> None:
-        """Write what was set into the file; other values there, of another window, stay."""
+        """Write what has changed into the file; other values there, of another window, stay."""
+        if not self._changed:
+            return
         try:
             there = read_settings(self._file)
         except FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.plain_text import as_named
+from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import remember_survey, remember_table, remembered_name
+from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from geometry.survey.read import Survey
@@ -22,7 +26,7 @@ log = logging.getLogger(__name__)
 LOOK_MS = 1000
 """How often the files of a running survey are looked at."""
 KINDS = "Surveys (*.parquet);;All files (*)"
-SLOT, CURVES, KIND = "survey", "survey curves", "survey"
+SLOT, CURVES, TABLES, KIND = "survey", "survey curves", "survey tables", "survey"
 FAILED = "The survey could not be opened"
 
 
@@ -80,7 +84,7 @@ class SurveyOpener:
     def close(self) -> None:
         """Close it with the main window."""
         self._timer.stop()
-        for slot in (SLOT, CURVES):
+        for slot in (SLOT, CURVES, TABLES):
             self._window.controller.give_up(slot)
         if self.shown is not None:
             self.shown.close()
@@ -117,23 +121,45 @@ class SurveyOpener:
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:
-        self._use_tables((source,))
-        self._window.controller.open(source)
+        if self._may_look((source,)):
+            self._with_tables((source,), lambda: self._window.controller.open(as_named(source)))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
-        self._use_tables(sources)
-        self._side_by_side.show_several(sources)
+        named = tuple(map(as_named, sources))
+        if self._may_look(sources):
+            self._with_tables(sources, lambda: self._side_by_side.show_several(named))
 
-    def _use_tables(self, sources: tuple[str, ...]) -> None:
-        """Have checkpoints opened with the tables that the survey has measured."""
+    def _may_look(self, sources: tuple[str, ...]) -> bool:
+        """Return whether paths in the survey may be looked at; otherwise a notice says why."""
+        session = self._window.session
+        file = "" if self.shown is None else str(self.shown.survey.path)
+        try:
+            check_hosts(session, sources, file)
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+            return False
+        return True
+
+    def _with_tables(self, sources: tuple[str, ...], open_them: Callable[[], None]) -> None:
+        """Open checkpoints with the tables that the survey has measured."""
         if self.shown is None:
+            open_them()
             return
         columns = self.shown.survey.columns
         found, failed = columns["source"].values, columns["error"].known
         tables = columns["table"].values if "table" in columns else [None] * len(found)
-        for source, table, why in zip(found, tables, failed, strict=True):
-            if source in sources and not why:
-                remember_table(self._window.session, remembered_name(source), table or None)
+        rows = zip(found, tables, failed, strict=True)
+        measured = {source: table for source, table, why in rows if source in sources and not why}
+
+        def use(names: list[str]) -> None:
+            for name, table in zip(names, measured.values(), strict=True):
+                remember_table(self._window.session, name, table or None)
+            open_them()
+
+        self._window.controller.in_background(
+            TABLES, lambda: [remembered_name(as_named(source)) for source in measured], use,
+            "The checkpoints could not be opened", stop=lambda: None,
+        )  # fmt: skip
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves

@@ -28,6 +28,7 @@ from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.native_keys import native_keys
 from gui.widgets.segmented import Segmented
 from gui.widgets.swatches import Swatches
 from gui.widgets.tooltips import wrapped
@@ -174,7 +175,8 @@ class SurveyWindow(QWidget):
         self.undrawn.setToolTip(wrapped("No value in x or y, or none above zero on a Log axis"))
         self.open = _button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
         self.beside = _button(
-            "Side by side", f"Show up to {MOST} selected checkpoints side by side (Ctrl+Enter)"
+            "Side by side",
+            native_keys(f"Show up to {MOST} selected checkpoints side by side (Ctrl+Enter)"),
         )
         self.columns = _button("Columns", "Choose which columns the table has")
         self.export = _button("Export", "Save the figure or the table, or copy a script")

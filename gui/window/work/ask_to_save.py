@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,30 +33,43 @@ class SaveQuestion:
         self.given: tuple[int, ...] = ()
 
     def before_closing(self) -> bool:
-        """Return whether the window may close."""
+        """Return whether the window may close now; it closes later, once the work is saved."""
+        close, text = self._window.close, self.text
+        if self._window.work.call_after(close):
+            return False
+        return not text or self._ask(text, close)
+
+    @property
+    def text(self) -> str:
+        """The question before closing, "" if nothing would be lost."""
         session = self._window.session
         if self._window.work.changes.any:
-            return self._ask(f"Save the changes to {self._file} before closing?")
+            return f"Save the changes to {self._file} before closing?"
         keys = tuple(one.key for one in session.compared)
         if session.model is not None and not session.work_file and keys not in ((), self.given):
-            return self._ask(f"Save this comparison of {len(keys) + 1} models before closing?")
-        return True
+            return f"Save this comparison of {len(keys) + 1} models before closing?"
+        return ""
 
-    def before_opening(self, source: str) -> bool:
-        """Return whether another model or other work may replace what is open.
+    def before_opening(self, source: str, then: Callable[[], None]) -> bool:
+        """Return whether another model or other work may replace what is open now.
 
-        Without a file nothing is asked: undo brings it back.
+        Otherwise ``then`` is called once the work is saved. Without a file nothing is asked: undo
+        brings it back.
         """
+        if self._window.work.call_after(then):
+            return False
         if not self._window.work.changes.any:
             return True
         text = f"Save the changes to {self._file} before opening {whole_name(source)}?"
-        return self._ask(text, "Unsaved changes can be restored with Undo.")
+        return self._ask(text, then, "Unsaved changes can be restored with Undo.")
 
     @property
     def _file(self) -> str:
         return Path(self._window.session.work_file).name
 
-    def _ask(self, text: str, rest: str = "Unsaved changes will be lost.") -> bool:
+    def _ask(
+        self, text: str, then: Callable[[], object], rest: str = "Unsaved changes will be lost."
+    ) -> bool:
         box = message_box(self._window, "Helixscope", text)
         box.setIcon(QMessageBox.Icon.Question)
         box.setInformativeText(rest)
@@ -65,5 +79,5 @@ class SaveQuestion:
         answer = box.exec()
         box.deleteLater()
         if answer == Button.Save:
-            return self._window.work.save()  # otherwise a notice gives the reason
+            self._window.work.save(then)  # if it fails, a notice gives the reason
         return answer == Button.Discard

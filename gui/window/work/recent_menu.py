@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from gui.services.loading import forget_recent, path_exists, short_name
+from gui.services.loading import forget_recent, short_name
 from gui.services.surveys import is_survey
-from gui.services.work_files.reopening import is_work
+from gui.services.work_files.projects import is_work
+from gui.style.listening import Listening
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
 
@@ -24,8 +25,15 @@ class RecentMenu(QMenu):
         super().__init__("Open recent", window)
         self._window = window
         self.setToolTipsVisible(True)
+        self._listening = Listening()
+        self._listening.to(window.session.events.missing, self._fill)
+        self.aboutToShow.connect(window.controller.look_for_recent)
         self.aboutToShow.connect(self._fill)
         self._fill()  # some systems show no empty menus
+
+    def release(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
 
     def _fill(self) -> None:
         self.clear()
@@ -36,9 +44,7 @@ class RecentMenu(QMenu):
         for number, source in enumerate((*session.recent, *session.surveys), start=1):
             if number == len(session.recent) + 1:
                 self.addSeparator()
-            # A survey that runs may have no file yet, but its parts.
-            files = (source, f"{source}.parts") if is_survey(source) else (source,)
-            missing = Path(source).is_absolute() and not any(map(path_exists, files))
+            missing = Path(source).is_absolute() and source in session.missing
             file = is_work(source) or is_survey(source)
             name = Path(source).name if file else short_name(source)
             words = f"{without_keys(name)} (missing)" if missing else without_keys(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,46 +11,45 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
-from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.sources.derived import at_commit
 from gui.export.save_result import ask_where
-from gui.services.loading import remembered_name
+from gui.services.loading import known_name, remember
 from gui.services.save_folders import WORK, folder_for, remember_folder
 from gui.services.timeline import SLOT as TRAINING
+from gui.services.work_files.projects import ENDING, save_work
 from gui.services.work_files.reopening import (
-    ENDING,
     awaited_other,
-    found,
-    note_saved,
     take_alignment,
     take_other,
     take_work,
 )
 from gui.state.aligned_curve import OfStep
 from gui.state.session import MAIN
-from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import BOTTOM, DOCKS
-from gui.window.work.work_changes import WorkChanges
+from gui.window.work.work_changes import Saved, WorkChanges
 
 if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work
     from gui.window.host import HostWindow
 
+SLOT = "save work"
 KIND = f"Helixscope project (*{ENDING})"
 
 
 class WorkSaver:
     """Saves and opens a window's work.
 
-    ``bookmarks_for`` returns the bookmarks for a file.
+    ``bookmarks`` returns all bookmarks; called on a thread.
     """
 
-    def __init__(
-        self, window: HostWindow, bookmarks_for: Callable[[Path], tuple[Bookmark, ...]]
-    ) -> None:
+    def __init__(self, window: HostWindow, bookmarks: Callable[[], tuple[Bookmark, ...]]) -> None:
         self._window, self.session = window, window.session
-        self._bookmarks_for = bookmarks_for
+        self._bookmarks = bookmarks
+        self._one = threading.Lock()
+        self._asked: dict[Path, Work] = {}  # What was to be written last, by file
+        self._saving: Saved | None = None
+        self._after: list[Callable[[], object]] = []
         self._awaited: dict[int, OtherView] = {}
         self.changes = WorkChanges(window, lambda: self._awaited)
         self._listening = Listening()
@@ -66,7 +66,7 @@ class WorkSaver:
         self._listening.stop()
         self.changes.release()
 
-    def take(self, path: Path | None = None) -> Work | None:
+    def take(self) -> Work | None:
         """Return the current work; None if no model is open.
 
         Of compared models that are still loading it has what was asked for.
@@ -75,15 +75,15 @@ class WorkSaver:
         shown = window.controller.shown
         if window.session.model is None or shown is None:
             return None
-        work = take_work(window.session, shown, window.viewport.camera.place, path)
+        work = take_work(window.session, shown, window.viewport.camera.place)
         comparing, cells = window.controller.comparing, window.grid.cells
         others = {
-            one.key: awaited_other(one, wanted, self._awaited.get(one.key), path)
+            one.key: awaited_other(one, wanted, self._awaited.get(one.key))
             for one, wanted in comparing.awaited
         }
         for key, session, wanted in comparing.opened:
             place = cells[key].viewport.camera.place if key in cells else None
-            others[key] = take_other(session, wanted, place, path, in_grid=key in cells)
+            others[key] = take_other(session, wanted, place, in_grid=key in cells)
         there = [key for key in comparing.keys if key in others]
         before = comparing.keys[: window.session.main_at]
         return replace(
@@ -98,20 +98,30 @@ class WorkSaver:
             panels=window.results.options(),
         )
 
-    def save(self) -> bool:
-        """Save to the file saved or opened last, or ask for one; return whether that was done."""
-        return self.save_as() if self.file is None else self._write(self.file)
+    def save(self, then: Callable[[], object] = lambda: None) -> None:
+        """Save to the file saved or opened last, or ask for one; then call a function."""
+        if self.file is None:
+            self.save_as(then)
+        else:
+            self._write(self.file, then)
 
-    def save_as(self) -> bool:
-        """Ask for a file and save to it; return whether that was done."""
+    def call_after(self, then: Callable[[], object]) -> bool:
+        """Call a function once the file is written that is being written; False if none is."""
+        if self._after:
+            self._after.append(then)
+        return bool(self._after)
+
+    def save_as(self, then: Callable[[], object] = lambda: None) -> None:
+        """Ask for a file and save to it; then call a function."""
         session = self._window.session
         if session.model is None:
-            return False
+            return
         name = session.model.name.replace("/", "-")
         path = ask_where(
             self._window, "Save project", name, {ENDING[1:]: KIND}, session=session, kind=WORK
         )
-        return path is not None and self._write(path)
+        if path is not None:
+            self._write(path, then)
 
     def open(self) -> None:
         """Ask for a file of saved work and open it."""
@@ -125,21 +135,36 @@ class WorkSaver:
             remember_folder(session, WORK, Path(file))
             self._window.controller.open(file)
 
-    def _write(self, path: Path) -> bool:
-        from gui.services.work_files.work_file import write_work
-
-        work, session = self.take(path), self._window.session
+    def _write(self, path: Path, then: Callable[[], object] = lambda: None) -> None:
+        """Write what is shown now, on a thread."""
+        work, session = self.take(), self.session
         if work is None:
-            return False
-        work = replace(work, bookmarks=self._bookmarks_for(path))
-        try:
-            write_work(work, path)
-        except HelixscopeError as error:
-            session.notice = Notice(str(error), error.advice)
-            return False
-        note_saved(session, path)
-        self.changes.note_saved()
-        return True
+            return
+        model, self._saving = session.model, (saving := self.changes.begin_saving())
+        self._asked[path] = work
+        self._after.append(then)
+
+        def write() -> Path:
+            with self._one:
+                if self._asked[path] is not work:
+                    return path  # what was asked for later is written already
+                return save_work(replace(work, bookmarks=self._bookmarks()), path)
+
+        def done(file: Path) -> None:
+            remember(session, str(file))
+            session.status = f"Saved {path}"
+            if session.model is model and self._saving is saving:
+                session.work_file = str(file)
+                self.changes.note_saved(saving)
+            after, self._after = self._after, []
+            for call in after:
+                call()
+
+        session.status = f"Saving {path}…"
+        self._window.controller.in_background(
+            f"{SLOT} {path}", write, done, "The project could not be saved",
+            on_failed=self._after.clear,
+        )  # fmt: skip
 
     def _front(self) -> str:
         """Return the name of the front dock under the viewport; "" for none."""
@@ -162,9 +187,8 @@ class WorkSaver:
         if work.panel in window.docks:
             window.bring(work.panel)
         for one, other in zip(window.session.compared, work.others, strict=False):
-            source = found(other, self.file)
-            if one.session.model is None and _repo(one.source) == _repo(source):
-                self._awaited[one.key] = replace(other, source=source)
+            if one.session.model is None and _repo(one.source) == _repo(other.source):
+                self._awaited[one.key] = other
                 if other.place is not None and one.in_grid:
                     window.grid.cells[one.key].viewport.camera.begin_at(other.place)
         if work.alone is not None:
@@ -173,7 +197,7 @@ class WorkSaver:
         if work.place is not None:
             window.viewport.camera.return_to(work.place)
         if work.file:
-            self.changes.note_saved(differs=work.changed)
+            self.changes.note_saved(None if work.changed else self.changes.begin_saving())
         self._read_history()
 
     def _read_history(self) -> None:
@@ -194,4 +218,4 @@ def _alone(key: int | None, others: list[int]) -> int | None:
 
 def _repo(source: str) -> str:
     """Return a source without its commit."""
-    return at_commit(remembered_name(source), None)
+    return at_commit(known_name(source), None)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,8 @@ from PySide6.QtCore import QObject, QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import parts_in, reason, remove_parts, write_bytes
-from gui.services.work_files.reopening import ENDING
+from gui.services.jobs.jobs import Jobs
+from gui.services.work_files.projects import ENDING
 from gui.state.values import Notice
 from gui.style.listening import Listening
 
@@ -29,6 +32,7 @@ log = logging.getLogger(__name__)
 
 KEEP_MS = 5_000
 """Interval of autosave: the most work lost by a crash."""
+SLOT = "unsaved work"
 TRIED = "tried"
 """Subfolder for work that is being restored."""
 BROKEN = ".broken"
@@ -57,6 +61,43 @@ class LeftOver:
             self.file.parent.rmdir()
 
 
+class _KeptFile:
+    """The file of a window's unsaved work; threads use it one after another."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / f"{uuid.uuid4().hex}{ENDING}"
+        self._lock: FileLock | None = None
+        self._content = b""
+        self._one = threading.Lock()
+
+    def write(self, work: Work, left: LeftOver | None) -> None:
+        """Write work if it has changed, and take away what it was restored from."""
+        from gui.services.work_files.work_file import pack_work
+
+        with self._one:
+            packed = pack_work(work)
+            if packed == self._content:
+                return
+            if self._lock is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                lock = _lock(self.path)
+                lock.acquire(timeout=0)
+                self._lock = lock
+            write_bytes(packed, self.path, durable=False)  # speed matters more than a power cut
+            self._content = packed
+            if left is not None:
+                left.take_away()
+
+    def release(self, *, remove: bool) -> None:
+        """Leave the file to other processes, or remove it."""
+        with self._one:
+            lock, self._lock = self._lock, None
+            if lock is not None:
+                if remove:
+                    _remove(self.path)
+                _release(lock)
+
+
 class UnsavedWork(QObject):
     """Saves the window's work regularly to a file, which is deleted when the window closes.
 
@@ -64,56 +105,64 @@ class UnsavedWork(QObject):
     ----------
     folder
         The folder of such files. A file not locked by a process is from a crash.
+    jobs
+        Where it is written.
     left
         The work being restored. It is deleted once it has been restored and saved again; if no
         model was opened, the next start tries again. Otherwise its file is kept.
+
+    Attributes
+    ----------
+    timer
+        Of the saving; so of the most that is lost.
     """
 
     def __init__(
         self,
         folder: Path,
         saver: WorkSaver,
+        jobs: Jobs,
         left: LeftOver | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._saver = saver
-        self._file = folder / f"{uuid.uuid4().hex}{ENDING}"
-        self._lock: FileLock | None = None
-        self._kept, self._failing = b"", False
+        self._saver, self._jobs = saver, jobs
+        self._file = _KeptFile(folder)
+        self._writing = self._failing = False
         self._left, self._left_shown = left, False
         self._listening = Listening()
         self._listening.to(saver.session.events.work, self._on_opened)
         self._on_opened(saver.session.work)
-        self._timer = QTimer(self, interval=KEEP_MS)
-        self._timer.timeout.connect(self.keep)
-        self._timer.start()
+        self.timer = QTimer(self, interval=KEEP_MS)
+        self.timer.timeout.connect(self._keep_on)
+        self.timer.start()
 
     def keep(self) -> None:
-        """Save the work if it has changed."""
-        from gui.services.work_files.work_file import pack_work
-
-        work = self._saver.take()
+        """Save the work on a thread, if it has changed."""
+        work = self._work()
         if work is None:
             return
-        file = self._saver.session.work_file
-        work = replace(work, file=file, changed=self._saver.changes.any)
-        if (packed := pack_work(work)) == self._kept:
-            return
-        try:
-            if self._lock is None:
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-                lock = _lock(self._file)
-                lock.acquire(timeout=0)
-                self._lock = lock
-            write_bytes(packed, self._file, durable=False)  # speed matters more than a power cut
-            if self._left is not None and self._left_shown:
-                self._left.take_away()
+        left = self._left if self._left_shown else None
+
+        def done(_: None) -> None:
+            self._writing = self._failing = False
+            if left is not None:
                 self._left = None
-        except OSError as error:
-            self._on_failed(error)
-            return
-        self._kept, self._failing = packed, False
+
+        self._writing = True
+        write = partial(self._file.write, work, left)
+        # With a way to stop it, it has a thread of its own: a disk on the network may not answer.
+        self._jobs.start(SLOT, write, done, self._on_failed, stop=lambda: None)
+
+    def _keep_on(self) -> None:
+        if not self._writing:
+            self.keep()
+
+    def _work(self) -> Work | None:
+        work = self._saver.take()
+        if work is None:
+            return None
+        return replace(work, file=self._saver.session.work_file, changed=self._saver.changes.any)
 
     def keep_restored(self) -> None:
         """Save restored work again once it has been shown without harm.
@@ -123,43 +172,43 @@ class UnsavedWork(QObject):
         if self._left is not None and self._left_shown:
             self.keep()
 
-    def close(self, *, interrupted: bool = False) -> None:
-        """Delete the file, because the window is closing normally.
+    def close(self, *, leave: bool = False) -> None:
+        """Delete the file, because the window is closing; or ``leave`` it for the next start.
 
-        If it is ``interrupted``, so that nobody could be asked, changes of a file's work stay for
-        the next start.
+        The jobs finish this before they end.
         """
-        self._timer.stop()
-        if interrupted and self._saver.changes.any:
-            self.keep()
-            self._listening.stop()
-            lock, self._lock = self._lock, None
-            if lock is not None:
-                _release(lock)
-            return
+        self.timer.stop()
         self._listening.stop()
         left, self._left = self._left, None
-        lock, self._lock = self._lock, None
-        try:
-            if left is not None and self._left_shown:
-                left.take_away()
-            elif left is not None and self._saver.session.model is None:
-                left.put_back()
-            if lock is not None:
-                _remove(self._file)
-                _release(lock)
-        except OSError:
-            log.exception("what was kept cannot be taken away")
+        shown, file = self._left_shown, self._file
+        opened = self._saver.session.model is not None
+        work = self._work() if leave else None
 
-    def _on_failed(self, error: OSError) -> None:
+        def end() -> None:
+            if work is not None:
+                file.write(work, left if shown else None)
+            elif left is not None and shown:
+                left.take_away()
+            elif left is not None and not opened:
+                left.put_back()
+            file.release(remove=work is None)
+
+        def failed(error: Exception) -> None:
+            log.error("what was kept cannot be taken away", exc_info=error)
+
+        self._jobs.start(SLOT, end, lambda _: None, failed, finish=True)
+
+    def _on_failed(self, error: Exception) -> None:
         """Report the first of a series of failures; the timer tries again."""
         session = self._saver.session
+        self._writing = False
         if self._failing or session.notice is not None:
             return
         self._failing = True
         log.error("what is shown cannot be kept", exc_info=error)
+        why = reason(error)[0] if isinstance(error, OSError) else str(error)
         session.notice = Notice(
-            f"Unsaved work cannot be backed up: {reason(error)[0]}.",
+            f"Unsaved work cannot be backed up: {why}.",
             (
                 "A crash would lose it. Helixscope tries again every few seconds; you can also "
                 "save the project."
@@ -259,7 +308,8 @@ def _lock(file: Path) -> FileLock:
     """Return a lock that is released when its process ends in any way."""
     from filelock import FileLock
 
-    return FileLock(file.with_suffix(".lock"))
+    # Not of one thread: it is released by another.
+    return FileLock(file.with_suffix(".lock"), thread_local=False)
 
 
 def _remove(file: Path) -> None:

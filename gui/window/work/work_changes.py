@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from geometry.models.sources.derived import at_commit
-from gui.services.loading import remembered_name
+from gui.services.loading import known_name
 from gui.services.work_files.reopening import take_alignment
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -87,6 +86,7 @@ class WorkChanges(QObject):
         super().__init__(window)
         self._window, self._session, self._awaited = window, window.session, awaited
         self._saved: dict[str, Saved] = {}
+        self._saving: Saved | None = None  # Since a file is being written, or was written last
         self._told = ("", False)
         self._timer = QTimer(self, interval=CHECK_MS, singleShot=True)
         self._timer.timeout.connect(self._check)
@@ -122,10 +122,14 @@ class WorkChanges(QObject):
         """Whether there were changes at the last comparison."""
         return self._told[1]
 
-    def note_saved(self, *, differs: bool = False) -> None:
-        """Note that the file has what is shown now; or ``differs``."""
-        content = None if differs else self._content()
-        self._saved[self._session.work_file] = Saved(content)
+    def begin_saving(self) -> Saved:
+        """Return what is shown now, for :meth:`note_saved` once a file has it."""
+        self._saving = Saved(self._content())
+        return self._saving
+
+    def note_saved(self, saved: Saved | None) -> None:
+        """Note what the file has; None if what is shown differs from it."""
+        self._saved[self._session.work_file] = saved or Saved(None)
         self._tell()
 
     def look(self) -> None:
@@ -154,9 +158,9 @@ class WorkChanges(QObject):
     # ---- cameras -------------------------------------------------------------------------
 
     def _on_camera_left(self, key: int) -> None:
-        saved = self._saved.get(self._session.work_file)
-        if saved is not None and self._session.work_file:
-            saved.cameras.setdefault(key, self._outlook(key))
+        for saved in (self._saved.get(self._session.work_file), self._saving):
+            if saved is not None:
+                saved.cameras.setdefault(key, self._outlook(key))
 
     def _outlook(self, key: int) -> Outlook | None:
         cell = self._window.grid.cells.get(key)
@@ -215,10 +219,9 @@ def _model(session: Session, wanted: OpenRequest) -> tuple[object, ...]:
     return _repo(wanted.source), wanted.table, commit
 
 
-@lru_cache(256)  # otherwise each comparison would ask the disk for every path
 def _repo(source: str) -> str:
     """Return a source without its commit."""
-    return at_commit(remembered_name(source), None)
+    return at_commit(known_name(source), None)
 
 
 def _look_alike(one: Outlook | None, other: Outlook | None) -> bool:

@@ -43,6 +43,51 @@ def test_what_was_there_stays_until_the_block_ends_and_if_it_fails(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@pytest.mark.parametrize("lead", ["", "a", "ab", "abc"])
+def test_the_name_of_a_part_ends_with_a_whole_character(lead):
+    for letter in "äあ𝛼":
+        part_of(Path(lead + 100 * letter)).name.encode()
+
+
+def test_a_file_gets_its_mode_when_it_is_written(tmp_path):
+    out = tmp_path / "a.txt"
+    out.write_text("before")
+    out.chmod(0o640)
+    with whole_file(out) as part:
+        assert stat.S_IMODE(part.stat().st_mode) == 0o600
+        part.write_text("after")
+    assert stat.S_IMODE(out.stat().st_mode) == 0o640
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):
+    out = tmp_path / "a.txt"
+    out.write_text("before")
+    out.chmod(0o444)
+    monkeypatch.setattr(whole_files.os, "access", lambda *_: False)  # as for all but root
+    with pytest.raises(PermissionError):
+        write_text("after", out)
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize(("busy", "waits"), [(2, 2), (99, 6)])
+def test_windows_waits_for_programs_that_have_the_file_open(busy, waits, tmp_path, monkeypatch):
+    out, waited, own = tmp_path / "a.txt", [], os.replace
+    out.write_text("before")
+
+    def replace(part, place):
+        if len(waited) < busy:
+            raise PermissionError(errno.EACCES, "in use", str(place))
+        own(part, place)
+
+    monkeypatch.setattr(whole_files.sys, "platform", "win32")
+    monkeypatch.setattr(whole_files.os, "replace", replace)
+    monkeypatch.setattr(whole_files.time, "sleep", waited.append)
+    with nullcontext() if busy == waits else pytest.raises(PermissionError):
+        write_text("after", out)
+    assert (out.read_text(), len(waited)) == ("after" if busy == waits else "before", waits)
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
 def test_what_killed_processes_left_is_removed_and_what_others_write_stays(tmp_path):
     out = tmp_path / "a.txt"
     for _ in range(2):

@@ -3,17 +3,20 @@
 import json
 import os
 import signal
+import sys
 from contextlib import closing
 from dataclasses import asdict
 
 import pytest
 
+from geometry.checkpoints import children
 from geometry.checkpoints.errors import FileChanged
 from geometry.emergent import worker
 from geometry.emergent.intervene import intervene
 from geometry.emergent.settings import EmergentError, PositionsSettings
 from geometry.emergent.worker import Told, apart
 from geometry.models.sources.opening import open_source
+from tests.command_line import ROOT
 
 SIZES = {"length": 40, "texts_at_most": 6, "seed": 3}
 CHANGES = ["top 1", "fitted helix", "shift 900"]
@@ -126,3 +129,22 @@ def test_what_a_process_printed_is_the_reason_of_its_error(texts, monkeypatch):
     with pytest.raises(EmergentError, match="ended with status 1") as raised:
         outcome(apart("no such measurement"))
     assert "KeyError: 'no such measurement'" in str(raised.value.__cause__)
+
+
+def test_a_frozen_application_is_its_own_interpreter(tmp_path, monkeypatch):
+    """It takes the command line's arguments, and no option of Python's."""
+    program = tmp_path / "Helixscope"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT / "main.py"}" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(EmergentError, match="ended with status 1") as raised:
+        outcome(apart("no such measurement"))
+    assert "KeyError: 'no such measurement'" in str(raised.value.__cause__)
+
+
+def test_no_console_window_opens(monkeypatch):
+    """The flag is Windows' own; elsewhere Python refuses it."""
+    monkeypatch.setattr(children, "UNSEEN", 0x08000000)
+    with pytest.raises(ValueError, match="creationflags"):
+        outcome(apart("no such measurement"))

@@ -1,5 +1,6 @@
 """Tiny checkpoints to survey, and rows made by hand."""
 
+import ctypes
 import os
 import signal
 import time
@@ -82,10 +83,22 @@ def always_kills(entry: Entry, settings: RowSettings, access: Access) -> Measure
 
 
 def never_ends(entry: Entry, settings: RowSettings, access: Access) -> Measured:
-    """Compute for ever, inside a library and out of it, at step 100 of the first two seeds."""
-    while entry.step == 100 and entry.seed in (0, 1):
-        if entry.seed:
+    """Compute for ever at step 100 of the first three seeds.
+
+    In Python, in calls of a library, and in one call that leaves no other thread a turn.
+    """
+    while entry.step == 100 and entry.seed in (0, 1, 2):
+        if entry.seed == 1:
             np.linalg.eigvalsh(np.eye(400))
+        if entry.seed == 2:
+            ctypes.PyDLL(None).sleep(10_000)
+    return measure_entry(entry, settings, access)
+
+
+def half_never_end(entry: Entry, settings: RowSettings, access: Access) -> Measured:
+    """Compute for ever at steps 0 and 400."""
+    while entry.step in (0, 400):
+        pass
     return measure_entry(entry, settings, access)
 
 

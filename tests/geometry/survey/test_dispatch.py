@@ -128,11 +128,13 @@ def test_what_fails_for_good_is_written_at_once():
     assert hands.waiting == 0
 
 
-def test_a_lost_task_is_handed_out_again():
+@pytest.mark.parametrize(("begun", "tries"), [(True, ATTEMPTS), (False, BUSY_ATTEMPTS)])
+def test_a_lost_task_is_handed_out_again(begun, tries):
     hands = dispatcher(ENTRIES[:1])
-    for attempt in range(ATTEMPTS):
+    for attempt in range(tries):
         task = hands.take(100.0 * attempt)
-        row = hands.lose(task, "Its worker died.", 100.0 * attempt)
+        row = hands.lose(task, "Its worker died.", 100.0 * attempt, begun=begun)
+        assert (row is None) == (attempt < tries - 1)
     assert (row["error"], row["temporary"]) == ("Its worker died.", True)
 
 

@@ -1,5 +1,6 @@
 """The file of a survey: whole whatever happens, the same whatever the order, gone on with later."""
 
+import os
 import random
 from contextlib import nullcontext, suppress
 
@@ -8,9 +9,11 @@ import pytest
 from pyarrow import parquet
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.plain_text import as_named
 from geometry.survey import parts
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
+from geometry.survey.read import read_survey
 from geometry.survey.rows import RowSettings, schema
 from tests.campaigns.failing_disk import FailingDisk, SmallDisk, failing, largest_file
 from tests.geometry.survey.survey_stage import made_row
@@ -71,7 +74,7 @@ def test_what_is_known_is_not_measured_again(out):
         assert file.missing(ENTRIES) == (ENTRIES[1], *ENTRIES[3:])
     with SurveyFile(out, USUAL) as file:
         assert file.missing(ENTRIES) == (ENTRIES[1], *ENTRIES[3:])
-        assert (file.known[ENTRIES[2].source].failed, file.put_aside) == (True, [])
+        assert (file.known[ENTRIES[2].source].error, file.put_aside) == ("It failed for good.", [])
         file.add(made_row(ENTRIES[1]))
         moved = Entry(ENTRIES[0].source, "own", commit="d" * 40)
         assert file.missing([moved, ENTRIES[0]]) == (moved,)
@@ -80,6 +83,35 @@ def test_what_is_known_is_not_measured_again(out):
     assert len(told) == 3
     assert told[ENTRIES[1].source]["error"] is None
     assert told[ENTRIES[0].source]["commit"] == "d" * 40
+
+
+def test_what_would_take_too_long_again_is_not_measured_again(out):
+    late = "It took too long."
+    with SurveyFile(out, USUAL) as file:
+        file.add(made_row(ENTRIES[0], error=late, temporary=True))
+        file.add(made_row(ENTRIES[1], error="It failed.", temporary=True))
+    with SurveyFile(out, USUAL) as file:
+        assert file.missing(ENTRIES[:2], given_up=late) == ENTRIES[1:2]
+        assert file.missing(ENTRIES[:2], given_up="It took longer still.") == ENTRIES[:2]
+
+
+def test_names_that_are_no_text_cost_no_row(tmp_path):
+    """Neither those of checkpoints nor that of the file itself."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    odd = Entry(f"{folder}/\udcff.npy", folder.name)
+    with SurveyFile(folder / "a.parquet", USUAL) as file:
+        for entry in (ENTRIES[0], odd, ENTRIES[1]):
+            file.add(made_row(entry))
+        assert file.missing([odd, *ENTRIES]) == ENTRIES[2:]
+        file.announce([odd])
+    with SurveyFile(folder / "a.parquet", USUAL) as file:
+        assert file.missing([odd, *ENTRIES]) == ENTRIES[2:]
+    columns = read_survey(folder / "a.parquet").columns
+    assert len(columns["source"].values) == 3
+    (found,) = (one for one in columns["source"].values if one.startswith("/"))
+    assert found == f"{tmp_path}/caf\\udce9/\\udcff.npy"
+    assert as_named(found) == odd.source
+    assert "caf\\udce9" in columns["group"].values
 
 
 def test_rows_are_written_as_they_come(out, monkeypatch):

@@ -1,5 +1,7 @@
 """Which checkpoints sources stand for: ids, patterns, folders, lists, named populations."""
 
+import os
+
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -13,6 +15,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.catalogue import read_catalogue
 from geometry.survey.populations import Entry, expand, read_populations
+from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.geometry.models.test_layer_tables import METADATA, tensors
 from tests.stand_ins import STANFORD, write_stand_in
@@ -129,6 +132,35 @@ def test_every_checkpoint_below_a_folder(offline, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"There is no checkpoint in .*empty"):
         expand([str(tmp_path / "empty")], offline)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+@pytest.mark.parametrize("config", [True, False])
+def test_a_folder_in_place_of_the_weights_is_an_entry_with_an_error(
+    offline, tmp_path, name, config
+):
+    broken = tmp_path / "runs" / "checkpoint-5"
+    (broken / name).mkdir(parents=True)
+    if config:
+        (broken / "config.json").write_text("{}", "utf-8")
+    write_checkpoint(tmp_path / "runs" / "checkpoint-10", growing([100])[0])
+    first, second = expand([str(tmp_path / "runs")], offline)
+    assert (first.source, first.step, second.step) == (str(broken), 5, 10)
+    row = measure_entry(first, RowSettings(), Access(offline=True)).row
+    assert f"{name} is a folder" in row["error"]
+
+
+def test_names_that_are_no_text(offline, tmp_path):
+    """Below a folder, and in a list: each is one that can be opened."""
+    odd = tmp_path / "runs" / os.fsdecode(b"caf\xe9")
+    write_checkpoint(odd, growing([100])[0])
+    (found,) = expand([str(tmp_path / "runs")], offline)
+    assert (found.source, found.group) == (str(odd), odd.name)
+    (tmp_path / "sources.txt").write_bytes(os.fsencode(odd) + b"\n")
+    (listed,) = expand([str(tmp_path / "sources.txt")], offline)
+    assert listed.source == found.source
+    row = measure_entry(listed, RowSettings(), Access(offline=True)).row
+    assert row["error"] is None
 
 
 def test_steps_of_a_history_and_layers_of_a_run(offline, tmp_path):

@@ -3,10 +3,9 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 
+import dask
 import pytest
 from pyarrow import parquet
 
@@ -19,9 +18,10 @@ from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry, expand
 from geometry.survey.rows import Access, RowSettings, measure_entry
 from geometry.survey.run import run_survey
-from tests.command_line import ROOT
+from tests.geometry.survey.real_cluster import Cluster
 from tests.geometry.survey.survey_stage import (
     always_kills,
+    half_never_end,
     kills_once,
     never_ends,
     of_another_version,
@@ -39,9 +39,9 @@ def entries(tmp_path):
     return expand([str(write_runs(tmp_path / "runs", seeds=4))], network)
 
 
-def survey(out, entries, settings=USUAL, **options):
+def survey(out, entries, settings=USUAL, access=HERE, **options):
     with SurveyFile(out, settings) as file:
-        return run_survey(entries, file, HERE, **{"workers": 2, **options})
+        return run_survey(entries, file, access, **{"workers": 2, **options})
 
 
 def rows(out):
@@ -96,21 +96,41 @@ def test_a_checkpoint_that_kills_its_worker_each_time_is_recorded(entries, tmp_p
     assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_what_takes_too_long_is_recorded_and_the_survey_goes_on(entries, tmp_path, workers):
-    out = tmp_path / "a.parquet"
-    with SurveyFile(out, USUAL) as file:
-        end = run_survey(entries, file, replace(HERE, limit_s=2.0), workers=workers,
-                         measure=never_ends)  # fmt: skip
-    assert (end.done, end.failed) == (16, 2)
+@pytest.mark.slow
+def test_what_takes_too_long_is_recorded_and_the_survey_goes_on(entries, tmp_path):
+    out, short = tmp_path / "a.parquet", replace(HERE, limit_s=2.0)
+    entries = entries[:12]  # of the first three seeds
+    end = survey(out, entries, access=short, measure=never_ends)
+    assert (end.done, end.failed) == (12, 3)
     late = [row for row in rows(out) if row["error"]]
     assert [(row["seed"], row["step"], row["temporary"]) for row in late] == [
-        (0, 100, True), (1, 100, True),
+        (0, 100, True), (1, 100, True), (2, 100, True),
     ]  # fmt: skip
     assert all("longer than 2 seconds" in row["error"] for row in late)
-    # With more time, and without the fault, it is measured.
+    # The same survey does not wait for them again; with more time, and without the fault, they are
+    # measured.
+    assert survey(out, entries, access=short, measure=None).failed == 3
     assert survey(out, entries).failed == 0
     assert rows(out) == [measure_entry(entry, USUAL, HERE).row for entry in entries]
+
+
+@pytest.mark.slow
+def test_what_only_waits_behind_slow_ones_is_measured(entries, tmp_path):
+    """However many of those take too long, and end the worker that both were handed to."""
+    out, short = tmp_path / "a.parquet", replace(HERE, limit_s=1.0)
+    end = survey(out, entries[:4], access=short, workers=1, measure=half_never_end)
+    assert (end.done, end.failed) == (4, 2)
+    late = {row["step"]: row["error"] for row in rows(out) if row["error"]}
+    assert late.keys() == {0, 400}
+    assert all("longer than 1 second" in error for error in late.values())
+
+
+@pytest.mark.slow
+def test_a_worker_comes_back_however_long_that_takes(entries, tmp_path):
+    out = tmp_path / "a.parquet"
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):
+        end = survey(out, entries[:4], workers=1, measure=kills_once)
+    assert (end.done, end.failed) == (4, 0)
 
 
 @pytest.mark.slow
@@ -130,38 +150,6 @@ def test_a_disk_that_becomes_full_ends_the_survey_with_a_sentence(entries, tmp_p
 
 
 # ---- a scheduler of its own --------------------------------------------------------------
-
-
-class Cluster:
-    """A scheduler and workers, each a process of its own."""
-
-    def __init__(self, port: int = 0) -> None:
-        self.processes: list[subprocess.Popen[str]] = []
-        scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", port,
-                                "--no-dashboard")  # fmt: skip
-        for line in scheduler.stderr:
-            if "Scheduler at:" in line:
-                self.address = line.split()[-1]
-                break
-        self.scheduler = scheduler
-
-    def add_worker(self, *options: str) -> subprocess.Popen[str]:
-        return self._start("worker", self.address, "--nthreads", 1, "--no-nanny", "--no-dashboard",
-                           *options)  # fmt: skip
-
-    def close(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.communicate()
-
-    def _start(self, kind: str, *options: object) -> subprocess.Popen[str]:
-        module = f"import sys; from distributed.cli.dask_{kind} import main; sys.exit(main())"
-        process = subprocess.Popen(
-            [sys.executable, "-c", module, *map(str, options)], cwd=ROOT, text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        self.processes.append(process)
-        return process
 
 
 @pytest.fixture
@@ -245,11 +233,3 @@ def test_workers_that_cannot_do_it(cluster, tmp_path):
     with pytest.raises(SurveyError, match=r"have version 0\.0\.1 of Helixscope, not"):
         survey(out, entries, scheduler=cluster.address, measure=of_another_version)
     assert not out.exists()
-
-
-def test_no_scheduler_there(tmp_path, monkeypatch, entries):
-    monkeypatch.setattr(run, "CONNECT_S", 1)
-    with pytest.raises(SurveyError, match=r"There is no scheduler at tcp://127\.0\.0\.1:9"):
-        survey(tmp_path / "a.parquet", entries, scheduler="tcp://127.0.0.1:9")
-    with pytest.raises(SurveyError, match="There is no scheduler at nonsense"):
-        survey(tmp_path / "a.parquet", entries, scheduler="nonsense://")

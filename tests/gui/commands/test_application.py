@@ -6,15 +6,19 @@ import threading
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QScreen
+from PySide6.QtOpenGLWidgets import QOpenGLWidget
+from PySide6.QtWidgets import QLabel
 
 from gui.commands import application as application_module
 from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
 from gui.state.values import sizes_on_screen
 from gui.style.theme import THEMES
+from gui.viewport import viewport as viewport_module
 from gui.window.empty_state import WELCOME
+from gui.window.main_window import MainWindow
 
 
 def test_starts_with_the_source_painted_and_leaves_nothing(application):
@@ -151,7 +155,7 @@ def test_the_first_start_shows_the_bundled_model(start_application, settings):
     assert (session.model.source, session.positions) == ("sample", (1, 254))
     assert session.notice is None
     assert application.window.viewport.scene.state.positions == (1, 254)
-    (line,) = application.window.docks["models"].widget().list.open_lines()
+    (line,) = application.window.built_panels["models"].list.open_lines()
     assert (line.source, line.title) == ("sample", "Helixscope sample")
     application.window.close()
     assert settings.last_source == "sample"
@@ -279,3 +283,50 @@ def test_a_new_curve_is_on_the_screen_before_the_panels_begin(
     wait_until_idle(application)
     assert session.model.name == "other"
     assert seen == [True]
+
+
+def shown_nowhere(window):
+    window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
+    window.setVisible(True)
+
+
+def test_nothing_waits_for_ever_for_a_frame(
+    start_application, write_gpt2, wait_until_idle, qtbot, monkeypatch, capsys
+):
+    """As a compositor that is asleep sends none."""
+    ready = []
+    monkeypatch.setattr(application_module, "NO_FRAME_S", 1)
+    monkeypatch.setattr(MainWindow, "show", shown_nowhere)
+    application = start_application(write_gpt2(), wait=False)
+    application.ready.connect(lambda: ready.append(True))
+    wait_until_idle(application)
+    assert ready == [True]
+    assert application.window.built_panels
+    assert "display" in application.session.notice.text
+    assert "display" in capsys.readouterr().err
+    monkeypatch.undo()  # it wakes up
+    application.window.hide()
+    application.window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen, on=False)
+    application.window.show()
+    qtbot.waitUntil(lambda: application.session.notice is None)
+    wait_until_idle(application)
+    assert application.window.viewport.idle
+
+
+def test_without_opengl_a_sentence_is_where_the_curve_would_be(
+    start_application, write_gpt2, wait_until_idle, monkeypatch
+):
+    for module in (application_module, viewport_module):
+        monkeypatch.setattr(module, "missing_opengl", lambda: "There is no OpenGL.")
+    application = start_application(write_gpt2())
+    window = application.window
+    (sentence,) = [one for one in window.viewport.findChildren(QLabel) if one.isVisible()]
+    assert sentence.text().startswith("There is no OpenGL.")
+    assert not window.findChildren(QOpenGLWidget)
+    assert not application.window.empty_state.isVisible()
+    # The panels work.
+    application.controller.request_positions(5, 150)
+    window.commands.by_name["sphere"].trigger()
+    window.focus_on("positions")
+    wait_until_idle(application)
+    assert application.session.curve.pca.positions == (5, 150)

@@ -13,6 +13,7 @@ from gui.scene.scene_state import resolve_scene
 from gui.services.loading import forget_recent
 from gui.services.snippets import opening
 from gui.services.undo import Undo
+from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import take_other, take_work
 from gui.services.work_files.work_file import write_work
 from gui.state.values import MOST_TABLES
@@ -105,7 +106,7 @@ def test_settings_of_anything_else_are_no_choices(settings):
 def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_table):
     chosen.positions = (3, 30)
     path = tmp_path / "a.helix"
-    write_work(take_work(chosen, controller.shown, None, path), path)
+    save_work(take_work(chosen, controller.shown, None), path)
     forget_recent(chosen)
     controller.open(str(write_table()))
     controller.open(str(path))
@@ -117,7 +118,7 @@ def test_a_project_without_a_choice_asks_and_then_opens_as_it_was(
     chosen, controller, bare, tmp_path, write_table
 ):
     path = tmp_path / "a.helix"
-    work = take_work(chosen, controller.shown, None, path)
+    work = take_work(chosen, controller.shown, None)
     fields = {**work.fields, "color_by": "norm", "selection": (7,)}
     write_work(replace(work, table=None, positions=(3, 30), fields=fields), path)
     forget_recent(chosen)

@@ -44,7 +44,7 @@ def test_the_caption_and_a_notice_say_that_it_is_computed(session, controller):
 
 
 def test_it_is_typed_into_the_search_and_remembered(application, wait_until_idle):
-    panel = application.window.docks["models"].widget()
+    panel = application.window.built_panels["models"]
     enter(panel.search, "sinusoidal:48x12")
     wait_until_idle(application)
     assert application.session.model.W_pos.shape == (48, 12)

@@ -482,3 +482,18 @@ def test_a_slow_turn_comes_back_and_any_gesture_ends_it(viewport, qtbot, settle,
     monkeypatch.setattr("gui.viewport.view_camera.motion_reduced", lambda: True)
     viewport.camera.go_round()
     assert turn.state() == turn.State.Stopped
+
+
+def test_the_first_click_ends_the_slow_turn_and_picks_what_was_aimed_at(viewport, qtbot):
+    turn = viewport.camera._moves._round
+    for position in range(20, 180, 20):
+        viewport.camera.go_round()
+        turn.pause()
+        turn.setCurrentTime(6_000)
+        at = viewport.pixel_of(position)
+        turn.setCurrentTime(6_250)  # until the hand has clicked
+        turn.resume()
+        viewport.session.selection = ()
+        qtbot.mouseClick(viewport.interactor, LEFT, pos=at)
+        assert turn.state() == turn.State.Stopped
+        assert len(viewport.session.selection) == 1, position

@@ -72,6 +72,7 @@ def test_saved_work_and_bookmarks_keep_it(application, window, settle, tmp_path)
     settle()
     window.bookmarks.add()
     window.work._write(tmp_path / "a.helix")
+    settle()
     assert read_work(tmp_path / "a.helix").fields["color_span"] == "range"
     assert not window.work.changes.any
     session.color_span = "table"

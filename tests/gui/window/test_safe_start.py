@@ -54,7 +54,8 @@ def test_it_leaves_out_what_may_have_been_the_cause_and_loses_nothing(
     application = start_application(settings=Settings(settings._file), safely=True)
     assert application.session.recent == (str(model),)
     application.controller.open(str(kept))
-    application.jobs.deliver("open", 20_000)
+    for slot in ("first", "open"):
+        application.jobs.deliver(slot, 20_000)
     assert application.session.positions == (30, 90)
 
 
@@ -66,6 +67,16 @@ def test_what_is_asked_for_is_opened_all_the_same(start_application, before, mod
         "The last start failed, so this start omits the arrangement of the window."
     )
     assert (settings.unsaved / "a.helix").exists()
+
+
+@pytest.mark.slow
+def test_a_picture_shows_the_last_work_all_the_same(start_application, before, model):
+    application = start_application(settings=before, safely=True, pictured=True)
+    assert application.session.model.name == model.name
+    assert application.session.positions == (30, 90)
+    assert application.session.notice.text.endswith(
+        "The last start failed, so this start omits the arrangement of the window."
+    )
 
 
 def test_a_first_start_that_was_killed_needs_no_words(start_application):
@@ -118,7 +129,7 @@ def test_unsaved_work_with_any_damage_inside_stops_no_start(start_application, s
 
 
 RUN = """
-import os, sys
+import os, signal, sys
 from gui.commands import application, run_window
 from PySide6.QtCore import QTimer
 end = sys.argv[1]
@@ -126,8 +137,8 @@ class Ending(application.Application):
     def __init__(self, *arguments, **how):
         super().__init__(*arguments, **how)
         print("safely", how["safely"], flush=True)
-        if end == "interrupt":
-            raise KeyboardInterrupt
+        if end == "signal":
+            os.kill(os.getpid(), signal.SIGTERM)
         if end == "error":
             raise ValueError("in the start")
         if end == "hang":
@@ -160,7 +171,7 @@ def test_a_window_that_fails_or_is_killed_while_it_starts_starts_safely_the_next
             return [first.strip()]
         return child.communicate(timeout=120)[0].splitlines()
 
-    assert start("interrupt") == ["safely False", "130"]
+    assert start("signal") == ["safely False", "143"]
     assert not marks.exists()
     assert start("error") == ["safely False"]
     assert start("hang", kill=True) == ["safely True"]

@@ -1,18 +1,15 @@
 """The whole window through real events: open, drag, type, drop, save, close, come back."""
 
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
-from gui.commands.run_window import _Interrupt
 from gui.window.main_window import TITLE_BAR, first_size
 
 LEFT = Qt.MouseButton.LeftButton
@@ -32,6 +29,38 @@ def drop(window, path):
     QApplication.sendEvent(window, enter)
     assert enter.isAccepted()
     QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
+
+
+def test_a_file_that_is_dropped_anywhere_is_copied_and_never_moved(
+    window, qtbot, settle, write_table
+):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(write_table(name="mine")))])
+    actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction | Qt.DropAction.LinkAction
+    for target in (
+        window.viewport.interactor, window.panels["models"].search,
+        window.panels["prompt"].field, window.panels["positions"].first, window.toolbar,
+    ):  # fmt: skip
+        at = target.mapTo(window, target.rect().center())
+        # With Shift a file manager proposes to move, with Ctrl and Shift a link.
+        for keys in (NONE, SHIFT, CONTROL | SHIFT):
+            events = (
+                QDragEnterEvent(at, actions, data, LEFT, keys),
+                QDragMoveEvent(at, actions, data, LEFT, keys),
+                QDropEvent(QPointF(at), actions, data, LEFT, keys),
+            )
+            events[1].accept()  # as Qt does once the first is accepted
+            for event in events:
+                QApplication.sendEvent(window.windowHandle(), event)
+                assert event.isAccepted()
+                assert event.dropAction() is Qt.DropAction.CopyAction
+    settle()
+    assert window.session.model.name == "mine"
+    moved = Qt.DropAction.MoveAction  # all that is allowed
+    for event in (QDragEnterEvent(at, moved, data, LEFT, NONE),
+                  QDropEvent(QPointF(at), moved, data, LEFT, NONE)):  # fmt: skip
+        QApplication.sendEvent(window.windowHandle(), event)
+        assert not event.isAccepted()
 
 
 def test_the_first_window_is_no_larger_than_the_screen(window):
@@ -144,10 +173,3 @@ def test_prompt_labels_positions(window, settle, qtbot):
     assert window.session.text_at(1) == "hello"
     labels = window.viewport.scene.state.labels
     assert [labels[p] for p in (1, 2, 3)] == ["hello", "my", "name"]
-
-
-def test_interrupt_in_the_terminal_closes_an_idle_window(application, qtbot):
-    interrupt = _Interrupt(application)
-    os.kill(os.getpid(), signal.SIGINT)
-    qtbot.waitUntil(lambda: not application.window.isVisible())
-    interrupt.release()

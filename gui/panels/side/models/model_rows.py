@@ -26,7 +26,7 @@ from gui.panels.side.models.model_line import (
     matches,
 )
 from gui.services.loading import short_name
-from gui.services.work_files.reopening import is_work
+from gui.services.work_files.projects import is_work
 from gui.state.session import Session
 from gui.state.values import ModelRow, ModelState
 from gui.style.theme import format_bytes, format_count

@@ -19,8 +19,8 @@ from gui.panels.base import Panel
 from gui.panels.side.models.model_line import ModelLine, identity
 from gui.panels.side.models.model_list import ModelList
 from gui.panels.side.models.model_rows import list_groups
-from gui.services.loading import has_versions, remembered_name, short_name
-from gui.services.work_files.reopening import is_work
+from gui.services.loading import has_versions, known_name, short_name
+from gui.services.work_files.projects import is_work
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
@@ -220,7 +220,7 @@ class ModelPanel(Panel):
 
     def _on_model_changed(self) -> None:
         model = self.session.model
-        self._opened = remembered_name(model.source) if model is not None else ""
+        self._opened = known_name(model.source) if model is not None else ""
         asked, self._asked = self._asked, ""
         if model is not None and asked and _same(asked, self._opened):
             # Otherwise it would go on hiding the catalogue; unlike clear, this cannot be undone.

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from gui.export.save_picture import PictureOptions
 from gui.panels.side.bookmark_row import PICTURE, SMALLER
 from gui.panels.side.bookmarks import EMPTY, BookmarksPanel
+from gui.services.jobs.jobs import InlineJobs
 from gui.services.work_files.bookmarks import Bookmarks
 from gui.services.work_files.work_file import read_work
 from gui.state.session import Session
@@ -37,7 +38,7 @@ def picture():
 def alone(qtbot, tmp_path):
     """The panel alone with two bookmarks, of which the second is chosen."""
     session = Session()
-    bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip")
+    bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip", InlineJobs())
     keys = [bookmarks.add(f"View {n}", "gpt2", WORK, picture()) for n in (1, 2)]
     panel = put_on_screen(qtbot, BookmarksPanel(session, LIGHT), 280, 500)
     connect(panel, bookmarks)
@@ -309,7 +310,7 @@ def test_name_and_note_are_written_in_place_and_kept(
     QTest.keyClicks(row.name, "From above")
     key(two.window, Qt.Key.Key_Return)
     assert row.thumbnail.hasFocus()
-    assert two.session.bookmarks[1].name == "From above"
+    qtbot.waitUntil(lambda: two.session.bookmarks[1].name == "From above")
     row.note.setFocus()
     QTest.keyClicks(row.note, "Three turns")
     QTest.keyClick(row.note, Qt.Key.Key_Return)
@@ -339,6 +340,7 @@ def test_saved_work_carries_them_to_another_machine(
 
     monkeypatch.setattr(QFileDialog, "exec", execute)
     key(here.window, Qt.Key.Key_S, CONTROL | ALT)
+    wait_until_idle(here)
     assert [one.work.beside for one in read_work(path).bookmarks] == ["tiny-gpt2"]
     here.close()
     (tmp_path / "there").mkdir()
@@ -388,7 +390,7 @@ def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
 def test_no_size_lets_the_layout_go_round_in_circles(application, qtbot, tmp_path):
     """At some, a scroll bar that came and went changed the width, and with it the height."""
     session = Session()
-    bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip")
+    bookmarks = Bookmarks(session, tmp_path / "bookmarks.zip", InlineJobs())
     for words in (20, 0):
         model = "gpt2 · positions 1–1023 · PC 1, 2, 3"
         bookmarks.add("View", model, WORK, picture(), note="word " * words)

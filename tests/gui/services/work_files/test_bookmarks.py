@@ -10,9 +10,10 @@ import pytest
 from filelock import FileLock
 
 from geometry.checkpoints.stores import open_regular
+from gui.services.jobs.jobs import InlineJobs
 from gui.services.work_files import bookmarks as module
 from gui.services.work_files import work_file as bookmark_file
-from gui.services.work_files.bookmarks import Bookmarks
+from gui.services.work_files.bookmarks import Bookmarks, free_name
 from gui.services.work_files.reopening import take_work
 from gui.services.work_files.work_file import WorkError, read_bookmarks, write_bookmarks
 from gui.state.camera import CameraPose, Place
@@ -35,7 +36,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def bookmarks(session, file):
-    return Bookmarks(session, file)
+    return Bookmarks(session, file, InlineJobs())
 
 
 @pytest.fixture
@@ -102,21 +103,22 @@ def test_a_removal_that_fails_leaves_nothing_to_bring_back(
     assert names(file) == ["View 1", "View 2", "View 3"]
 
 
-def test_names_that_are_free(bookmarks, three):
-    assert bookmarks.free_name() == "View 4"
+def test_names_that_are_free(session, bookmarks, three):
+    assert free_name(session.bookmarks) == "View 4"
     bookmarks.change(three[1], name="Coil")
-    assert bookmarks.free_name() == "View 2"
+    bookmarks.add("", "gpt2", WORK, b"")
+    assert names(session)[-1] == "View 2"
 
 
 def test_two_windows_take_nothing_from_each_other(session, bookmarks, file, three):
     other_session = Session()
-    other = Bookmarks(other_session, file)
+    other = Bookmarks(other_session, file, InlineJobs())
     other.load()
     other.add("Other", "bert", WORK, b"")
     bookmarks.change(three[0], name="Mine")
     other.remove(three[2])
     assert names(file) == names(other_session) == ["Mine", "View 2", "Other"]
-    bookmarks.load()
+    bookmarks.move(three[1], 0)
     assert names(session) == ["Mine", "View 2", "Other"]
 
 
@@ -136,7 +138,7 @@ def test_a_change_reads_and_packs_only_what_is_new(session, bookmarks, file, thr
     assert done == []
     bookmarks.add("View 4", "gpt2", replace(WORK), b"")
     assert done == ["pack_work"]
-    Bookmarks(Session(), file).move(three[2], -1)
+    Bookmarks(Session(), file, InlineJobs()).move(three[2], -1)
     done.clear()
     bookmarks.remove(three[1])
     assert done == ["_unpack_view"] * 4 + ["pack_work"] * 3  # another window wrote
@@ -168,7 +170,7 @@ def test_any_damage_inside_a_bookmark_leaves_the_others(session, bookmarks, file
     parts[f"{bookmark_file.FOLDER}{three[1]}.helix"] = damaged_work(name)
     file.write_bytes(archive_of(parts))
     before = file.read_bytes()
-    Bookmarks(session, file).load()
+    Bookmarks(session, file, InlineJobs()).load()
     assert names(session) == ["View 1", "View 3"]
     assert session.notice.text == "One bookmark cannot be read."
     assert file.with_suffix(".broken").read_bytes() == before
@@ -178,7 +180,7 @@ def test_broken_files_are_put_aside_and_nothing_that_was_is_written_over(session
     file.parent.mkdir()
     for n in (1, 2, 3):
         file.write_bytes(b"broken %d" % n)
-        bookmarks.load()
+        Bookmarks(session, file, InlineJobs()).load()
     kept = {one.name: one.read_bytes() for one in file.parent.glob("*.broken")}
     assert kept == {
         "bookmarks.broken": b"broken 1",
@@ -209,15 +211,15 @@ def unreadable(file, monkeypatch):
 def test_what_cannot_be_read_now_is_not_broken(session, bookmarks, file, three, unreadable):
     before = file.stat()
     fresh_session = Session()
-    fresh = Bookmarks(fresh_session, file)
-    assert not fresh.load()
+    fresh = Bookmarks(fresh_session, file, InlineJobs())
+    fresh.load()
     assert "cannot be read: the disk" in fresh_session.notice.text
-    assert fresh.add("View 4", "gpt2", WORK, b"") is None
+    fresh.add("View 4", "gpt2", WORK, b"")
     assert "cannot be changed: the disk" in fresh_session.notice.text
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
     assert not list(file.parent.glob("*.broken"))
     unreadable["fails"] = False
-    assert fresh.load()
+    fresh.load()
     assert names(fresh_session) == ["View 1", "View 2", "View 3"]
 
 
@@ -236,7 +238,7 @@ def test_a_damaged_file_stays_where_nothing_can_be_written(
         raise WorkError("The bookmarks cannot be written: No space left on device")
 
     monkeypatch.setattr("gui.services.work_files.work_file.write_bookmarks", full)
-    bookmarks.load()
+    Bookmarks(session, file, InlineJobs()).load()
     assert names(session) == ["View 2", "View 3"]
     assert "No space left" in session.notice.text
     assert file.read_bytes() == before
@@ -252,7 +254,7 @@ def test_nothing_is_put_aside_while_another_window_writes(
         bookmarks.load()
     assert file.read_bytes() == before
     assert not list(file.parent.glob("*.broken"))
-    assert "cannot be changed" in session.notice.text
+    assert "another window is writing" in session.notice.text
     bookmarks.load()
     assert names(file) == ["View 2", "View 3"]
 
@@ -260,9 +262,9 @@ def test_nothing_is_put_aside_while_another_window_writes(
 def test_a_view_of_a_later_version_stays_in_the_list(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr("gui.services.work_files.work_file.VERSION", 0)
-    fresh = Bookmarks(session, file)
+    fresh = Bookmarks(session, file, InlineJobs())
     fresh.load()
-    assert fresh.add("View 4", "gpt2", WORK, b"") is None
+    fresh.add("View 4", "gpt2", WORK, b"")
     assert "The bookmark “View 1” was saved by a newer" in session.notice.text
     assert file.read_bytes() == before
     assert not file.with_suffix(".broken").exists()
@@ -270,14 +272,14 @@ def test_a_view_of_a_later_version_stays_in_the_list(session, bookmarks, file, t
 
 def test_what_cannot_be_kept_is_said_and_not_shown(session, bookmarks, file):
     file.parent.write_text("in the way")
-    assert bookmarks.add("View 1", "gpt2", WORK, b"") is None
+    bookmarks.add("View 1", "gpt2", WORK, b"")
     assert session.bookmarks == ()
     assert "cannot be changed" in session.notice.text
 
 
 def test_there_is_an_end_to_it(session, bookmarks, three, monkeypatch):
     monkeypatch.setattr(module, "MOST_BOOKMARKS", 3)
-    assert bookmarks.add("View 4", "gpt2", WORK, b"") is None
+    bookmarks.add("View 4", "gpt2", WORK, b"")
     assert "already 3 bookmarks" in session.notice.text
     assert len(session.bookmarks) == 3
 
@@ -340,15 +342,16 @@ WRITER = """
 import sys
 from itertools import count
 from pathlib import Path
+from gui.services.jobs.jobs import InlineJobs
 from gui.services.work_files.bookmarks import Bookmarks
 from gui.state.session import Session
 from gui.services.work_files.work_file import WorkError
 from gui.state.work import Work
-bookmarks = Bookmarks(Session(), Path(sys.argv[1]))
+bookmarks = Bookmarks(Session(), Path(sys.argv[1]), InlineJobs())
 bookmarks.load()
 for n in count(len(bookmarks._session.bookmarks) + 1):
-    key = bookmarks.add(f"View {n}", "gpt2", Work("gpt2", (0, n), {}), bytes(50_000))
-    assert key is not None
+    bookmarks.add(f"View {n}", "gpt2", Work("gpt2", (0, n), {}), bytes(50_000))
+    assert len(bookmarks._session.bookmarks) == n
     print(n, flush=True)
 """
 

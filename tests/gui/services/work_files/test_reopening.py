@@ -8,6 +8,7 @@ import pytest
 
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.models.sources.opening import open_source
+from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
@@ -21,7 +22,7 @@ PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0
 def save(session, controller, tmp_path):
     def saved(name="a.helix", **changes):
         path = tmp_path / name
-        write_work(replace(take_work(session, controller.shown, PLACE, path), **changes), path)
+        save_work(replace(take_work(session, controller.shown, PLACE), **changes), path)
         return path
 
     return saved
@@ -133,7 +134,8 @@ def test_a_place_that_cannot_be_looked_at_is_one_where_nothing_is(
     folder = write_gpt2()
     controller.open(str(folder))
     nowhere = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
-    path = save(source=nowhere, beside=folder.name)
+    path = save()
+    write_work(replace(read_work(path), source=nowhere), path)
     reset(session, controller, other)
     controller.open(str(path))
     assert session.notice is None
@@ -211,7 +213,7 @@ def test_a_chosen_table_is_chosen_again(session, controller, write_safetensors, 
     np.savez(tmp_path / "two.npz", **tables)
     controller.open(str(tmp_path / "two.npz"), table="b")
     path = tmp_path / "two.helix"
-    write_work(take_work(session, controller.shown, None, path), path)
+    save_work(take_work(session, controller.shown, None), path)
     reset(session, controller, other)
     controller.open(str(path))
     np.testing.assert_array_equal(session.model.W_pos, tables["b"])
@@ -237,11 +239,11 @@ def test_computed_tables_and_the_bundled_model_have_no_place_in_a_folder(
 def take(session, controller):
     """Take down the models beside the open one and what is laid over it, too."""
 
-    def taken(path=None):
+    def taken():
         opened = controller.comparing.opened
-        others = tuple(take_other(at, wanted, None, path) for _, at, wanted in opened)
+        others = tuple(take_other(at, wanted, None) for _, at, wanted in opened)
         alignment = take_alignment(session, [key for key, _, _ in opened])
-        work = take_work(session, controller.shown, None, path)
+        work = take_work(session, controller.shown, None)
         return replace(work, others=others, alignment=alignment)
 
     return taken
@@ -284,7 +286,7 @@ def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tm
     session.alignment = CurveAlignment(OfCompared(two[1]), "scaled")
     aligned = session.aligned.coordinates.copy()
     path = tmp_path / "a.helix"
-    write_work(take(path), path)
+    save_work(take(), path)
     assert read_work(path).alignment == CurveAlignment(OfCompared(1), "scaled")
     controller.comparing.clear()
     assert session.alignment is None
@@ -300,7 +302,7 @@ def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
 ):
     session.alignment = CurveAlignment(OfCompared(two[0]))
     path = tmp_path / "a.helix"
-    write_work(take(path), path)
+    save_work(take(), path)
     (tmp_path / "long.npy").unlink()
     controller.open(str(path))
     assert [one.name for one in session.compared] == ["long.npy", "short"]

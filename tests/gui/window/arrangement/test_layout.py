@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from gui.state.layout import Layout, Tabs, WindowPlace
 from gui.window.arrangement.docks import DOCKS, RIGHT, share
-from gui.window.arrangement.layout import apply_layout, put, take_layout, take_place
+from gui.window.arrangement.layout import TITLE_BAR, apply_layout, put, take_layout, take_place
 
 H, V = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -117,6 +117,7 @@ def test_saved_work_arranges_an_open_window(
     settle()
     before = seen(window)
     window.work._write(path)
+    settle()
     window.arrange()
     settle()
     built = set(window.built_panels)
@@ -145,7 +146,15 @@ def test_a_layout_that_knows_no_dock_of_the_window_arranges_it_as_at_first(appli
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "rectangle", [(30_000, 20, 900, 700), (-32_000, -32_000, 32_767, 32_767), (40, 5_000, 1, 1)]
+    "rectangle",
+    [
+        (30_000, 20, 900, 700),
+        (-32_000, -32_000, 32_767, 32_767),
+        (40, 5_000, 1, 1),
+        (1000, 50, 1280, 700),
+        (-900, 60, 1000, 700),
+        (200, 700, 900, 700),  # of a larger screen
+    ],
 )
 def test_a_window_of_a_screen_that_is_gone_comes_to_one_that_is_there(application, rectangle):
     window = application.window
@@ -153,6 +162,7 @@ def test_a_window_of_a_screen_that_is_gone_comes_to_one_that_is_there(applicatio
     put(window, WindowPlace(rectangle))
     room = window.screen().availableGeometry()
     assert room.contains(window.geometry())
+    assert window.y() >= room.top() + TITLE_BAR
     put(window, before)
     assert take_place(window) == before
 

@@ -252,6 +252,7 @@ def test_a_maximised_panel_is_kept_in_no_file(application, window, workspaces, s
     assert not window.viewport.isVisible()
     assert window.arrangement() == before
     window.work._write(tmp_path / "mine.helix")
+    settle()
     press(window, 2)
     settle()
     assert window.viewport.isVisible()
@@ -279,6 +280,7 @@ def test_a_project_opened_while_a_panel_is_maximised_has_its_own_arrangement(
     window.docks["view"].hide()
     settle()
     window.work._write(tmp_path / "mine.helix")
+    settle()
     window.docks["view"].show()
     settle()
     maximise(window, "norms", settle)

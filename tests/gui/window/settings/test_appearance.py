@@ -46,6 +46,7 @@ def test_sizes_chosen_in_view_are_drawn_undone_saved_and_copied(
     assert "lines_from_points" not in script
     window.bookmarks.add()
     window.work._write(tmp_path / "a.helix")
+    settle()
     saved = read_work(tmp_path / "a.helix").fields
     assert (saved["point_size"], saved["curve_parts"]) == (12.0, "points")
     window.undo.undo()
@@ -93,6 +94,7 @@ def test_a_column_of_ones_own_table(application, window, view, settle, tmp_path,
     assert columns["color_kind"][:4].tolist() == ["k0", "k1", "k2", "k0"]
     assert columns["color_kind"][160] == ""
     window.work._write(tmp_path / "a.helix")
+    settle()
     own.unlink()
     window.undo.undo()
     settle()

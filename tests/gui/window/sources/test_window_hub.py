@@ -11,6 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources import catalogue
+from gui.services.work_files.work_file import write_work
+from gui.state.work import OtherView, Work
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
@@ -130,6 +132,23 @@ def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub
     assert not bar.fetch.isVisible()
     assert not empty.isVisible()
     assert window.windowTitle().startswith("long")
+
+
+def test_what_a_project_names_is_looked_up_on_a_click(application, window, hub, tmp_path, settle):
+    others = (OtherView(MEDIUM, (1, 9), (1, 2, 3)),)
+    write_work(Work(GPT2, (1, 9), {}, others=others), tmp_path / "a.helix")
+    asked = len(hub.requests)
+    application.controller.open(str(tmp_path / "a.helix"))
+    settle()
+    bar, session = window.notice_bar, application.session
+    assert GPT2 in bar.text
+    assert MEDIUM in bar.text
+    assert bar.retry_button.text() == "Look up"
+    assert len(hub.requests) == asked
+    QTest.mouseClick(bar.retry_button, Qt.MouseButton.LeftButton)
+    settle()
+    assert not bar.isVisible()
+    assert [session.model.name, *(one.name for one in session.compared)] == ["gpt2", "gpt2-medium"]
 
 
 def test_a_model_is_searched_found_and_opened_and_what_is_none_offers_nothing(

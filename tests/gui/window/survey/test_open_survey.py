@@ -1,5 +1,7 @@
 """Surveys in the application: how they are opened, followed, and what they open."""
 
+import os
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -11,6 +13,7 @@ from geometry.models.sources.opening import open_source
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import RowSettings
+from gui.services import foreign_hosts
 from gui.services.loading import path_exists, remember_table, remembered_name, short_name
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
@@ -161,6 +164,17 @@ def test_steps_of_one_training_are_opened_and_shown_side_by_side(
     assert short_name(steps[1].source) == f"trained · step {STEPS[1]}"
 
 
+def test_a_name_that_is_not_utf_8_is_opened(application, write_gpt2, helix, tmp_path, qtbot):
+    folder = write_gpt2("run", helix(seed=1)).rename(tmp_path / os.fsdecode(b"caf\xe9"))
+    path = write_survey(tmp_path / "odd.parquet", [Entry(str(folder), folder.name, 3, 5)])
+    application.controller.open(str(path))
+    surveys = application.window.surveys
+    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    surveys.shown.table.select_rows(np.array([0]))
+    QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: application.session.model.source == str(folder))
+
+
 def test_a_checkpoint_of_the_hub_is_fetched_and_opened(
     loopback_hub, start_application, tmp_path, qtbot, wait_until_idle
 ):
@@ -250,3 +264,19 @@ def test_nothing_of_a_survey_is_imported_before_one_is_opened(tmp_path, path, ru
         "application.close()\n"
     )
     assert printed.splitlines() == ["[]", "['geometry.survey.read', 'pyarrow']"]
+
+
+def test_on_windows_a_checkpoint_of_an_unknown_computer_is_not_looked_at(
+    application, window, shown, monkeypatch
+):
+    monkeypatch.setattr(foreign_hosts, "ON_WINDOWS", True)
+    for emit in (
+        lambda: shown.openRequested.emit(r"\\nas\models\a"),
+        lambda: shown.besideRequested.emit((r"\\nas\models\a", "sample")),
+    ):
+        application.session.notice, model = None, application.session.model
+        emit()
+        assert "“nas”" in application.session.notice.text
+        assert application.session.model is model
+        assert application.session.opening == ""
+        assert application.session.compared == ()

@@ -29,6 +29,7 @@ def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
     gone, work = str(tmp_path / "gone & away.npy"), str(tmp_path / "gone.helix")
     session.recent = (table, gone, work, "gpt2")
     menu.aboutToShow.emit()
+    settle()
     assert texts(menu) == [
         "&1 other.npy", "&2 gone && away.npy (missing)", "&3 gone.helix (missing)",
         "&4 gpt2", "Clear this list",
@@ -49,7 +50,9 @@ def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
     assert not menu.actions()[0].isEnabled()
 
 
-def test_surveys_stand_below_the_models_also_while_they_run(application, menu, tmp_path, qtbot):
+def test_surveys_stand_below_the_models_also_while_they_run(
+    application, menu, tmp_path, qtbot, settle
+):
     session, surveys = application.session, application.window.surveys
     running, gone = (tmp_path / name for name in ("runs.parquet", "gone.parquet"))
     session.recent, session.surveys = ("gpt2",), (str(gone), str(running))
@@ -57,6 +60,7 @@ def test_surveys_stand_below_the_models_also_while_they_run(application, menu, t
         file.add(row(entries()[0], 0))
         file.flush()
         menu.aboutToShow.emit()
+        settle()
         assert texts(menu) == [
             "&1 gpt2", "&2 gone.parquet (missing)", "&3 runs.parquet", "Clear this list",
         ]  # fmt: skip

@@ -16,6 +16,8 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
 from gui.state.session import MAIN
 from gui.state.work import OtherView
 from gui.window.settings.settings import Settings
+from gui.window.work.save_work import SLOT
+from gui.window.work.unsaved_work import SLOT as UNSAVED
 from gui.window.work.unsaved_work import UnsavedWork
 from tests.gui.dialogs import answer_file, press_key
 from tests.gui.result_stage import write_small_gpt2
@@ -40,6 +42,7 @@ def check_same(after, before):
 
 def save(application, path):
     application.window.work._write(path)
+    application.jobs.deliver(f"{SLOT} {path}", 60_000)
     return path
 
 
@@ -84,6 +87,7 @@ def test_a_fresh_window_shows_the_same_pixels(
     path = tmp_path / "three.helix"
     answer_file(monkeypatch, path)
     press_key(qtbot, window, Qt.Key.Key_S, CONTROL_ALT)
+    wait_until_idle(application)
     assert session.status == f"Saved {path}"
     application.close()
     fresh = start_application(path, settings=fresh_settings)
@@ -106,6 +110,7 @@ def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_
 
     def press(key):
         press_key(qtbot, application.window, key, CONTROL_ALT)
+        settle()
 
     answer_file(monkeypatch, tmp_path / "nowhere" / "mine.helix")
     press(Qt.Key.Key_S)
@@ -123,7 +128,6 @@ def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_
     application.jobs.deliver("open", 20_000)
     assert work.file is None
     press(Qt.Key.Key_O)
-    settle()
     assert session.selection == (9,)
     assert work.file == path
     assert str(path) in session.recent
@@ -160,7 +164,9 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     qtbot.waitUntil(lambda: fresh.session.work is not None)
     assert fresh.controller.comparing.opened == ()
     fresh.window.work.save()
+    fresh.jobs.deliver(f"{SLOT} {path}", 60_000)
     fresh.findChild(UnsavedWork).keep()
+    fresh.jobs.deliver(UNSAVED, 60_000)
     assert fresh.session.notice is None
     (kept,) = fresh.settings.unsaved.glob("*.helix")
     for file in (path, kept):
@@ -172,6 +178,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     slow.set()
     wait_until_idle(fresh)
     fresh.window.work.save()
+    fresh.jobs.deliver(f"{SLOT} {path}", 60_000)
     for one, other in zip(read_work(path).others, before.others, strict=True):
         assert (one.source, one.positions) == (other.source, other.positions)
         np.testing.assert_allclose(one.place.pose.position, other.place.pose.position)
@@ -189,11 +196,13 @@ def test_a_model_that_is_still_being_read_is_saved_and_kept_as_it_was_asked_for(
     beside = os.path.basename(table)
     assert same(other, OtherView(table, None, (2, 3, 1), beside, in_grid=False))
     application.findChild(UnsavedWork).keep()
+    application.jobs.deliver(UNSAVED, 60_000)
     (kept,) = application.settings.unsaved.glob("*.helix")
     assert same(read_work(kept).others[0], replace(other, beside=""))
     slow.set()
     settle()
     application.window.work.save()
+    settle()
     (read,) = read_work(path).others
     assert (read.source, read.components, read.positions) == (table, (2, 3, 1), (1, 199))
     application.controller.comparing.clear()
@@ -363,9 +372,11 @@ def test_a_bookmark_has_what_is_laid_over(
     session.alignment = CurveAlignment(OfCompared(keys[1]), "scaled")
     wait_until_idle(application)
     window.bookmarks.add()
-    (bookmark,) = window.bookmarks.all()
+    wait_until_idle(application)
+    (bookmark,) = session.bookmarks
     assert [other.source for other in bookmark.work.others] == [str(tmp_path / "b11.npy")]
-    (in_file,) = window.bookmarks.for_file(tmp_path / "folder" / "a.helix")
+    (tmp_path / "folder").mkdir()
+    (in_file,) = read_work(save(application, tmp_path / "folder" / "a.helix")).bookmarks
     assert in_file.work.others[0].beside == "../b11.npy"
     session.alignment = None
     window.bookmarks.go_to(bookmark.key)

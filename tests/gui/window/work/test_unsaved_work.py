@@ -17,7 +17,12 @@ from gui.services.work_files.reopening import RESUMED
 from gui.services.work_files.work_file import pack_work, read_work, write_work
 from gui.state.work import Work
 from gui.window.settings.settings import Settings
-from gui.window.work.unsaved_work import TRIED, UnsavedWork, left_over
+from gui.window.work.unsaved_work import SLOT, TRIED, UnsavedWork, left_over
+
+
+def keep(application):
+    application.findChild(UnsavedWork).keep()
+    application.jobs.deliver(SLOT, 60_000)
 
 
 def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away(
@@ -28,13 +33,13 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     folder, unsaved = application.settings.unsaved, application.findChild(UnsavedWork)
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("in the way")
-    unsaved.keep()
+    keep(application)
     assert "cannot be kept" in caplog.text
     assert application.session.notice.text.startswith("Unsaved work cannot be backed up: ")
     application.session.notice = None
-    unsaved.keep()
+    keep(application)
     assert application.session.notice is None  # once
-    assert unsaved._timer.isActive()
+    assert unsaved.timer.isActive()
     folder.unlink()
 
     def pack(work):
@@ -42,15 +47,15 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
         return packed[-1]
 
     monkeypatch.setattr("gui.services.work_files.work_file.pack_work", pack)
-    unsaved.keep()
+    keep(application)
     (work,) = folder.glob("*.helix")
     assert packed == [work.read_bytes()]  # once
     assert len([*folder.glob("*")]) == 2  # it and who holds it
     written = work.stat().st_mtime_ns
-    unsaved.keep()
+    keep(application)
     assert work.stat().st_mtime_ns == written  # nothing has changed
     application.session.selection = (5,)
-    unsaved.keep()
+    keep(application)
     assert read_work(work).fields["selection"] == (5,)
     assert left_over(folder) is None  # this process holds it
     application.close()
@@ -61,16 +66,16 @@ def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
     start_application, write_gpt2, monkeypatch
 ):
     application = start_application(write_gpt2())
-    session, unsaved = application.session, application.findChild(UnsavedWork)
+    session = application.session
     for position in (5, 6):
         with monkeypatch.context() as full:
             full.setattr("gui.window.work.unsaved_work.write_bytes", refusing(errno.ENOSPC))
             session.selection = (position,)
             session.notice = None
-            unsaved.keep()
+            keep(application)
             text = "Unsaved work cannot be backed up: no space is left on the disk."
             assert session.notice.text == text
-        unsaved.keep()
+        keep(application)
         (work,) = application.settings.unsaved.glob("*.helix")
         assert read_work(work).fields["selection"] == (position,)
 
@@ -82,11 +87,12 @@ def test_a_model_under_a_name_that_is_not_utf_8_is_kept_saved_and_opened_again(
     write_gpt2().rename(folder)
     application = start_application(folder)
     application.session.selection = (5,)
-    application.findChild(UnsavedWork).keep()
+    keep(application)
     (kept,) = application.settings.unsaved.glob("*.helix")
     assert read_work(kept).source == str(folder)
     work = tmp_path / "talk.helix"
     application.window.work._write(work)
+    wait_until_idle(application)
     application.session.selection = ()
     application.controller.open(str(work))
     wait_until_idle(application)
@@ -98,13 +104,14 @@ import sys, time
 from pathlib import Path
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
-from gui.window.work.unsaved_work import UnsavedWork
+from gui.window.work.unsaved_work import SLOT, UnsavedWork
 from gui.window.settings.settings import Settings
 qt = prepare_qt()
 application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
 while application.session.model is None or not application.idle:
     qt.processEvents()
 application.findChild(UnsavedWork).keep()
+application.jobs.deliver(SLOT, 60_000)
 print("kept", flush=True)
 time.sleep(600)
 """
@@ -227,7 +234,7 @@ def test_a_model_that_cannot_be_opened_now_is_tried_again_but_gives_way_to_anoth
         if other:
             application.controller.open(other)
             wait_until_idle(application)
-        application.findChild(UnsavedWork).keep()
+        keep(application)
         application.close()
         return everything(file.parent)
 

@@ -16,6 +16,7 @@ from gui.state.aligned_curve import CurveAlignment, OfRange
 from gui.window.arrangement.docks import DOCKS
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.settings.settings import Settings
+from gui.window.work.save_work import SLOT
 from tests.gui.dialogs import LEFT, answer_file
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -56,7 +57,8 @@ def talk(start_application, first_talk, write_gpt2, write_table, helix, tmp_path
         application = start_application(model)
         application.controller.comparing.add(str(mine), (5, 80))
         wait_until_idle(application)
-        assert application.window.work._write(first_talk)
+        application.window.work._write(first_talk)
+        wait_until_idle(application)
         application.close()
         QCoreApplication.processEvents()
     return shutil.copy(first_talk, tmp_path / "talk.helix")
@@ -196,6 +198,7 @@ def test_a_model_has_no_mark_and_names_are_shown_as_they_are(
     application.session.selection = (5,)
     assert not application.window.work.changes.any
     application.window.work._write(tmp_path / "c[*].helix")
+    wait_until_idle(application)
     assert application.window.windowTitle() == "c[*][*].helix[*] – a[*][*]b – Helixscope"
 
 
@@ -205,12 +208,14 @@ def test_a_model_that_comes_after_its_work_was_saved_is_no_change(
     work = opened.window.work
     opened.controller.comparing.add(other)
     work.save()
+    opened.jobs.deliver(f"{SLOT} {talk}", 60_000)
     assert not work.changes.any
     wait_until_idle(opened)
     assert not work.changes.any
     opened.session.compared[-1].session.positions = (3, 20)
     assert work.changes.any
     work.save()
+    wait_until_idle(opened)
     assert not work.changes.any
 
 
@@ -224,14 +229,14 @@ def test_closing_changed_work_asks(opened, talk, qtbot, asked, answer):
     questions = asked(answer)
     press(qtbot, opened.window, Qt.Key.Key_Q)
     assert questions == ["Save the changes to talk.helix before closing?"]
-    assert opened.window.isVisible() == (answer == Answer.Cancel)
+    qtbot.waitUntil(lambda: opened.window.isVisible() == (answer == Answer.Cancel))
     assert read_work(talk).fields["selection"] == ((5,) if answer == Answer.Save else ())
     opened.close()
     assert len(questions) == 1
     assert list(opened.settings.unsaved.glob("*")) == []
 
 
-def test_what_cannot_be_saved_keeps_the_window_open(opened, qtbot, asked, monkeypatch):
+def test_what_cannot_be_saved_keeps_the_window_open(opened, talk, qtbot, asked, monkeypatch):
     def refuse(*_, **__):
         raise WorkError("talk.helix cannot be written: No space left on device", "Make room.")
 
@@ -240,6 +245,7 @@ def test_what_cannot_be_saved_keeps_the_window_open(opened, qtbot, asked, monkey
     with monkeypatch.context() as full:
         full.setattr("gui.services.work_files.work_file.write_work", refuse)
         press(qtbot, opened.window, Qt.Key.Key_Q)
+        opened.jobs.deliver(f"{SLOT} {talk}", 60_000)
     assert opened.window.isVisible()
     assert opened.session.notice.text.endswith("No space left on device")
     qtbot.waitUntil(opened.window.isWindowModified)
@@ -314,7 +320,7 @@ def test_a_comparison_without_a_file_is_asked_about_but_not_a_look_at_a_model(
     assert application.window.isVisible()
     answer_file(monkeypatch, tmp_path / "mine.helix")
     application.window.close()
-    assert not application.window.isVisible()
+    qtbot.waitUntil(lambda: not application.window.isVisible())
     assert questions == ["Save this comparison of 3 models before closing?"] * 2
     assert len(read_work(tmp_path / "mine.helix").others) == 2
 
@@ -330,6 +336,36 @@ def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_chan
     assert again.session.selection == (5,)
     assert shown(again) == CHANGED
     assert again.window.work.file == talk
+
+
+@pytest.mark.slow
+def test_a_comparison_without_a_file_stays_too_after_an_interruption(
+    start_application, write_gpt2, other, wait_until_idle, settings
+):
+    model = write_gpt2()
+    for compares in (False, True):
+        application = start_application(model, settings=Settings(settings._file))
+        if compares:
+            application.controller.comparing.add(other)
+            wait_until_idle(application)
+        application.interrupt()
+        application.close()
+        assert len([*settings.unsaved.glob("*.helix")]) == compares
+
+
+def test_the_end_of_the_session_asks_nothing_and_keeps_everything(opened, asked):
+    """The desktop may end the process afterwards, or go on."""
+    opened.session.selection = (5,)
+    opened.session.opacity = 0.5
+    opened._qt.commitDataRequest.emit(None)
+    (kept,) = opened.settings.unsaved.glob("*.helix")
+    assert read_work(kept).fields["selection"] == (5,)
+    assert Settings(opened.settings._file).new_session().opacity == 0.5
+    opened.session.selection = (6,)
+    opened.window.close()
+    assert not opened.window.isVisible()
+    opened.close()
+    assert read_work(kept).fields["selection"] == (6,)
 
 
 # ---- a kill ----------------------------------------------------------------------------------
@@ -354,10 +390,10 @@ settle()
 session.selection = (5, 7)
 session.prompt = "hello"
 unsaved = application.findChild(UnsavedWork)
-before, deadline = unsaved._kept, time.monotonic() + 60
-while unsaved._kept == before and time.monotonic() < deadline:
+before, deadline = unsaved._file._content, time.monotonic() + 60
+while unsaved._file._content == before and time.monotonic() < deadline:
     qt.processEvents()  # the timer keeps it
-print("kept" if unsaved._kept != before else "not kept", flush=True)
+print("kept" if unsaved._file._content != before else "not kept", flush=True)
 time.sleep(600)
 """
 
@@ -385,5 +421,6 @@ def test_after_a_kill_the_file_and_what_was_changed_are_there(
     assert ranges == [("mine", (5, 80)), ("other", (3, 40))]
     assert shown(application) == CHANGED
     application.window.work.save()
+    wait_until_idle(application)
     assert shown(application) == TITLE
     assert len(read_work(talk).others) == 2

@@ -1,0 +1,36 @@
+"""Where the installed command begins: with nothing of the current folder in the way.
+
+This module has a name that no module of a user has, unlike `main`, and imports only what the
+interpreter has loaded by itself.
+"""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    leave_out_current_folder()
+    from main import main as run
+
+    run()
+
+
+def leave_out_current_folder() -> None:
+    """Look neither for modules nor for programs in places relative to the current folder.
+
+    An empty entry of PYTHONPATH or PATH is one of them, and Python looks there before it looks
+    among the installed packages.
+    """
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    try:
+        left_out = {os.path.abspath(entry) for entry in ("", *given) if not os.path.isabs(entry)}
+    except OSError:  # the current folder was deleted
+        return
+    left_out.discard(os.path.dirname(os.path.abspath(__file__)))
+    library = os.path.dirname(os.__file__)
+    before = sys.path.index(library) if library in sys.path else 0
+    sys.path[:before] = [e for e in sys.path[:before] if os.path.abspath(e) not in left_out]
+    programs = os.environ.get("PATH", "").split(os.pathsep)
+    absolute = [entry for entry in programs if os.path.isabs(entry.strip('"'))]
+    os.environ["PATH"] = os.pathsep.join(absolute) or os.defpath
