@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray
-from PySide6.QtWidgets import QDialog, QDockWidget, QFileDialog, QMainWindow
+from PySide6.QtWidgets import QDialog, QDockWidget, QFileDialog, QMainWindow, QToolBar
 
 from gui.services.save_folders import MODELS, folder_for, remember_folder
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gui.window.arrangement.result_docks import ResultDocks
     from gui.window.settings.settings import Settings
     from gui.window.status_bar import StatusBar
-    from gui.window.toolbar import ToolBar
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 FILE_FILTER = (
@@ -51,7 +50,7 @@ class HostWindow(QMainWindow):
     commands: Actions
     undo: Undo
     status_bar: StatusBar
-    toolbar: ToolBar
+    toolbar: QToolBar
 
     @property
     @abstractmethod

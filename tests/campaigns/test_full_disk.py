@@ -74,7 +74,7 @@ def test_each_call_fails_once(tmp_path: Path) -> None:
     out.touch()
     with FailingDisk(tmp_path) as disk:
         write_bytes(b"whole", out)
-    first = ["open", "chmod", "open", "write", "close", "fsync", "replace"]
+    first = ["open", "open", "write", "close", "chmod", "fsync", "replace"]
     assert disk.calls[: len(first)] == first
     for at in range(len(disk.calls)):
         failed = FailingDisk(tmp_path, at, failing(errno.EIO))

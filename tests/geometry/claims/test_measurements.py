@@ -105,7 +105,7 @@ def test_what_was_measured_before_is_not_measured_again(gpt2, monkeypatch):
 
 
 def test_what_the_network_kept_from_being_told_is_asked_again(gpt2, monkeypatch):
-    claim = next(claim for claim in CLAIMS if claim.id == "spectrum.E")
+    claim = next(claim for claim in CLAIMS if claim.id == "layernorm.orthogonal")
     measured = Measurements(gpt2)
 
     def fail(name):

@@ -233,7 +233,7 @@ def test_pictures_stand_below_each_other_where_that_makes_them_larger(narrow):
             )
         ]  # fmt: skip
 
-    sizes = (NARROW, False), ((700, 900), True), ((480, 600), True), (NARROW, False), (WIDE, False)
+    sizes = (NARROW, False), ((700, 900), True), ((480, 900), True), (NARROW, False), (WIDE, False)
     for size, below in sizes:
         narrow.resize(*size)
         QApplication.processEvents()

@@ -127,14 +127,7 @@ OTHER = {"source": "a", "positions": [0, 1], "components": [1, 2, 3]}
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("positions", [0, 10**400]),
-        ("window", [2**31, 1]),
-        ("window", [1e999, 1]),
-        ("session/norms_after", 2**31),
-        ("session/selection", list(range(100_001))),
-        ("session/prompt", "a" * (LONGEST_TEXT + 1)),
         ("model/source", "a" * (LONGEST_NAME + 1)),
-        ("panel", "a" * (LONGEST_NAME + 1)),
         ("others", [OTHER] * (MOST_OTHERS + 1)),
         ("version", 10**400),
     ],
@@ -144,6 +137,24 @@ def test_values_that_no_window_has(name, value, path):
     with pytest.raises(WorkError) as refused:
         read_work(path)
     assert path.name in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("positions", [0, 10**400]),
+        ("window", [2**31, 1]),
+        ("window", [1e999, 1]),
+        ("session/norms_after", 2**31),
+        ("session/selection", list(range(100_001))),
+        ("session/prompt", "a" * (LONGEST_TEXT + 1)),
+        ("panel", "a" * (LONGEST_NAME + 1)),
+    ],
+)
+def test_values_of_a_view_that_no_window_has_are_left_out(name, value, path):
+    path.write_bytes(change(name, value))
+    (left_out,) = read_work(path).left_out
+    assert left_out.startswith(name.rpartition("/")[2].split("_")[0])
 
 
 def test_more_bookmarks_than_are_allowed(tmp_path):

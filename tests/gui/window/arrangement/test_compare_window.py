@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.sources.catalogue import read_catalogue
 from gui.panels.compare.words import MARK
+from gui.services.loading import not_there
 from gui.state.session import ComparedModel, ModelRow, Session
 from gui.window.arrangement.side_by_side import models_at_hand
 from tests.gui.compare_stage import TITLES
@@ -249,6 +250,7 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     work.write_bytes(b"")
     gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))
     session.recent = (here.id, str(work), str(file), gone, away.id, too_long)
+    session.missing = not_there(session.recent)
     session.model = SimpleNamespace(source=here.id)
     assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
     session.compared = (ComparedModel(1, cached.id, cached.id, Session()),)
