@@ -34,6 +34,7 @@ test: test-environment static ## the static checks, then the tests on all cores,
 	@$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: test-environment static ## the static checks, then all tests, slow ones too
+	@PYTHON="$(PYTHON)" bash .ci/system-packages.sh all-tests
 	@$(PYTEST) $(ARGS)
 
 check: test-environment static audit ## lint, format, types, import contract, known vulnerabilities

@@ -3,7 +3,9 @@
 #
 #   .ci/system-packages.sh            for the window, on a machine that has a display
 #   .ci/system-packages.sh xvfb       for the window without a display
-#   .ci/system-packages.sh tests      for the tests: that, and a browser that opens what is exported
+#   .ci/system-packages.sh tests      for the tests: that, a browser that opens what is exported, and
+#                                     the sources of locales
+#   .ci/system-packages.sh all-tests  for the slow ones too: that, and a Wayland compositor
 #
 # PYTHON names the interpreter that makes the environment. What is missing is installed with apt-get
 # as root or by a sudo that asks for no password; elsewhere the exact line to run is printed and the
@@ -36,10 +38,27 @@ if [ -n "${1:-}" ]; then
   fi
 fi
 
-if [ "${1:-}" = tests ] && ! command -v chromium >/dev/null &&
-  ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
-  missing+=(chromium)
-  packages+=(chromium)
+if [[ ${1:-} = *tests ]]; then
+  if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null &&
+    ! command -v google-chrome >/dev/null; then
+    missing+=(chromium)
+    packages+=(chromium)
+  fi
+  if [ ! -e /usr/share/i18n/locales/tr_TR ]; then
+    missing+=("the sources of locales")
+    packages+=(locales)
+  fi
+fi
+
+if [ "${1:-}" = all-tests ]; then
+  if ! command -v weston >/dev/null; then
+    missing+=(weston)
+    packages+=(weston)
+  fi
+  if ! command -v Xwayland >/dev/null; then
+    missing+=(Xwayland)
+    packages+=(xwayland)
+  fi
 fi
 
 if ! "${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null; then
