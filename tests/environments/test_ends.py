@@ -218,7 +218,7 @@ def test_the_end_of_the_terminal_closes_the_window(app, place, talk):
         ) as process,
     ):
         os.close(theirs)
-        read_until(ours, b"working")
+        read_until(ours, b"working\r\n")
         os.close(ours)
         assert process.wait(PATIENCE) == 128 + signal.SIGHUP
     assert_work_is_kept(app, talk)
