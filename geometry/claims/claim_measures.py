@@ -233,11 +233,10 @@ def energy(found: Spectrum) -> float:
     return found.energy_top30
 
 
-def energy_of_few(found: Spectrum) -> float:
-    """Return the same; NotApplicable if there are no more directions, which have all of it."""
+def more_than_top(found: Spectrum) -> None:
+    """Raise NotApplicable if there are no more directions than those whose energy is asked for."""
     if len(found.singular_values) <= TOP:
         raise NotApplicable(f"there are no more than {TOP} directions")
-    return energy(found)
 
 
 def variation(norms: NormProfile) -> float:
