@@ -56,6 +56,14 @@ def pytest_runtest_makereport():
 
 
 @pytest.fixture(scope="session")
+def qapp_cls() -> type:
+    """The kind of QApplication that all tests of a process share."""
+    from gui.commands.qt_start import DesktopApplication
+
+    return DesktopApplication
+
+
+@pytest.fixture(scope="session")
 def gpt2_folder() -> Path:
     """The partial checkpoint of the real GPT-2 small."""
     shared = Path(os.environ.get("HELIXSCOPE_SHARED", ROOT.parent / "shared"))

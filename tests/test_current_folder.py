@@ -57,7 +57,8 @@ def loaded_before() -> set[str]:
     """What Python and the installed command import before there is any code of Helixscope."""
     code = "import re, sys; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    return {*done.stdout.split(), "sitecustomize", "usercustomize", "helixscope"}
+    # The last two are looked for by what an editable installation imports as Python starts.
+    return {*done.stdout.split(), "sitecustomize", "usercustomize", "helixscope", "nt", "_winapi"}
 
 
 class Folder:

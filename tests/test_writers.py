@@ -30,6 +30,7 @@ ELSEWHERE = {
     "geometry/survey/parts.py": "a damaged part, which is renamed",
     "geometry/survey/run.py": "what Dask's processes keep, in the system's folder",
     "geometry/checkpoints/folder_lock.py": "a lock, which has no content",
+    "gui/commands/home.py": "a folder, in the place of a home that is not there",
     "gui/commands/start_mark.py": "a mark, of which it counts that it is there",
     "gui/commands/log.py": "entries are appended; one that does not fit is left out",
     "gui/commands/terminal.py": "no file: the null device, for what cannot be printed",

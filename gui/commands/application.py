@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication
 
 from gui.commands.garbage import GarbageCollector
 from gui.commands.qt_start import DesktopApplication, dress, theme_of
@@ -75,7 +76,7 @@ class Application(QObject):
 
     def __init__(
         self,
-        qt: DesktopApplication,
+        qt: QApplication,
         settings: Settings,
         source: str | None = None,
         positions: tuple[int, int] | None = None,
@@ -132,7 +133,8 @@ class Application(QObject):
         self.window.set_theme(self.theme)
         self.window.check_theme(settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
-        qt.fileOpened.connect(self.controller.open)
+        if isinstance(qt, DesktopApplication):
+            qt.fileOpened.connect(self.controller.open)
         # If the model has loaded by now, as is usual, the first frame has the curve.
         self.session.events.shown.connect(self._show_beside)
         self._begin_watch()
@@ -326,7 +328,8 @@ class Application(QObject):
         self._closed = True
         self._end_watch()
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
-        self._qt.fileOpened.disconnect(self.controller.open)
+        if isinstance(self._qt, DesktopApplication):
+            self._qt.fileOpened.disconnect(self.controller.open)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
         self.window.lesson_player.leave()  # what it has set is no work

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from threading import Thread
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.commands.log import log_path
-from gui.commands.qt_start import DesktopApplication, prepare_qt
+from gui.commands.qt_start import prepare_qt
 from gui.commands.terminal import complain, libraries_silenced, sentence
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class DisplayError(HelixscopeError):
         super().__init__(what, HELP)
 
 
-def qt_on_display() -> DesktopApplication:
+def qt_on_display() -> QApplication:
     """Create the QApplication.
 
     What Qt and the libraries of the display print meanwhile goes to the log.

@@ -71,7 +71,7 @@ def _locale_of_numbers() -> Iterator[None]:
             os.environ["LC_ALL"] = own
 
 
-def prepare_qt() -> DesktopApplication:
+def prepare_qt() -> QApplication:
     """Create the QApplication with the surface format that VTK needs, and numbers as in files.
 
     The format must be set before the first top-level window exists.
@@ -81,7 +81,7 @@ def prepare_qt() -> DesktopApplication:
     # The central widget is a native window, but its siblings are not.
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
     qt = QApplication.instance()
-    if not isinstance(qt, DesktopApplication):
+    if not isinstance(qt, QApplication):
         with _locale_of_numbers():
             qt = DesktopApplication(sys.argv[:1])
     QLocale.setDefault(QLocale.c())

@@ -58,6 +58,11 @@ def take_work(session: Session, wanted: OpenRequest, place: Place | None) -> Wor
     )
 
 
+def note_file(session: Session, file: Path) -> None:
+    """Make a file that the shown work was saved to its file."""
+    session.work_file = str(file)
+
+
 def take_other(
     session: Session, wanted: OpenRequest, place: Place | None, *, in_grid: bool = True
 ) -> OtherView:

@@ -19,6 +19,7 @@ from gui.services.timeline import SLOT as TRAINING
 from gui.services.work_files.projects import ENDING, save_work
 from gui.services.work_files.reopening import (
     awaited_other,
+    note_file,
     take_alignment,
     take_other,
     take_work,
@@ -154,7 +155,7 @@ class WorkSaver:
             remember(session, str(file))
             session.status = f"Saved {path}"
             if session.model is model and self._saving is saving:
-                session.work_file = str(file)
+                note_file(session, file)
                 self.changes.note_saved(saving)
             after, self._after = self._after, []
             for call in after:
