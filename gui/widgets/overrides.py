@@ -53,7 +53,7 @@ def _below(cls: type) -> Iterator[type]:
 def _contain(cls: type) -> None:
     for name, function in overrides(cls).items():
         if CALLED_BY_QT.fullmatch(name):
-            type.__setattr__(cls, name, _contained(cls, name, function))
+            setattr(cls, name, _contained(cls, name, function))
 
 
 def overrides(cls: type) -> dict[str, FunctionType]:

@@ -125,6 +125,8 @@ def written(tree):
             case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=name), _]):
                 yield name, node.lineno
                 continue
+            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id="cls"), *_]):
+                continue  # no session is a class
             case ast.Call(func=ast.Name(id="setattr")):
                 yield None, node.lineno
                 continue
