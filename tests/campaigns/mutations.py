@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -866,10 +866,10 @@ def case_of(kind: str) -> Case:
             shutil.rmtree(folder)
             if threading.active_count() > threads:
                 raise Fault("thread", f"{threading.enumerate()}")
-            if _opened() > opened:
+            if _opened() - opened:
                 gc.collect()  # a traceback of transformers holds the file until then
-            if _opened() > opened:
-                raise Fault("file", f"{_opened() - opened} files are still open")
+            if still := _opened() - opened:
+                raise Fault("file", f"still open: {', '.join(still)}")
 
     return case
 
@@ -913,8 +913,14 @@ def _write(folder: Path, files: Files) -> None:
         path.write_bytes(content)
 
 
-def _opened() -> int:
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+def _opened() -> Counter[str]:
+    """What this process has open; nothing where the system does not say."""
+    opened: Counter[str] = Counter()
+    if os.path.isdir("/proc/self/fd"):
+        for number in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # that of the listing itself
+                opened[os.readlink(f"/proc/self/fd/{number}")] += 1
+    return opened
 
 
 def run(
