@@ -10,10 +10,20 @@ import sys
 
 def main() -> None:
     """Run the command line and exit."""
-    leave_out_current_folder()
+    begin()
     from main import main as run
 
     run()
+
+
+def begin() -> None:
+    """Prepare the process, before anything else is imported."""
+    leave_out_current_folder()
+    import signal
+
+    # Until the command line takes care of it, Ctrl+C ends the process without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def leave_out_current_folder() -> None:

@@ -3,7 +3,7 @@
 import helixscope
 
 if __name__ == "__main__":  # before anything else is imported
-    helixscope.leave_out_current_folder()
+    helixscope.begin()
 
 import gc
 import sys

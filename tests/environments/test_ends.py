@@ -139,25 +139,34 @@ def test_also_while_something_is_open_in_it(app, place, talk, more):
     assert_nothing_is_left(app, process.pid)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("module", ["gui.commands.run_window", "pyvista", "gui.window.parts"])
-def test_a_start_that_a_signal_ends_has_not_failed(app, place, module):
-    """It comes just before something is imported."""
-    script = f"""
+#: Sends the process a signal just before something is imported.
+BEFORE_IMPORT = """
 import os, signal, sys
 class Signal:
     def find_spec(self, name, *_):
         if name == "{module}":
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.{number})
 sys.meta_path.insert(0, Signal())
-import main
-main.main()
+import {module_of_main} as started
+started.main()
 """
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["gui.commands.run_window", "pyvista", "gui.window.parts"])
+def test_a_start_that_a_signal_ends_has_not_failed(app, place, module):
+    script = BEFORE_IMPORT.format(module=module, number="SIGTERM", module_of_main="main")
     with x_screen() as screen:
         with app.started("sample", environment=screen | place, program=("-c", script)) as process:
             assert process.communicate(timeout=PATIENCE) == ("", "")
         assert process.returncode == 128 + signal.SIGTERM
         assert_nothing_is_left(app, process.pid)
+
+
+def test_ctrl_c_ends_even_the_first_imports_without_a_traceback(app):
+    script = BEFORE_IMPORT.format(module="typer", number="SIGINT", module_of_main="helixscope")
+    done = app.run("--version", environment={}, program=("-c", script))
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 @pytest.mark.slow
