@@ -20,7 +20,7 @@ MARK = 8
 """Side of the square with a model's colour, in logical pixels."""
 NARROW = 280
 """In narrower views the header shows only the essentials; the rest is in the menu."""
-LEAST = (144, 120)
+LEAST = (152, 120)
 """Minimum size of a view in logical pixels."""
 MAIN_TIP = "The panels analyse this model"
 OTHER_TIP = "Click to analyse this model in the panels; drag it onto another view to swap places"
