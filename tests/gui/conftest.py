@@ -279,6 +279,8 @@ def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
     before = Remains.of(qapp)
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    for thread in set(pool_threads()) - before.threads:
+        thread.join(TIMEOUT_MS / 1000)  # it stops only between two steps
     gc.collect()
     left = Remains.of(qapp).described(since=before)
     assert not left, f"left behind: {left}"

@@ -1,7 +1,8 @@
-"""Putting a panel alone on the screen, in tests."""
+"""Widgets on the screen, in tests."""
 
 from typing import TypeVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -15,3 +16,13 @@ def put_on_screen(qtbot: QtBot, panel: Shown, width: int, height: int) -> Shown:
     with qtbot.waitExposed(panel):
         panel.show()
     return panel
+
+
+def takes_focus(widget: QWidget) -> bool:
+    """Whether Tab goes to a widget itself.
+
+    Only those with the policy are asked for another one that has the focus for them: in PySide what
+    is returned becomes a child of what was asked. A scroll area's viewport names its scroll area,
+    which Python then deletes with it.
+    """
+    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None

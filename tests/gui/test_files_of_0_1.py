@@ -18,6 +18,7 @@ from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.computed import is_computed
 from gui.panels.kit import kept_controls, saved
 from gui.panels.table import PANELS
+from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
@@ -301,7 +302,8 @@ def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_s
     window, session = application.window, application.session
     wait_until_shown(application)
     assert session.notice is None
-    shown, chosen = described_work(window.work.take(file)), expected["work"]["panels"]
+    save_work(window.work.take(), file)
+    shown, chosen = described_work(read_work(file)), expected["work"]["panels"]
     assert_same_view(shown, expected["work"])
     assert_same_choices(shown["panels"], chosen, session.model)
     assert_first_layout(window, results=bool(expected["work"]["panel"]))

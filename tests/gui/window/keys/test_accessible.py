@@ -1,7 +1,6 @@
 """What a screen reader finds: every control has a name and a role, through Qt's own interfaces."""
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
@@ -13,6 +12,7 @@ from gui.widgets.label import message_box
 from gui.window.arrangement.docks import DOCKS
 from gui.window.dialogs import about_dialog, shortcuts_dialog
 from gui.window.palette import AddPalette
+from tests.gui.on_screen import takes_focus
 
 ROLE = QAccessible.Role
 
@@ -24,8 +24,7 @@ def interface(widget):
 def focusable(widget):
     """All that can be seen in a widget, and can have the focus."""
     for one in (widget, *widget.findChildren(QWidget)):
-        seen = one.isVisible() and one.isEnabled() and one.focusProxy() is None
-        if seen and one.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        if one.isVisible() and one.isEnabled() and takes_focus(one):
             yield one
 
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from gui.widgets.drop_down import DropDown
 from gui.window.arrangement.docks import DOCKS
 from gui.window.arrangement.focus_navigation import in_front
+from tests.gui.on_screen import takes_focus
 
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -71,8 +72,7 @@ def walk(window, key=TAB):
 def controls(panel):
     """All that can be seen of a panel and is for use, but for what arrow keys choose from."""
     for widget in panel.findChildren(QWidget):
-        usable = widget.isVisible() and widget.isEnabled() and widget.focusProxy() is None
-        if not usable or not widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        if not (widget.isVisible() and widget.isEnabled() and takes_focus(widget)):
             continue
         if isinstance(widget, QAbstractButton) and not widget.isChecked():
             group = widget.group()
