@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QAbstractSlider,
     QAbstractSpinBox,
-    QApplication,
     QCheckBox,
     QComboBox,
     QDockWidget,
@@ -126,29 +125,35 @@ def small(window, settle, qtbot):
         *(pytest.param(QSize(*one), marks=pytest.mark.slow) for one in [(1024, 560), (1280, 760)]),
     ],
 )
-def test_nothing_is_cut_or_over_another_in_any_workspace(small, settle, size):
-    window, found = small(size), {}
+def test_nothing_is_cut_or_over_another_in_any_workspace(small, settle, qtbot, size):
+    window = small(size)
+
+    def sound():
+        assert faults(window) == [], name
+
     for name in WORKSPACES:
         window.workspaces.choose(name)
         settle()
-        found[name] = faults(window)
+        qtbot.waitUntil(sound)
     window.workspaces.choose("explore")
     for name in ("view", "inspector", "prompt"):
         window.bring(name)
         settle()
-        found[name] = faults(window)
-    assert not any(found.values()), found
+        qtbot.waitUntil(sound)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("workspace", ["analyse", "explore"])
 @pytest.mark.parametrize("size", [SMALL, HALF])
-def test_no_panel_is_cut_in_a_small_window(small, qtbot, size):
-    window, found = small(size), {}
-    window.workspaces.choose("analyse")
+def test_no_panel_is_cut_in_a_small_window(small, qtbot, size, workspace):
+    window = small(size)
+
+    def sound():
+        # Not until all is computed: there has to be room for whatever a panel shows.
+        assert window.built_panels[name].is_settled
+        assert faults(window) == [], name
+
+    window.workspaces.choose(workspace)
     for name in PANELS:
         window.bring(name)
-        # Not until all is computed: there has to be room for whatever a panel shows.
-        qtbot.waitUntil(lambda name=name: window.built_panels[name].is_settled)
-        QApplication.processEvents()
-        found[name] = faults(window)
-    assert not any(found.values()), found
+        qtbot.waitUntil(sound)
