@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMargins, QSize, Qt
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -77,13 +77,22 @@ DIGITS: Rows = (
     ("8, 9", "Open Positions, View"),
 )
 MOST_HEIGHT = 632
-"""Of the table of keys, in pixels, so that the dialog fits a small screen."""
+"""Maximum height of the table of keys in logical pixels."""
+AROUND_KEYS = QMargins(2 * GRID, 2 * GRID, 2 * GRID, 8 * GRID)
+"""What is around the table of keys: margins, and the button."""
+FRAME_HEIGHT = 4 * GRID
+"""What the desktop's title bar takes of the screen's height, at most."""
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "It makes the findings of several articles explorable: “GPT-2’s positional embedding matrix "
     "is a helix” and the comments on it, “Insights into GPT-2’s positional encodings”, and "
     "“Positional embeddings in GPT-2 lie near(ish) the surface of a hypersphere”.",
 )
+
+
+def room_on_screen(window: QWidget) -> QSize:
+    """Return the largest size with which a window and its title bar are within the screen."""
+    return window.screen().availableSize() - QSize(0, FRAME_HEIGHT)
 
 
 def show_shortcuts(parent: QWidget, commands: Iterable[Command]) -> None:
@@ -109,13 +118,18 @@ def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) ->
     middle = (("File", keys_of("File")), ("Edit", keys_of("Edit")), ("Panels", panels),
               ("Help", keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
     right = (("View", (*keys_of("View"), *turning)), ("Positions", keys_of("Positions")))
-    table = QWidget()
-    hbox(*map(_column, (left, middle, right)), parent=table, spacing=2 * GRID)
+    room = room_on_screen(dialog).shrunkBy(AROUND_KEYS)
+    for columns in ((left, middle, right), ((*left, *middle, *right),)):
+        table = QWidget()
+        hbox(*map(_column, columns), parent=table, spacing=2 * GRID)
+        width = table.sizeHint().width() + 2 * GRID
+        if width <= room.width():
+            break
     scrolled = ScrollColumn(table)
     scrolled.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrow keys scroll it
     scrolled.setProperty("ring", True)
     scrolled.setAccessibleName("Keys and gestures")
-    scrolled.setMinimumSize(table.sizeHint().width() + 2 * GRID, MOST_HEIGHT)
+    scrolled.setMinimumSize(width, min(MOST_HEIGHT, room.height()))
     _finish(dialog, vbox(scrolled))
     return dialog
 

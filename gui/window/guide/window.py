@@ -20,6 +20,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.native_keys import native_keys
 from gui.widgets.tooltips import wrapped
+from gui.window.dialogs import room_on_screen
 from gui.window.guide.page_view import GuidePage
 from gui.window.guide.pages import KEYS, START, UserGuide
 
@@ -57,7 +58,7 @@ class GuideWindow(QWidget):
         self._build_lists()
         self._arrange()
         self._connect()
-        self.resize(SIZE.boundedTo(self.screen().availableSize()))
+        self.resize(SIZE.boundedTo(room_on_screen(self)))
         self.field.setFocus()
 
     def go(self, address: str) -> None:

@@ -17,7 +17,9 @@ from gui.style.listening import Listening
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
+from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
+from gui.window.dialogs import room_on_screen
 from gui.window.settings.appearance_page import AppearancePage
 from gui.window.settings.kept_page import KeptPage
 
@@ -86,7 +88,7 @@ class SettingsDialog(QDialog):
         self._connect()
         self._on_offline_changed()
         self.kept.table.setFocus()
-        self.resize(SIZE)
+        self.resize(SIZE.boundedTo(room_on_screen(self)))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Read the disk, which may have changed while the dialog was closed."""
@@ -122,10 +124,13 @@ class SettingsDialog(QDialog):
         look, downloads, network = (
             label(title, "title") for title in ("Appearance", "Downloads", "Network")
         )
+        inside = QWidget()
         column = vbox(
             look, self.appearance, downloads, (self.kept, 1), network, self.offline, self.token,
-            buttons, parent=self, spacing=GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID),
+            parent=inside, spacing=GRID,
         )  # fmt: skip
+        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        vbox((ScrollColumn(inside), 1), buttons, parent=self, spacing=GRID, margins=margins)
         # In reading order; where the buttons stand depends on the desktop.
         for before, after in itertools.pairwise((self.offline, self.defaults, self.keys, close)):
             self.setTabOrder(before, after)

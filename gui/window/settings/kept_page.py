@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QWidget,
 )
 
@@ -113,6 +114,8 @@ class KeptPage(QWidget):
     def _build_list(self) -> None:
         self.table = KeptTable()
         self.table.setMinimumHeight(6 * ROW_HEIGHT)
+        # As high as there is room: the page scrolls where this minimum is too much.
+        self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self.remove = _button(
             "Remove", "Remove the selected models; reopening them downloads them again (Delete)"
         )

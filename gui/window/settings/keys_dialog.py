@@ -23,6 +23,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.actions import COMMANDS, Command, key_text
+from gui.window.dialogs import room_on_screen
 from gui.window.settings.keys import OWN, user_of, why_not
 
 SIZE = QSize(640, 560)
@@ -97,7 +98,7 @@ class KeysDialog(QDialog):
         self._build_list()
         self._arrange()
         self._connect()
-        self.resize(SIZE)
+        self.resize(SIZE.boundedTo(room_on_screen(self)))
         self.list.setCurrentItem(self._rows[0])
 
     # ---- building ----------------------------------------------------------------------

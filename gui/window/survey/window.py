@@ -32,6 +32,7 @@ from gui.widgets.native_keys import native_keys
 from gui.widgets.segmented import Segmented
 from gui.widgets.swatches import Swatches
 from gui.widgets.tooltips import wrapped
+from gui.window.dialogs import room_on_screen
 from gui.window.survey.curves import SurveyCurves, drawn_rows
 from gui.window.survey.scatter import (
     COLORMAP,
@@ -106,7 +107,7 @@ class SurveyWindow(QWidget):
         self._arrange()
         self._connect()
         self.show_survey(survey)
-        self.resize(SIZE.boundedTo(self.screen().availableSize()))
+        self.resize(SIZE.boundedTo(room_on_screen(self)))
         self.table.setFocus()
 
     # ---- content -----------------------------------------------------------------------

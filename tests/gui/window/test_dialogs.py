@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -80,6 +81,31 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
     assert "Theme: Dark" in said  # "Dark" alone would say nothing
     assert dialog.sizeHint().height() <= 720
     assert dialog.sizeHint().width() <= 1240
+
+
+@pytest.fixture
+def small_screen(monkeypatch):
+    """Windows are on a screen of 800 × 560 logical pixels."""
+    monkeypatch.setattr(QScreen, "availableSize", lambda self: QSize(800, 560))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_screen")
+def test_dialogs_fit_the_smallest_screen(start_application, wait_until_idle):
+    application = start_application("sample")
+    window, shown = application.window, {}
+    for name in ("settings", "change_keys", "guide", "palette", "measure_inside"):
+        window.commands.by_name[name].trigger()
+        wait_until_idle(application)
+        for top in QApplication.topLevelWidgets():
+            if top is not window and top.isVisible():
+                shown[name] = top.size()
+                top.close()
+    for dialog in (shortcuts_dialog(window), about_dialog(window)):
+        shown[dialog.windowTitle()] = dialog.sizeHint()
+        dialog.deleteLater()
+    assert len(shown) == 7
+    assert all(size.width() <= 800 and size.height() < 540 for size in shown.values()), shown
 
 
 def test_reading_a_long_text_and_what_the_program_is(parent):
