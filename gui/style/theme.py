@@ -222,17 +222,18 @@ QWidget {{ color: {theme.text}; }}
 QDockWidget[floating="true"] {{ border: 1px solid {theme.muted}; }}
 QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
 QMainWindow::separator:hover {{ background: {theme.muted}; }}
-QTabBar {{ border-bottom: 1px solid {theme.line}; }}
+/* The font is the bar's, by which Qt elides, and not that of a tab. */
+QTabBar {{ border-bottom: 1px solid {theme.line}; font-size: {small}px; }}
 QTabBar::tab {{
-    color: {theme.muted}; background: transparent; font-size: {small}px; padding: 5px 7px 4px 7px;
+    color: {theme.muted}; background: transparent; padding: 5px 7px 4px 7px;
     border: none; border-bottom: 2px solid transparent;
 }}
 QTabBar::tab:first {{ margin-left: 1px; }}
 QTabBar::tab:hover {{ color: {theme.text}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
 GroupBar {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
-GroupBar QTabBar {{ border: none; }}
-GroupBar QTabBar::tab {{ font-size: {text}px; padding: 4px 9px 3px 9px; }}
+GroupBar QTabBar {{ border: none; font-size: {text}px; }}
+GroupBar QTabBar::tab {{ padding: 4px 9px 3px 9px; }}
 GroupBar QTabBar[close="true"]::tab {{ padding: 4px 3px 3px 3px; }}
 QTabBar[closed="true"]::tab:selected {{ color: {theme.muted}; border-bottom-color: transparent; }}
 QTabBar[closed="true"]::tab:hover {{ color: {theme.text}; }}
