@@ -205,8 +205,9 @@ class Application(QObject):
 
     def _on_second(self) -> None:
         self._unseen_s += 1
-        if self._unseen_s == NO_FRAME_S:
-            if not self._pictured:
+        hidden = self.window.isVisible() and not self.window.viewport.isVisible()
+        if hidden or self._unseen_s == NO_FRAME_S:  # hidden: another view fills the grid
+            if not hidden and not self._pictured:
                 self.session.notice = NO_FRAME
                 complain(joined(NO_FRAME.text, NO_FRAME.advice))
             self._go_on_without()

@@ -14,7 +14,9 @@ from PySide6.QtWidgets import QLabel
 from gui.commands import application as application_module
 from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
+from gui.services.work_files.work_file import write_work
 from gui.state.values import sizes_on_screen
+from gui.state.work import OtherView, Work
 from gui.style.theme import THEMES
 from gui.viewport import viewport as viewport_module
 from gui.window.empty_state import WELCOME
@@ -315,6 +317,21 @@ def test_nothing_waits_for_ever_for_a_frame(
     qtbot.waitUntil(lambda: application.session.notice is None)
     wait_until_idle(application)
     assert application.window.viewport.idle
+
+
+def test_a_view_of_another_model_that_fills_the_grid_is_no_missing_frame(
+    start_application, wait_until_idle, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(application_module, "NO_FRAME_S", 1)
+    other = OtherView("sinusoidal:64x16", (0, 63), (1, 2, 3))
+    project = tmp_path / "alone.helix"
+    write_work(Work("sinusoidal:32x16", (0, 31), {}, others=(other,), alone=1), project)
+    application = start_application(project, wait=False)
+    wait_until_idle(application)
+    assert not application.window.viewport.isVisible()
+    assert application.window.built_panels
+    assert application.session.notice is None
+    assert "frame" not in capsys.readouterr().err
 
 
 def test_without_opengl_a_sentence_is_where_the_curve_would_be(
