@@ -223,6 +223,8 @@ class Reopening:
         _, work, of_file, said = pending
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
+        if session.keep_turned:  # other components have reset it
+            session.turn = work.turn
         if of_file:
             session.work_file = work.file
             remember(session, work.file)

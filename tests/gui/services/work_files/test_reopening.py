@@ -69,6 +69,20 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     assert session.recent[0] == str(path)
 
 
+def test_a_kept_turn_comes_back_with_other_components(
+    session, controller, write_table, helix, save, other
+):
+    controller.open(str(write_table(helix(60, 8))))
+    session.change(components=(2, 3, 1), keep_turned=True)
+    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    session.turn = turn
+    path = save()
+    reset(session, controller, other)
+    controller.open(str(path))
+    assert session.components == (2, 3, 1)
+    np.testing.assert_array_equal(session.turn, turn)
+
+
 @pytest.mark.parametrize("bookmarked", [False, True])
 def test_what_files_of_0_1_lack_is_as_0_1_showed_it(
     session, controller, write_table, save, bookmarked
