@@ -78,6 +78,8 @@ class ViewCamera(QObject):
     @property
     def place(self) -> Place:
         """The camera's place, for :meth:`return_to`."""
+        if isinstance(self._framing, Place):  # it has not been shown yet
+            return self._framing
         pose = self._pose
         return Place(pose, self._follows, self._is_framed(pose))
 
@@ -110,6 +112,9 @@ class ViewCamera(QObject):
 
     def return_to(self, place: Place) -> None:
         """Return to an earlier place, which was used with the session's current range."""
+        if not self._interactor.isVisible():
+            self.begin_at(place)
+            return
         self._followed = self._session.positions, self._session.components
         self._follows = place.follows
         self._framed = place.pose if place.framed else None

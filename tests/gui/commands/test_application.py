@@ -15,6 +15,7 @@ from gui.commands import application as application_module
 from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import write_work
+from gui.state.camera import CameraPose, Place
 from gui.state.values import sizes_on_screen
 from gui.state.work import OtherView, Work
 from gui.style.theme import THEMES
@@ -332,6 +333,38 @@ def test_a_view_of_another_model_that_fills_the_grid_is_no_missing_frame(
     assert application.window.built_panels
     assert application.session.notice is None
     assert "frame" not in capsys.readouterr().err
+
+
+def place_from(*position):
+    pose = CameraPose(np.array(position), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
+    return Place(pose, follows=False)
+
+
+def test_cameras_of_hidden_views_are_those_of_the_project(
+    start_application, wait_until_idle, tmp_path
+):
+    main, first, second = (place_from(*v) for v in ((9.0, 1, 2), (-7.0, 5, 3), (4.0, -8, 1)))
+    others = tuple(
+        OtherView("sinusoidal:64x16", (0, 63), (1, 2, 3), place=p) for p in (first, second)
+    )
+    project = tmp_path / "alone.helix"
+    fields = {"cameras_linked": False}
+    write_work(
+        Work("sinusoidal:32x16", (0, 31), fields, place=main, others=others, alone=1), project
+    )
+    application = start_application(project, wait=False)
+    wait_until_idle(application)
+    window = application.window
+    taken = window.work.take()
+    for place, shown in zip((main, second), (taken.place, taken.others[1].place), strict=True):
+        np.testing.assert_allclose(shown.pose.position, place.pose.position)
+    window.grid.show_alone(None)
+    wait_until_idle(application)
+    taken = window.work.take()
+    for place, shown in zip((main, second), (taken.place, taken.others[1].place), strict=True):
+        direction = place.pose.position / np.linalg.norm(place.pose.position)
+        seen = shown.pose.position - shown.pose.focal_point
+        np.testing.assert_allclose(seen / np.linalg.norm(seen), direction, atol=1e-6)
 
 
 def test_without_opengl_a_sentence_is_where_the_curve_would_be(
