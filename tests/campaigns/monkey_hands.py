@@ -10,7 +10,15 @@ from typing import Any, TextIO
 
 import shiboken6
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
-from PySide6.QtGui import QAction, QDrag, QInputMethodEvent, QKeySequence, QMouseEvent, QWheelEvent
+from PySide6.QtGui import (
+    QAction,
+    QDrag,
+    QGuiApplication,
+    QInputMethodEvent,
+    QKeySequence,
+    QMouseEvent,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -32,7 +40,8 @@ from PySide6.QtWidgets import (
 
 from gui.commands.application import Application
 from gui.window.actions import COMMANDS
-from gui.window.arrangement.docks import DOCKS
+from gui.window.arrangement.dock_tabs import GroupBar
+from gui.window.arrangement.docks import DOCKS, DockTitle
 
 MOST_TICKS = 40
 """How often a dialog is given an answer before it counts as one that cannot be closed."""
@@ -60,6 +69,12 @@ KEYS = (
     "Tab", "Shift+Tab", "Return", "Esc", "Space", "Del", "PgUp", "PgDown", "End", "F10",
     *"123456789",
 )  # fmt: skip
+
+
+DRAGGED = (
+    DockTitle, GroupBar, QTabBar, QLineEdit, QAbstractSpinBox, QComboBox, QTextEdit, QPlainTextEdit,
+)  # fmt: skip
+"""What holds texts that can be dragged, and what drags a dock."""
 
 
 class Hands:
@@ -155,6 +170,8 @@ class Hands:
         widget, keys = self._some(), self._modifiers()
         if widget is None:
             return "nothing"
+        if QGuiApplication.platformName() == "wayland" and _may_be_dragged(widget):
+            return "left to the compositor, which needs a mouse for it"
         handle, at = self._place(widget, self._point(widget))
         QTest.mousePress(handle, LEFT, keys, at)
         if not shiboken6.isValid(handle):
@@ -479,6 +496,19 @@ def widgets_in(window: QWidget) -> list[QWidget]:
 
 def _can_be_hit(widget: QWidget) -> bool:
     return widget.isVisible() and widget.isEnabled() and widget.window().windowHandle() is not None
+
+
+def _may_be_dragged(widget: QWidget) -> bool:
+    """Whether a drag in a widget may be one of a text, a dock or a window.
+
+    On Wayland Qt asks the compositor for these, by a mouse that a headless one does not have.
+    """
+    if isinstance(widget.window(), QDockWidget):
+        return True
+    place: QWidget | None = widget
+    while place is not None and not isinstance(place, DRAGGED):
+        place = place.parentWidget()
+    return place is not None
 
 
 def _is_view(widget: QWidget) -> bool:

@@ -73,7 +73,8 @@ class SideColumns(QObject):
             self._fold()  # it cannot become wider, or did not
         elif self._folded and window.width() >= least + self._width:
             self._unfold()
-        window.setMinimumSize(least, LEAST.height())
+        # A Wayland compositor ends a window that is larger than its screen when it fills that.
+        window.setMinimumSize(min(least, widest), LEAST.height())
         self._shown = {dock for area in (LEFT, RIGHT) for dock in self._column(area)}
 
     def _fold(self) -> None:

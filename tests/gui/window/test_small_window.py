@@ -4,6 +4,7 @@ from itertools import combinations
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -140,6 +141,18 @@ def test_nothing_is_cut_or_over_another_in_any_workspace(small, settle, qtbot, s
         window.bring(name)
         settle()
         qtbot.waitUntil(sound)
+
+
+def test_it_needs_no_more_than_its_screen(window, settle, monkeypatch):
+    window.workspaces.restore("explore", {})
+    window.resize(1280, 800)
+    settle()
+    assert window.layout().minimumSize().width() > 800
+    monkeypatch.setattr(QScreen, "availableGeometry", lambda self: QRect(0, 0, 800, 560))
+    window.side_columns.fit()
+    assert window.minimumWidth() <= 800
+    monkeypatch.undo()
+    window.side_columns.fit()
 
 
 @pytest.mark.slow
