@@ -233,8 +233,8 @@ QTabBar::tab:hover {{ color: {theme.text}; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
 GroupBar {{ background: {theme.panel}; border-bottom: 1px solid {theme.line}; }}
 GroupBar QTabBar {{ border: none; font-size: {text}px; }}
-GroupBar QTabBar::tab {{ padding: 4px 9px 3px 9px; }}
-GroupBar QTabBar[close="true"]::tab {{ padding: 4px 3px 3px 3px; }}
+GroupBar QTabBar::tab {{ padding: 3px 9px; }}
+GroupBar QTabBar[close="true"]::tab {{ padding: 3px; }}
 QTabBar[closed="true"]::tab:selected {{ color: {theme.muted}; border-bottom-color: transparent; }}
 QTabBar[closed="true"]::tab:hover {{ color: {theme.text}; }}
 QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}

@@ -112,9 +112,8 @@ class ViewCamera(QObject):
 
     def return_to(self, place: Place) -> None:
         """Return to an earlier place, which was used with the session's current range."""
-        if not self._interactor.isVisible():
-            self.begin_at(place)
-            return
+        if self._framing is not None:  # a hidden view may be painted long after the move has ended
+            self._framing = place
         self._followed = self._session.positions, self._session.components
         self._follows = place.follows
         self._framed = place.pose if place.framed else None
@@ -297,12 +296,14 @@ class ViewCamera(QObject):
         camera = self._interactor.camera
         if self._framing and self._scene.state is not None:
             framing, self._framing = self._framing, None
-            if isinstance(framing, Place):
+            if self._moves.restoring:
+                pass  # its end is the place
+            elif isinstance(framing, Place):
                 self._followed = self._session.positions, self._session.components
                 self._follows = framing.follows
                 self._framed = framing.pose if framing.framed else None
                 self._set_pose(framing.pose)
-            elif not self._moves.restoring:
+            else:
                 self._set_pose(self._pose_of(framing))
         self._interactor.renderer.ResetCameraClippingRange()
         self._size = self._interactor.size()
