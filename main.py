@@ -17,8 +17,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
-from geometry.emergent.worker import COMMAND as WORKER
-from geometry.emergent.worker import main as measure_apart
+from geometry.inside.worker import COMMAND as WORKER
+from geometry.inside.worker import main as measure_apart
 from gui.commands.arguments import (
     REPORT_HELP,
     Colors,

@@ -14,9 +14,9 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.emergent.positions_run import measure_positions
-from geometry.emergent.settings import PositionsSettings
 from geometry.hub.network import default_network
+from geometry.inside.positions_run import measure_positions
+from geometry.inside.settings import PositionsSettings
 from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.opening import open_source
 from geometry.survey.parts import SurveyFile

@@ -7,7 +7,7 @@ used, so that ``import geometry`` takes no time. Nothing here imports Qt, VTK, p
 
 The packages, each of which imports only those after it: :mod:`geometry.survey`,
 :mod:`geometry.claims`,
-:mod:`geometry.training`, :mod:`geometry.emergent`, :mod:`geometry.history`,
+:mod:`geometry.training`, :mod:`geometry.inside`, :mod:`geometry.history`,
 :mod:`geometry.models`, :mod:`geometry.measures`, :mod:`geometry.pca`, :mod:`geometry.hub`,
 :mod:`geometry.checkpoints`.
 """
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from geometry.claims.published import compare_all as compare_published
     from geometry.claims.report import report as report
     from geometry.claims.scalar_results import scalar_results as scalar_results
-    from geometry.emergent.intervene import changed_table as changed_table
-    from geometry.emergent.intervene import intervene as intervene
-    from geometry.emergent.prompt import run_prompt as run_prompt
     from geometry.evidence.drawn_tables import drawn_tables as drawn_tables
     from geometry.evidence.null import band_of as band_of
     from geometry.evidence.null import null_of as null_of
@@ -45,6 +42,9 @@ if TYPE_CHECKING:
     from geometry.history.last_position import last_position as last_position
     from geometry.history.sparse_directions import sparse_directions as sparse_directions
     from geometry.history.timelapse import make_timelapse as make_timelapse
+    from geometry.inside.intervene import changed_table as changed_table
+    from geometry.inside.intervene import intervene as intervene
+    from geometry.inside.prompt import run_prompt as run_prompt
     from geometry.measures.alignment import align as align
     from geometry.measures.alignment import angles_between as angles_between
     from geometry.measures.alignment import disparity as disparity
@@ -197,9 +197,9 @@ _HOMES = {
     "head_kernels": "measures.kernels",
     "attention_map": "measures.kernels",
     "average_blocks": "measures.kernels",
-    "changed_table": "emergent.intervene",
-    "intervene": "emergent.intervene",
-    "run_prompt": "emergent.prompt",
+    "changed_table": "inside.intervene",
+    "intervene": "inside.intervene",
+    "run_prompt": "inside.prompt",
     "history_here": "history.here",
     "make_timelapse": "history.timelapse",
     "fit_helices": "history.helices",

@@ -14,7 +14,7 @@ import pytest
 
 import main
 from geometry.checkpoints.children import safe_environment
-from geometry.emergent.worker import apart
+from geometry.inside.worker import apart
 from geometry.models.sources.opening import open_source
 from tests.command_line import ROOT, assert_silent
 from tests.geometry.training_text import write_text

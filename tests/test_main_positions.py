@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from geometry.emergent import published
-from geometry.emergent.mixing import Mixing
-from geometry.emergent.positions_run import PositionsResult
-from geometry.emergent.published import KnownModel
+from geometry.inside import published
+from geometry.inside.mixing import Mixing
+from geometry.inside.positions_run import PositionsResult
+from geometry.inside.published import KnownModel
 from gui.commands import positions_command
 from gui.commands.positions_command import remarks
 from tests.command_line import ROOT, run

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "geometry/hub/entries.py": "entries with checksums; their parts are in a folder of their own",
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
     "geometry/hub/whole_model.py": "parts of Hugging Face's cache, by its own layout and locks",
-    "geometry/emergent/worker.py": "no file: the pipe to the window",
+    "geometry/inside/worker.py": "no file: the pipe to the window",
     "geometry/models/tokens.py": "a copy of a GGUF file's settings, in the system's folder",
     "geometry/survey/parts.py": "a damaged part, which is renamed",
     "geometry/survey/run.py": "what Dask's processes keep, in the system's folder",

@@ -22,8 +22,8 @@ from geometry.claims.claim import (
     at_most,
 )
 from geometry.claims.claims import OURS
-from geometry.emergent.intervene import Effects, interval_of, resampled_means
 from geometry.evidence.null import Outcome
+from geometry.inside.intervene import Effects, interval_of, resampled_means
 from geometry.pca.components import Array
 
 NEEDS = "needs forward passes: measure it in the panel Effects"
@@ -42,7 +42,7 @@ class EffectClaim:
     id, article, statement, quantity, expected, reason, panel
         As of a :class:`~geometry.claims.claim.Claim`.
     change
-        Name of the change, see :func:`geometry.emergent.interventions.find_change`.
+        Name of the change, see :func:`geometry.inside.interventions.find_change`.
     control
         The change whose cost is subtracted, which does the same but for what the claim is about;
         "" for none.

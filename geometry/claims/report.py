@@ -19,9 +19,9 @@ from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.report_kernels import describe_kernels
 from geometry.claims.report_lookback import describe_lookback
 from geometry.claims.report_probes import describe_probes, describe_published
-from geometry.emergent.intervene import Effects
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
+from geometry.inside.intervene import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from geometry.emergent.settings import SAMPLE_TEXTS
+from geometry.inside.settings import SAMPLE_TEXTS
 from gui.commands.arguments import Offline, Table
 from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.positions_command import Texts, run_bar
@@ -17,7 +17,7 @@ from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.emergent.intervene import Effect, Effects
+    from geometry.inside.intervene import Effect, Effects
 
 HEADS = 3
 """Printed for each change."""
@@ -67,10 +67,10 @@ def intervene(
     of its last layer's states. Intervals of 95 % are over the texts. Files of the model are never
     changed.
     """
-    from geometry.emergent.effects_file import write_effects
-    from geometry.emergent.intervene import intervene as run
-    from geometry.emergent.interventions import USUAL, find_change
-    from geometry.emergent.windows import find_texts
+    from geometry.inside.effects_file import write_effects
+    from geometry.inside.intervene import intervene as run
+    from geometry.inside.interventions import USUAL, find_change
+    from geometry.inside.windows import find_texts
 
     os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
     if out is not None and out.suffix.lower() != ".json":

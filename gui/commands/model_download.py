@@ -46,9 +46,9 @@ def complete_model(
         Ctrl+C was pressed; what has arrived is kept.
     """
     from geometry.checkpoints.transfer import Transfer
-    from geometry.emergent.download import to_download
     from geometry.hub.client import Hub
     from geometry.hub.whole_model import fetch_model
+    from geometry.inside.download import to_download
     from geometry.models.layers import LEARNED
     from gui.commands.headless import for_command_line, interruptible
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from geometry.checkpoints.plain_text import visible
-from geometry.emergent.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
+from geometry.inside.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
 from gui.commands.arguments import Offline
 from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.terminal import console, has_terminal, note, print_table, say
 from gui.style.theme import format_count, format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.emergent.layers import LayerPositions
-    from geometry.emergent.positions_run import PositionsResult
-    from geometry.emergent.published import Compared
+    from geometry.inside.layers import LayerPositions
+    from geometry.inside.positions_run import PositionsResult
+    from geometry.inside.published import Compared
 
 Texts = Annotated[
     str,
@@ -76,8 +76,8 @@ def positions(
     """
     # Otherwise the library that reads GGUF files draws a bar of its own; read when it is imported.
     os.environ.setdefault("TQDM_DISABLE", "1")
-    from geometry.emergent.positions_run import measure_positions
-    from geometry.emergent.windows import find_texts
+    from geometry.inside.positions_run import measure_positions
+    from geometry.inside.windows import find_texts
 
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
     settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
@@ -116,7 +116,7 @@ def remarks(result: PositionsResult) -> Iterator[str]:
         yield f"With random weights, pos is {span} of the variance."
     yield from _layernorm(result)
     if result.published:
-        from geometry.emergent.published import CONDITIONS, SOURCE
+        from geometry.inside.published import CONDITIONS, SOURCE
 
         yield (
             f"Published by {SOURCE} ({CONDITIONS}), from the mean over all texts, which has "
@@ -128,7 +128,7 @@ def _layernorm(result: PositionsResult) -> Iterator[str]:
     """Yield how much LayerNorm mixes pairs of counters of which the halves agree."""
     from statistics import median
 
-    from geometry.emergent.mixing import resolved_pairs
+    from geometry.inside.mixing import resolved_pairs
 
     pairs = resolved_pairs(result.counters, result.mixing)
     if pairs:

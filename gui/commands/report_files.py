@@ -14,8 +14,8 @@ from geometry.checkpoints.whole_files import whole_text, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import NOT_HERE, check_all, describe
-from geometry.emergent.effects_file import read_effects
 from geometry.hub.faults import Offline
+from geometry.inside.effects_file import read_effects
 from geometry.models.model import PositionalModel
 from gui.commands.arguments import FIGURES
 from gui.panels.table import PANELS, PanelEntry

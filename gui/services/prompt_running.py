@@ -14,8 +14,8 @@ from gui.state.session import Session
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
-    from geometry.emergent.prompt import PromptRun
-    from geometry.emergent.worker import Told
+    from geometry.inside.prompt import PromptRun
+    from geometry.inside.worker import Told
     from geometry.models.model import PositionalModel
     from gui.state.guides import ShownChange
 
@@ -108,8 +108,8 @@ def _run(
     request: dict[str, object], stopped: threading.Event, tell: Callable[[Told], None]
 ) -> PromptRun | None:
     """Wait for a process; None if it was stopped."""
-    from geometry.emergent.prompt import from_json
-    from geometry.emergent.worker import apart
+    from geometry.inside.prompt import from_json
+    from geometry.inside.worker import apart
 
     with closing(apart("prompt", **request)) as telling:
         while not stopped.is_set():

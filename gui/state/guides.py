@@ -20,7 +20,7 @@ SAME_MEAN = 1e-5
 class ShownChange:
     """A change of the positions, by its name, as made of a number of rows.
 
-    See :func:`geometry.emergent.interventions.find_change`.
+    See :func:`geometry.inside.interventions.find_change`.
     """
 
     name: str

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from geometry.checkpoints.column_files import PositionColumn
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.emergent.prompt import PromptRun
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
+    from geometry.inside.prompt import PromptRun
     from geometry.measures.neighbours import PairDistance, PositionDetails
     from geometry.measures.norms import NormProfile
     from geometry.models.model import PositionalModel, TokenizedPrompt

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_text, writing
-from geometry.emergent.settings import SAMPLE_TEXTS
+from geometry.inside.settings import SAMPLE_TEXTS
 from gui.widgets.drop_down import DropDown
 
 _FILE, _FOLDER, _TYPED = "a file", "a folder", "typed"

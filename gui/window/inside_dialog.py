@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.emergent.settings import COUNTERS, PositionsSettings
+from geometry.inside.settings import COUNTERS, PositionsSettings
 from gui.services.loading import path_exists
 from gui.style.theme import GRID, format_bytes, format_count, format_part
 from gui.widgets.boxes import grid, hbox, vbox
@@ -33,8 +33,8 @@ from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.emergent.worker import Told
     from geometry.hub.whole_model import WholeModel
+    from geometry.inside.worker import Told
 
 WIDTH = 62 * GRID
 ABOUT = (

@@ -21,9 +21,9 @@ from gui.services.notices import notice_of
 # The dialog is not needed for the first frame, so it is imported later.
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.emergent.settings import PositionsSettings
-    from geometry.emergent.worker import Told
     from geometry.hub.whole_model import WholeModel
+    from geometry.inside.settings import PositionsSettings
+    from geometry.inside.worker import Told
     from gui.window.host import HostWindow
     from gui.window.inside_dialog import InsideDialog
 
@@ -83,7 +83,7 @@ class InsideMeasurer:
 
     def _look_up(self, source: str, measure: Callable[[], None]) -> None:
         """Measure if a model is complete on this machine; otherwise show what is missing."""
-        from geometry.emergent.download import to_download
+        from geometry.inside.download import to_download
 
         controller, dialog = self._window.controller, self.dialog
         self._on_stop = STOPPED_LOOKING
@@ -155,7 +155,7 @@ class InsideMeasurer:
         )  # fmt: skip
 
     def _measure(self, settings: PositionsSettings, out: Path, device: str) -> None:
-        from geometry.emergent.worker import apart
+        from geometry.inside.worker import apart
 
         dialog = self.dialog
         self._on_stop = STOPPED

@@ -13,10 +13,10 @@ import torch
 from memory import resident_megabytes
 from ratios import ROOT, Report, interleave
 
-from geometry.emergent.forward import batches_of, run
-from geometry.emergent.network import RunnableNetwork, load_network
-from geometry.emergent.sums import Sums
-from geometry.emergent.windows import Window, draw_windows, find_texts
+from geometry.inside.forward import batches_of, run
+from geometry.inside.network import RunnableNetwork, load_network
+from geometry.inside.sums import Sums
+from geometry.inside.windows import Window, draw_windows, find_texts
 
 TEXTS = ROOT / "resources" / "guide"
 

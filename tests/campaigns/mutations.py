@@ -464,15 +464,15 @@ def _columns() -> Files:
 
 
 def _open_effects(folder: Path) -> object:
-    from geometry.emergent.effects_file import read_effects
+    from geometry.inside.effects_file import read_effects
     from geometry.models.sources.opening import open_source
 
     return read_effects(folder / "effects.json", open_source("sample"))
 
 
 def _effects() -> Files:
-    from geometry.emergent.effects_file import write_effects
-    from geometry.emergent.intervene import Effect, Effects
+    from geometry.inside.effects_file import write_effects
+    from geometry.inside.intervene import Effect, Effects
     from geometry.models.sources.opening import open_source
 
     found = (Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2)), Effect("shift 1", *3 * (0.5,)))

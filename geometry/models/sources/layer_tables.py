@@ -2,7 +2,7 @@
 
 A run's folder opens like a model: in the layer in which the two halves of the texts agree most, or,
 with "/layer 3" after the folder's path, in layer 3; 0 is the embedding. The file's tensors are
-described in :mod:`geometry.emergent.record`, which writes it.
+described in :mod:`geometry.inside.record`, which writes it.
 """
 
 from __future__ import annotations

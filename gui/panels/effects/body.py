@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.emergent.interventions import (
+from geometry.inside.interventions import (
     CHANGES,
     MOST_COMPONENTS,
     USUAL,

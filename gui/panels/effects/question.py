@@ -15,15 +15,15 @@ from geometry.checkpoints.errors import (
     RangeError,
     TensorUnavailable,
 )
-from geometry.emergent import intervene
-from geometry.emergent.interventions import (
+from geometry.inside import intervene
+from geometry.inside.interventions import (
     LEAST_POSITIONS,
     MOST_COMPONENTS,
     USUAL,
     Table,
     helix_factors,
 )
-from geometry.emergent.worker import apart
+from geometry.inside.worker import apart
 from geometry.models.sources.layer_tables import LayerStore
 from gui.services.questions import Progress, QuestionContext
 
@@ -70,7 +70,7 @@ class Measured:
     Attributes
     ----------
     delta, low, high, why, attention, by_window
-        As in :class:`geometry.emergent.intervene.Effect`.
+        As in :class:`geometry.inside.intervene.Effect`.
     """
 
     delta: float

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.emergent.interventions import find_change, usual_length
-from geometry.emergent.settings import SAMPLE_TEXTS, EmergentError
+from geometry.inside.interventions import find_change, usual_length
+from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.choices import Number, Saved, Toggle, whole_number
 from gui.panels.effects.question import (
@@ -59,7 +59,7 @@ class Choices:
     Attributes
     ----------
     change
-        Name of the change that is shown, see :func:`geometry.emergent.interventions.find_change`.
+        Name of the change that is shown, see :func:`geometry.inside.interventions.find_change`.
     in_view
         Whether the changed curve is in the viewport.
     texts, windows, length, heads
@@ -86,7 +86,7 @@ def is_change(value: object) -> bool:
         return False
     try:
         find_change(value)
-    except EmergentError:
+    except InsideError:
         return False
     return True
 
@@ -271,7 +271,7 @@ def changed_rows(view: View) -> Array | None:
     """Return the changed table; None if the change is impossible, or needs what is not here."""
     try:
         return find_change(view.choices.change)(view.result.table)
-    except EmergentError:
+    except InsideError:
         return None
 
 

@@ -33,7 +33,7 @@ from gui.style.theme import DIVERGING, SERIES, SHADES, SMALL, format_number, for
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from geometry.emergent.prompt import PromptRun
+    from geometry.inside.prompt import PromptRun
     from geometry.models.model import PositionalModel
 
 COVERED = 0.99

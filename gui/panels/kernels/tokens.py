@@ -11,7 +11,7 @@ from gui.plots.spec import Axis, Image
 from gui.style.theme import format_number
 
 if TYPE_CHECKING:
-    from geometry.emergent.prompt import Patterns
+    from geometry.inside.prompt import Patterns
     from gui.panels.kit import View
 
 LEVELS = (LEAST, 1.0)
@@ -33,7 +33,7 @@ def over_tokens(view: View[Any, Any], result: Kernels) -> Patterns | None:
 
 def agreement(view: View[Any, Any], result: Kernels) -> str:
     """Say how the attention over tokens correlates with that by position alone; "" without."""
-    from geometry.emergent.prompt import correlation
+    from geometry.inside.prompt import correlation
 
     real = over_tokens(view, result)
     if real is None:

@@ -17,7 +17,7 @@ from gui.widgets.position_rows import TextRows
 from gui.widgets.table_text import Column
 
 if TYPE_CHECKING:
-    from geometry.emergent.prompt import PromptRun
+    from geometry.inside.prompt import PromptRun
 
 Role = Qt.ItemDataRole
 TOKEN, BEFORE, AFTER = range(3)

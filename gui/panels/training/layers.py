@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.emergent.published import (
+from geometry.inside.published import (
     CONDITIONS,
     QUANTITIES,
     RELATIVE_NORM,
@@ -29,7 +29,7 @@ from gui.plots.spec import Axis, Image, Line, Plot, Rule
 from gui.style.theme import SERIES, format_count, format_percent
 
 if TYPE_CHECKING:
-    from geometry.emergent.record import CounterByLayer, Description
+    from geometry.inside.record import CounterByLayer, Description
 
 NO_COUNTERS = "no other counter was measured, or positions.json is gone"
 NO_DESCRIPTION = "positions.json is gone or damaged"
@@ -38,7 +38,7 @@ ROOMY = 900
 DECOMPOSED = (
     "share_context", "share_rest", "stable_rank", "rank", "relative_norm", "standard_error",
 )  # fmt: skip
-"""Attributes of :class:`geometry.emergent.layers.LayerPositions` that are plotted."""
+"""Attributes of :class:`geometry.inside.layers.LayerPositions` that are plotted."""
 
 
 def layer_plots(view: View) -> list[Plot | Image]:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
-from geometry.emergent.record import Description, read_description
 from geometry.history.helices import Helices, grow_helices
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
 from geometry.history.sparse_directions import SparseDirections, sparse_directions
 from geometry.history.timelapse import Timelapse, make_timelapse
+from geometry.inside.record import Description, read_description
 from geometry.models.sources.layer_tables import LayerStore, LayerTables
 from gui.services.questions import Progress, QuestionContext
 

@@ -52,7 +52,7 @@ class Cost:
     Attributes
     ----------
     change
-        Name of the change, see :func:`geometry.emergent.interventions.find_change`.
+        Name of the change, see :func:`geometry.inside.interventions.find_change`.
     delta, low, high
         By how much the loss grows in nats per token, and its interval.
     moved
@@ -363,7 +363,7 @@ class Findings:
     @property
     def own_helix(self) -> tuple[tuple[float, float], Cost]:
         """Factors and cost of the helix that was measured by hand last."""
-        from geometry.emergent.interventions import helix_factors
+        from geometry.inside.interventions import helix_factors
 
         for one in reversed(self.effects.costs):
             factors = helix_factors(one.change)

@@ -8,8 +8,8 @@ import pytest
 
 from geometry.claims.effect_claims import EFFECT_CLAIMS, FEWEST, NEEDED, NEEDS, check_effects
 from geometry.claims.report import report
-from geometry.emergent.intervene import Effect, Effects
-from geometry.emergent.interventions import USUAL
+from geometry.inside.intervene import Effect, Effects
+from geometry.inside.interventions import USUAL
 from geometry.models.sources.opening import open_source
 
 #: Nats per token that changes of the bundled model cost, as in docs/findings.md.

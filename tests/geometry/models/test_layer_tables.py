@@ -156,8 +156,8 @@ def test_a_file_of_something_else(folder):
 
 @pytest.mark.slow
 def test_the_run_itself_opens(guide, tmp_path):
-    from geometry.emergent.positions_run import measure_positions
-    from geometry.emergent.settings import PositionsSettings
+    from geometry.inside.positions_run import measure_positions
+    from geometry.inside.settings import PositionsSettings
 
     settings = PositionsSettings("sample", str(guide), length=64, texts_at_most=24)
     result = measure_positions(settings, tmp_path / "out")

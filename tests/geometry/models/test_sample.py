@@ -11,10 +11,10 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 from transformers import GPT2LMHeadModel
 
-from geometry.emergent.positions_run import measure_positions
-from geometry.emergent.settings import PositionsSettings
 from geometry.evidence.turning_share import turning_share
 from geometry.history.record import read_history
+from geometry.inside.positions_run import measure_positions
+from geometry.inside.settings import PositionsSettings
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.models.model import PositionalModel

@@ -19,10 +19,10 @@ from geometry.claims.claims import CLAIMS, Verdict
 from geometry.claims.effect_claims import EFFECT_CLAIMS, NEEDED, NEEDS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.published import PUBLISHED, Compared
-from geometry.emergent.intervene import Effect, Effects
-from geometry.emergent.interventions import Table
-from geometry.emergent.worker import Told
 from geometry.evidence.null import OUTCOMES
+from geometry.inside.intervene import Effect, Effects
+from geometry.inside.interventions import Table
+from geometry.inside.worker import Told
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.published import QUANTITY, PublishedTable

@@ -9,11 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import FileChanged
-from geometry.emergent.intervene import changed_table, intervene
-from geometry.emergent.interventions import USUAL
-from geometry.emergent.positions_run import measure_positions
-from geometry.emergent.settings import EmergentError, PositionsSettings
-from geometry.emergent.worker import Told
+from geometry.inside.intervene import changed_table, intervene
+from geometry.inside.interventions import USUAL
+from geometry.inside.positions_run import measure_positions
+from geometry.inside.settings import InsideError, PositionsSettings
+from geometry.inside.worker import Told
 from geometry.models.sources.opening import open_source
 from gui.panels.effects import question
 from gui.panels.effects.body import LISTED
@@ -52,7 +52,7 @@ def asked(monkeypatch):
             yield Told("as it is", done, len(parts), asdict(one))
         return asdict(result)
 
-    monkeypatch.setattr("geometry.emergent.intervene.FOLLOW_S", 0.0)
+    monkeypatch.setattr("geometry.inside.intervene.FOLLOW_S", 0.0)
     monkeypatch.setattr(question, "apart", here)
     return requests
 
@@ -222,7 +222,7 @@ def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypat
 
     def fail(measure, **request):
         yield Told("top 0", 0, 2, partial("top 0"))
-        raise EmergentError("The process was ended by signal 9.", "Use shorter windows.")
+        raise InsideError("The process was ended by signal 9.", "Use shorter windows.")
 
     monkeypatch.setattr(question, "apart", fail)
     QTest.mouseClick(panel.content.measure, LEFT)

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
-from geometry.emergent.prompt import correlation, run_prompt
+from geometry.inside.prompt import correlation, run_prompt
 from geometry.models.sources.opening import open_source
 from gui.style.theme import format_number
 from gui.style.token_text import token_label

@@ -5,10 +5,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.emergent import worker
-from geometry.emergent.prompt import NextToken, PromptRun, to_json
-from geometry.emergent.settings import EmergentError
-from geometry.emergent.worker import Told
+from geometry.inside import worker
+from geometry.inside.prompt import NextToken, PromptRun, to_json
+from geometry.inside.settings import InsideError
+from geometry.inside.worker import Told
 from gui.panels.side.prompt import PromptPanel
 from gui.services.controller import Controller
 from gui.services.prompt_running import OTHER, SLOT, STOPPED
@@ -137,7 +137,7 @@ def test_a_change_that_cannot_be_made_does_not_keep_the_text_from_being_run(stag
     panel, session, jobs = stage
     asked, answers, _ = requests
     session.guides = {"effects": Guide(session.pca, (1, 2, 3), change=ShownChange("top 1", 240))}
-    answers += [EmergentError("There is no table that can be changed."), run_of(session)]
+    answers += [InsideError("There is no table that can be changed."), run_of(session)]
     press(panel.run)
     jobs.deliver(SLOT)
     assert session.prompt_running
@@ -146,7 +146,7 @@ def test_a_change_that_cannot_be_made_does_not_keep_the_text_from_being_run(stag
     assert shown_cells(panel)[0] == ["·c", "50.0 %"]
     assert panel.outcome.table.isVisible()
     assert "There is no table that can be changed." in panel.outcome.said.text()
-    answers += [EmergentError("There is no table."), EmergentError("It is not complete.")]
+    answers += [InsideError("There is no table."), InsideError("It is not complete.")]
     press(panel.run)
     jobs.deliver(SLOT)
     jobs.deliver(SLOT)
@@ -266,7 +266,7 @@ def test_a_text_that_changes_while_it_runs_is_not_answered(stage, requests):
 def test_what_fails_is_a_sentence_in_the_panel(stage, requests):
     panel, session, jobs = stage
     _, answers, _ = requests
-    answers.append(EmergentError("gpt2 is not complete.", "Open a complete checkpoint."))
+    answers.append(InsideError("gpt2 is not complete.", "Open a complete checkpoint."))
     press(panel.run)
     jobs.deliver(SLOT)
     assert panel.outcome.said.text() == "gpt2 is not complete. Open a complete checkpoint."

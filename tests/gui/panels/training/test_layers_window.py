@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.emergent.positions_run import measure_positions
-from geometry.emergent.published import Compared
-from geometry.emergent.record import read_description
-from geometry.emergent.settings import PositionsSettings
+from geometry.inside.positions_run import measure_positions
+from geometry.inside.published import Compared
+from geometry.inside.record import read_description
+from geometry.inside.settings import PositionsSettings
 from gui.panels.training.layers import NO_COUNTERS, NO_DESCRIPTION
 from tests.command_line import ROOT
 from tests.gui.result_stage import LEFT

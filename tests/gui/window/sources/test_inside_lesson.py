@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 
-from geometry.emergent.worker import Told
+from geometry.inside.worker import Told
 from gui.panels.effects import question
 from gui.style.theme import format_percent
 from tests.gui.lesson_stage import LEFT, LessonStage

@@ -10,9 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from safetensors.numpy import save_file
 
-from geometry.emergent import download, worker
-from geometry.emergent.settings import EmergentError, PositionsSettings
-from geometry.emergent.worker import Told
+from geometry.inside import download, worker
+from geometry.inside.settings import InsideError, PositionsSettings
+from geometry.inside.worker import Told
 from gui.widgets.texts_choice import TextsChoice
 
 LEFT = Qt.MouseButton.LeftButton
@@ -104,7 +104,7 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     assert "is kept" in dialog.said.text()
     qtbot.waitUntil(lambda: window.session.jobs == 0)
     assert "is kept" in dialog.said.text()
-    answers.append([EmergentError("The texts are too short.", "Use longer texts.")])
+    answers.append([InsideError("The texts are too short.", "Use longer texts.")])
     press(dialog.measure)
     qtbot.waitUntil(lambda: dialog.said.text() == "The texts are too short. Use longer texts.")
     assert not dialog.running

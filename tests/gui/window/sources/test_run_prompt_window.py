@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.emergent import worker
-from geometry.emergent.worker import Told
+from geometry.inside import worker
+from geometry.inside.worker import Told
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -1,0 +1,54 @@
+"""Models on the Hub that are not complete on this machine: what running them would download.
+
+Opening a model reads its table of positions alone; running it takes all of its weights. So the
+user is asked first, with the size: :func:`to_download`, and then
+:func:`geometry.hub.whole_model.fetch_model`.
+"""
+
+from __future__ import annotations
+
+from geometry.checkpoints.config import parse_json
+from geometry.checkpoints.transfer import Transfer
+from geometry.hub.address import HubAddress
+from geometry.hub.client import Hub
+from geometry.hub.faults import Offline
+from geometry.hub.whole_model import WholeModel, list_model
+from geometry.inside.network import check_known, find_in_cache, hub_source
+from geometry.models.sources.catalogue import hub_cache
+
+CONFIG = "config.json"
+
+
+def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
+    """Return what has to be downloaded before a source can be loaded as a network.
+
+    Asks the Hub only for the files of a model that is not complete here, see
+    :func:`geometry.hub.whole_model.list_model`, and for its configuration.
+
+    Returns
+    -------
+    WholeModel or None
+        None for a source on this machine, for a model of the Hub that is complete here, and for
+        what is no source, which :func:`geometry.inside.network.load_network` refuses.
+
+    Raises
+    ------
+    InsideError
+        The model has a class of its own, whose code would have to be run.
+    HelixscopeError
+        As :func:`geometry.hub.whole_model.list_model`.
+    """
+    address = hub_source(source)
+    if address is None or find_in_cache(address) is not None:
+        return None
+    try:
+        model = list_model(address, hub, hub_cache(), transfer)
+        if any(one.name == CONFIG for one in model.files):
+            at_commit = HubAddress(address.repo, model.commit)
+            about = parse_json(CONFIG, hub.fetch(at_commit, CONFIG, transfer))
+            check_known(address.short, about)
+        return model
+    except Offline as error:
+        raise Offline(
+            f"{source} is not complete on this machine, and Helixscope is offline.", error.advice
+        ) from error

@@ -1,0 +1,141 @@
+"""Forward passes over windows, summed as they run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.inside.network import RunnableNetwork
+from geometry.inside.settings import InsideError
+from geometry.inside.sums import Accumulators, Batch, Sums
+from geometry.inside.windows import Window
+
+if TYPE_CHECKING:
+    import torch
+
+BATCH = 8
+"""Windows of a forward pass: more take more memory, and on a processor no less time."""
+SAVED_AFTER_S = 30.0
+"""The most work that is lost when the process is killed."""
+
+
+def batches_of(windows: Sequence[Window], size: int = BATCH) -> list[list[Window]]:
+    """Return batches of windows of one half each, by turns, so that both halves grow alike."""
+    halves: list[list[list[Window]]] = []
+    for half in (0, 1):
+        own = [one for one in windows if one.half == half]
+        halves.append([own[i : i + size] for i in range(0, len(own), size)])
+    return [batch for pair in zip_longest(*halves) for batch in pair if batch]
+
+
+def run(
+    network: RunnableNetwork,
+    batches: Sequence[Sequence[Window]],
+    sums: Sums,
+    *,
+    device: str = "cpu",
+    tell: Callable[[int], None],
+    save: Callable[[Sums], None],
+) -> None:
+    """Add the batches that are not yet in the sums.
+
+    Parameters
+    ----------
+    network, batches
+        What runs, and on what; the sums hold the first of these batches.
+    sums
+        Changed in place.
+    device
+        Of the network.
+    tell
+        Called with the number of windows done; may raise to stop.
+    save
+        Called every half minute with complete sums, and when the run is stopped between batches.
+
+    Raises
+    ------
+    InsideError
+        The memory is not enough, or the network gives numbers that are not finite.
+    """
+    import torch
+
+    begin, saved = _n_done(batches, sums), time.monotonic()
+    with _enough_memory():
+        to = Accumulators(sums, device)
+
+    def save_now() -> None:
+        _check_finite(network, to)
+        to.write()
+        save(sums)
+
+    for batch in batches[begin:]:
+        try:
+            tell(sums.n_windows)
+        except BaseException:
+            save_now()
+            raise
+        with torch.inference_mode():
+            _add(network, batch, to, device)
+        if time.monotonic() - saved > SAVED_AFTER_S:
+            save_now()
+            saved = time.monotonic()
+    _check_finite(network, to)
+    to.write()
+    tell(sums.n_windows)
+
+
+def _n_done(batches: Sequence[Sequence[Window]], sums: Sums) -> int:
+    """Return how many batches the sums hold."""
+    done, windows = 0, sums.n_windows
+    while windows > 0:
+        windows -= len(batches[done])
+        done += 1
+    return done
+
+
+def _add(network: RunnableNetwork, batch: Sequence[Window], to: Accumulators, device: str) -> None:
+    import torch
+
+    tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
+    adding = Batch(to, batch[0].half, np.stack([one.labels for one in batch]))
+    expected = (len(batch), to.sums.length, to.sums.d_model)
+    seen: list[int] = []
+    _check_finite(network, to)  # a GPU runs the batch before until here
+
+    def look(layer: int, hidden: torch.Tensor) -> None:
+        if tuple(hidden.shape) != expected:
+            raise InsideError(
+                f"Layer {layer} of {network.name} has shape {tuple(hidden.shape)}, where "
+                f"{expected} is a residual stream."
+            )
+        adding.add(layer, hidden)
+        seen.append(layer)
+
+    with _enough_memory(), network.watched(look):
+        network.module(input_ids=tokens)
+    if seen != list(range(network.n_layers)):
+        raise InsideError(f"{network.name} did not run through its layers one by one.")
+    adding.count()
+
+
+def _check_finite(network: RunnableNetwork, to: Accumulators) -> None:
+    broken = to.not_finite()
+    if broken is not None:
+        raise InsideError(f"Layer {broken} of {network.name} has numbers that are not finite.")
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise InsideError(
+            "The memory is not enough for a forward pass.", "Use shorter windows."
+        ) from error

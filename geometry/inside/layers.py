@@ -1,0 +1,239 @@
+"""Positions in each layer: how much of the residual stream they are, and how surely.
+
+All energies are products of the two halves of the texts, whose expectation has no sampling noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.inside.sums import FIRST, Sums
+from geometry.measures.norms import norm_profile
+from geometry.models.sources.layer_tables import RESOLVED
+from geometry.pca.components import Array
+
+COMPONENTS = 3
+BOUND_SHARE = 4
+"""ScreeNOT looks for a rank of at most this fraction of the smaller side."""
+
+
+class Halves(NamedTuple):
+    """Positions as each half of the texts has them, about their own mean, and as all have them.
+
+    ``a``, ``b`` and ``both`` are (m, d_model); the rows are ``rows``, (m,) int64.
+    """
+
+    rows: npt.NDArray[np.int64]
+    a: Array
+    b: Array
+    both: Array
+
+
+@dataclass(frozen=True, slots=True)
+class LayerPositions:
+    """What is measured of a layer's positions; shares are of the variance of a token.
+
+    Attributes
+    ----------
+    stable_rank
+        Σσ² / σ₁² of pos, from products of the halves; NaN where these are not positive.
+    rank
+        Components that ScreeNOT tells from noise, in the mean over all texts.
+    relative_norm
+        ‖pos, repeated for each text‖₂ / ‖h‖₂, both about their means (Song and Zhong).
+    share, share_noise
+        pos, and what sampling noise adds to it in a mean over these texts.
+    share_context, share_rest
+        Means of the texts; and what remains.
+    halves_cosine
+        Between the two halves' positions.
+    standard_error
+        Root mean square length of the sampling error of pos(t).
+    top3
+        Share of pos in three components, found in one half and measured in the other.
+    outliers
+        Positions left out by the rule for tables, beside position 0 and special tokens.
+    texts_needed
+        Windows for a cosine of :data:`RESOLVED`; None where the halves have nothing in common.
+    """
+
+    stable_rank: float
+    rank: int
+    relative_norm: float
+    share: float
+    share_noise: float
+    share_context: float
+    share_rest: float
+    halves_cosine: float
+    standard_error: float
+    top3: float
+    outliers: tuple[int, ...]
+    texts_needed: int | None
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the halves agree."""
+        return self.halves_cosine >= RESOLVED
+
+
+def position_means(sums: Sums, layer: int) -> tuple[Array, Array, Array]:
+    """Return the mean of h at each position: of each half and of all; (length, d_model) each."""
+    totals = sums.totals[:, layer, : sums.length]
+    half_a, half_b = (totals[i] / max(int(sums.windows[i]), 1) for i in (0, 1))
+    return half_a, half_b, totals.sum(axis=0) / sums.n_windows
+
+
+def kept_rows(
+    table: Array, special: tuple[int, ...] = (), *, with_first: bool = False
+) -> tuple[npt.NDArray[np.int64], tuple[int, ...]]:
+    """Return the positions that are measured, and the outliers among the others.
+
+    Parameters
+    ----------
+    table : (length, d_model)
+        Mean of h at each position.
+    special
+        Positions of special tokens, left out.
+    with_first
+        Whether position 0 is measured, unless it is an outlier.
+    """
+    left_out = {*special} if with_first else {0, *special}
+    rows = np.array([i for i in range(len(table)) if i not in left_out], np.int64)
+    found = norm_profile(table[rows] - table[rows].mean(axis=0)).outliers
+    outliers = tuple(int(rows[i]) for i in found)
+    return np.setdiff1d(rows, outliers), outliers
+
+
+def measure_layer(
+    sums: Sums, layer: int, special: tuple[int, ...] = (), *, with_first: bool = False
+) -> LayerPositions:
+    """Measure a layer; see :class:`LayerPositions`."""
+    a, b, both = position_means(sums, layer)
+    rows, outliers = kept_rows(both, special, with_first=with_first)
+    halves = Halves(rows, *(one[rows] - one[rows].mean(axis=0) for one in (a, b, both)))
+    pos, noise = _energies(halves)
+    counts, variance = sums.n_windows, token_variance(sums, layer, rows)
+    by_position = sums.energy[layer, rows] / counts - np.square(both[rows]).sum(axis=1)
+    context = _context(sums, layer)
+    share, share_noise = pos / variance, noise / variance
+    return LayerPositions(
+        stable_rank=_stable_rank(halves),
+        rank=screenot_rank(halves.both),
+        relative_norm=_relative_norm(sums, layer, halves),
+        share=share,
+        share_noise=share_noise,
+        share_context=context / variance,
+        share_rest=1 - share - share_noise - context / variance,
+        halves_cosine=cosine(halves.a, halves.b),
+        standard_error=float(np.sqrt(by_position.mean() / max(counts - 1, 1))),
+        top3=_top_share(halves, COMPONENTS),
+        outliers=outliers,
+        texts_needed=_texts_needed(halves, counts),
+    )
+
+
+def token_variance(sums: Sums, layer: int, rows: npt.NDArray[np.int64]) -> float:
+    """Return the mean squared distance of tokens at these positions from their mean."""
+    mean = position_means(sums, layer)[2][rows].mean(axis=0)
+    tokens = sums.n_windows * len(rows)
+    return float(sums.energy[layer, rows].sum() / tokens - mean @ mean)
+
+
+def screenot_rank(table: Array) -> int:
+    """Return the number of components above the noise, by ScreeNOT.
+
+    The rank is unknown; its bound is first a quarter of the smaller side, then, as its authors
+    advise, twice of what was found.
+
+    Parameters
+    ----------
+    table : (m, d_model)
+        A signal of low rank plus noise.
+
+    References
+    ----------
+    Donoho, Gavish and Romanov, "ScreeNOT: Exact MSE-optimal singular value thresholding in
+    correlated noise", arXiv:2009.12297.
+    """
+    from screenot.ScreeNOT import adaptiveHardThresholding
+
+    most = min(table.shape) // BOUND_SHARE
+    size = float(np.linalg.norm(table))
+    if most < 1 or size == 0:
+        return 0
+    # Its search ends at a difference of 1e-5, which must be small beside the singular values.
+    scaled = table * (1e3 * np.sqrt(min(table.shape)) / size)
+    _, _, rank = adaptiveHardThresholding(scaled, most)
+    return int(rank)
+
+
+def _energies(halves: Halves) -> tuple[float, float]:
+    """Return pos's energy for each position, and what noise adds to that of the mean."""
+    pos = float(np.vdot(halves.a, halves.b)) / len(halves.rows)
+    naive = float(np.square(halves.both).sum()) / len(halves.rows)
+    return pos, naive - pos
+
+
+def cosine(a: Array, b: Array) -> float:
+    """Return the cosine of two arrays as vectors; 0 if one is zero."""
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(np.vdot(a, b)) / lengths if lengths > 0 else 0.0
+
+
+def _stable_rank(halves: Halves) -> float:
+    whole = float(np.vdot(halves.a, halves.b))
+    first = np.mean([_energy_in(one, other, 1) for one, other in _both_ways(halves)])
+    return whole / float(first) if whole > 0 and first > 0 else float("nan")
+
+
+def _top_share(halves: Halves, count: int) -> float:
+    whole = float(np.vdot(halves.a, halves.b))
+    top = np.mean([_energy_in(one, other, count) for one, other in _both_ways(halves)])
+    return float(top) / whole if whole > 0 else float("nan")
+
+
+def _both_ways(halves: Halves) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    return (halves.a, halves.b), (halves.b, halves.a)
+
+
+def _energy_in(found: Array, measured: Array, count: int) -> float:
+    """Return the halves' product in the first components of one of them."""
+    V = np.linalg.svd(found, full_matrices=False)[2][:count]
+    return float(np.vdot(found @ V.T, measured @ V.T))
+
+
+def _relative_norm(sums: Sums, layer: int, halves: Halves) -> float:
+    """Return the ratio of spectral norms, each divided by the root of the number of tokens."""
+    largest = largest_variance(sums, layer)
+    first = np.mean([_energy_in(one, other, 1) for one, other in _both_ways(halves)])
+    pos = max(float(first), 0.0) / len(halves.rows)
+    return float(np.sqrt(pos / largest)) if largest > 0 else float("nan")
+
+
+def largest_variance(sums: Sums, layer: int) -> float:
+    """Return the variance of all tokens along their first component."""
+    tokens = int(sums.product_tokens[0])
+    mean = sums.product_mean[layer] / tokens
+    covariance = sums.products[layer] / tokens - np.outer(mean, mean)
+    return float(np.linalg.eigvalsh(covariance)[-1])
+
+
+def _context(sums: Sums, layer: int) -> float:
+    """Return the energy of the texts' means, over the positions from :data:`FIRST` on."""
+    count, width = sums.n_windows, sums.length - FIRST
+    total = sums.totals[:, layer, FIRST : sums.length].sum(axis=(0, 1))
+    mean = total / (count * width)
+    return float(sums.context[layer] / (count * width**2) - mean @ mean)
+
+
+def _texts_needed(halves: Halves, count: int) -> int | None:
+    """Return the number of windows for which the halves would have a cosine of 0.9."""
+    pos = float(np.vdot(halves.a, halves.b))
+    if pos <= 0:
+        return None
+    noise = (float(np.square(halves.a).sum()) + float(np.square(halves.b).sum())) / 2 - pos
+    return int(np.ceil(count * max(noise, 0.0) / pos * RESOLVED / (1 - RESOLVED)))

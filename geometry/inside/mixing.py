@@ -1,0 +1,159 @@
+"""How much LayerNorm mixes two counters: the article's statement about hyperspheres, measured.
+
+Effects that lie on hyperspheres and in orthogonal subspaces, all of them orthogonal to the mean,
+give every sum μ + a + b the same length. LayerNorm then only scales it: the effect of a stays the
+same whatever b is. What depends on both at once is the interaction, in the sense of a two-way
+analysis of variance, of LN(μ + a + b) over all values of the two counters.
+
+LN here is without gain and bias, and without the small constant in its root; also where a network
+has RMSNorm, which does not subtract the mean over d_model. The content of tokens is left out: it
+makes them longer, and all mixing smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from geometry.inside.counted import Counter
+from geometry.inside.interventions import with_scrambled_norms
+from geometry.inside.layers import kept_rows, position_means
+from geometry.inside.sums import Sums
+from geometry.models.sources.layer_tables import RESOLVED
+from geometry.pca.components import Array
+
+VALUES = 24
+"""Values of a counter, evenly spaced: all 512 positions with all words would take minutes."""
+DRAWS = 20
+"""Of random directions, and of scrambled norms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixing:
+    """How much LayerNorm mixes two counters in a layer.
+
+    Attributes
+    ----------
+    counters
+        The two.
+    mixed
+        Energy of the interaction over that of the two main effects. 0: each counter's effect after
+        LayerNorm is the same whatever the other one is. NaN where neither has an effect.
+    random_turn, scrambled_norms
+        "p5", "median" and "p95" of the same, with the effects of each counter turned into random
+        directions, where their norms and distances stay; and with norms that vary about their mean
+        by a third.
+    """
+
+    counters: tuple[str, str]
+    mixed: float
+    random_turn: Mapping[str, float]
+    scrambled_norms: Mapping[str, float]
+
+
+def measure_mixing(
+    sums: Sums, layer: int, counters: Sequence[Counter], special: tuple[int, ...] = (),
+    seed: int = 0,
+) -> list[Mixing]:  # fmt: skip
+    """Measure how much LayerNorm mixes each pair of counters in a layer.
+
+    Parameters
+    ----------
+    sums, layer, special
+        Of which the mean is taken, over the positions that are measured.
+    counters
+        Of the same layer.
+    seed
+        Of random directions and norms.
+    """
+    means = position_means(sums, layer)[2]
+    mean = means[kept_rows(means, special)[0]].mean(axis=0)
+    effects = [(one.name, _spaced(one.halves.both)) for one in counters]
+    random = np.random.default_rng(seed)
+    return [
+        Mixing(
+            (name, other), interaction(mean, a, b),
+            _quantiles([interaction(mean, *(turned(one, random) for one in (a, b)))
+                        for _ in range(DRAWS)]),
+            _quantiles([interaction(mean, *(with_scrambled_norms(one, random) for one in (a, b)))
+                        for _ in range(DRAWS)]),
+        )
+        for (name, a), (other, b) in combinations(effects, 2)
+    ]  # fmt: skip
+
+
+def resolved_pairs(
+    counters: Sequence[Sequence[Counter]], mixing: Sequence[Sequence[Mixing]]
+) -> list[Mixing]:
+    """Return the pairs, in all layers, of counters for which the halves of the texts agree.
+
+    Others are mostly noise, whose directions are random.
+    """
+    found = []
+    for in_layer, pairs in zip(counters, mixing, strict=True):
+        clear = {one.name for one in in_layer if one.halves_cosine >= RESOLVED}
+        found += [one for one in pairs if clear.issuperset(one.counters) and isfinite(one.mixed)]
+    return found
+
+
+def interaction(mean: Array, a: Array, b: Array) -> float:
+    """Return the share of an interaction in LN(mean + a + b); see :class:`Mixing`.
+
+    Parameters
+    ----------
+    mean : (d_model,)
+        Of the residual stream.
+    a : (m, d_model)
+        Effects of one counter.
+    b : (n, d_model)
+        Effects of the other.
+    """
+    # LN is the same in any orthonormal basis of what they span, once they are centred.
+    vectors = _in_their_span(np.concatenate([mean[None], a, b]))
+    mean, a, b = vectors[0], vectors[1 : 1 + len(a)], vectors[1 + len(a) :]
+    x = mean + a[:, None] + b
+    norms = np.linalg.norm(x, axis=2, keepdims=True)
+    x = x / np.where(norms > 0, norms, 1)
+    whole = x.mean(axis=(0, 1))
+    of_a, of_b = x.mean(axis=1) - whole, x.mean(axis=0) - whole
+    rest = x - of_a[:, None] - of_b - whole
+    main = float(np.square(of_a).sum() / len(a) + np.square(of_b).sum() / len(b))
+    return float(np.square(rest).sum() / (len(a) * len(b))) / main if main > 0 else float("nan")
+
+
+def turned(effects: Array, random: np.random.Generator) -> Array:
+    """Return effects in random directions, with the same norms and distances.
+
+    Directions are drawn among those whose mean over d_model is 0, to which LN leads anyway.
+    """
+    coordinates = _in_their_span(effects)
+    drawn = random.standard_normal((effects.shape[1], coordinates.shape[1]))
+    frame = np.linalg.qr(drawn - drawn.mean(axis=0))[0]
+    into: Array = coordinates @ frame.T
+    return into
+
+
+def _in_their_span(vectors: Array) -> Array:
+    """Return vectors without their means over d_model, in a basis of what they span."""
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    triangle: Any = np.linalg.qr(centred.T, mode="r")  # of which numpy's types know nothing
+    coordinates: Array = triangle.T
+    return coordinates
+
+
+def _spaced(effects: Array) -> Array:
+    """Return evenly spaced rows of effects, about their mean."""
+    count = min(len(effects), VALUES)
+    rows = np.linspace(0, len(effects) - 1, count).round().astype(np.intp)
+    chosen: Array = effects[rows] - effects[rows].mean(axis=0)
+    return chosen
+
+
+def _quantiles(values: Sequence[float]) -> Mapping[str, float]:
+    low, middle, high = np.nanpercentile(values, (5, 50, 95))
+    return {"p5": float(low), "median": float(middle), "p95": float(high)}

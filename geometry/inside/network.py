@@ -1,0 +1,441 @@
+"""A network that runs: its blocks, its tokenizer, and how many tokens it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.errors import FileChanged
+from geometry.checkpoints.files import GGUF, weights_in
+from geometry.checkpoints.gguf_store import part_names
+from geometry.checkpoints.stores import check_link
+from geometry.checkpoints.tokenizer_files import VOCABULARIES
+from geometry.hub.address import HubAddress, parse_address
+from geometry.inside.settings import InsideError
+from geometry.inside.windows import Splitter
+from geometry.models.sources.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
+from geometry.models.sources.opening import is_on_hub, name_of
+from geometry.models.tokens import FastTokenizer, load_tokenizer, without_row
+
+if TYPE_CHECKING:
+    import torch
+
+Weights = Literal["trained", "random"]
+FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
+DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope positions” download it."
+ADVICE = "Check that the model is one that transformers loads."
+TOKENIZERS = ("tokenizer.json", *VOCABULARIES)
+"""Files of which a tokenizer needs at least one."""
+_LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+_LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunnableNetwork:
+    """A network of transformers, ready to run.
+
+    Attributes
+    ----------
+    name, source
+        For captions, and what it was opened from.
+    module
+        Runs on ``input_ids`` (batch, length); without a language model's head.
+    blocks
+        Its layers in order; each returns the residual stream, (batch, length, d_model), alone or
+        as the first item of a tuple.
+    causal
+        Whether each token sees only those before it.
+    splitter
+        Its tokenizer.
+    longest
+        Number of tokens that it takes; None if there is no limit.
+    d_model
+        Size of the residual stream.
+    files
+        Identifier of the files it was loaded from, by names, sizes and times.
+    head
+        Whether the module predicts the next token, and so has ``logits``.
+    """
+
+    name: str
+    source: str
+    module: Any
+    blocks: tuple[Any, ...]
+    causal: bool
+    splitter: Splitter
+    longest: int | None
+    d_model: int
+    files: str
+    head: bool = False
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of the residual stream: after the embedding, and after each block."""
+        return len(self.blocks) + 1
+
+    def check_tokens(self, what: str, ids: Iterable[int]) -> None:
+        """Check that the network has an embedding for each token of a text.
+
+        Parameters
+        ----------
+        what
+            What the text is called at the beginning of a sentence.
+        ids
+            Its tokens.
+
+        Raises
+        ------
+        InsideError
+            One has none.
+        """
+        rows = self.module.get_input_embeddings().weight.shape[0]
+        text_of = FastTokenizer(self.splitter.backend, self.name).text_of
+        if why := without_row(ids, rows, self.name, text_of):
+            raise InsideError(
+                f"{what} has {why}.",
+                "Check that the tokenizer is this model's, or use texts without such tokens.",
+            )
+
+    @contextmanager
+    def watched(self, look: Callable[[int, torch.Tensor], None]) -> Iterator[None]:
+        """Call ``look(layer, h)`` with the residual stream of each layer as it is computed.
+
+        ``h`` has shape (batch, length, d_model); layer 0 is what the first block reads.
+        """
+
+        def before(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            look(0, args[0] if args else kwargs["hidden_states"])
+
+        def after(layer: int) -> Callable[..., None]:
+            def hook(_module: Any, _args: Any, output: Any) -> None:
+                look(layer, output[0] if isinstance(output, tuple) else output)
+
+            return hook
+
+        hooks = [self.blocks[0].register_forward_pre_hook(before, with_kwargs=True)]
+        hooks += [
+            block.register_forward_hook(after(number))
+            for number, block in enumerate(self.blocks, start=1)
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @contextmanager
+    def moved(self, layer: int, by: torch.Tensor) -> Iterator[None]:
+        """Add vectors to the residual stream of a layer while the block runs.
+
+        Parameters
+        ----------
+        layer
+            As for :meth:`watched`.
+        by : (k, d_model)
+            Added at the first k positions of each text, or at all of a shorter one.
+        """
+
+        def sum_of(h: torch.Tensor) -> torch.Tensor:
+            changed = h.clone()
+            changed[:, : len(by)] += by[: h.shape[1]].to(h.device, h.dtype)
+            return changed
+
+        def before(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if args:
+                return (sum_of(args[0]), *args[1:]), kwargs
+            return args, {**kwargs, "hidden_states": sum_of(kwargs["hidden_states"])}
+
+        def after(_module: Any, _args: Any, output: Any) -> Any:
+            if isinstance(output, tuple):
+                return sum_of(output[0]), *output[1:]
+            return sum_of(output)
+
+        if layer == 0:
+            hook = self.blocks[0].register_forward_pre_hook(before, with_kwargs=True)
+        else:
+            hook = self.blocks[layer - 1].register_forward_hook(after)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+
+def load_network(
+    source: str,
+    *,
+    device: str = "cpu",
+    weights: Weights = "trained",
+    seed: int = 0,
+    head: bool = False,
+    attention: bool = False,
+) -> RunnableNetwork:
+    """Load a network from this machine.
+
+    Parameters
+    ----------
+    source
+        "sample"; a folder in the Hugging Face layout; a GGUF file; or the id of a model, or the
+        address of a GGUF file, that is completely in the Hub cache (see
+        :mod:`geometry.inside.download`).
+    device
+        Of torch: "cpu", "cuda", "mps".
+    weights
+        "random": those with which a training of the same architecture would begin.
+    seed
+        Of random weights.
+    head
+        Whether to load a causal language model with its head; encoders are loaded without.
+    attention
+        Whether the module can return its attention patterns, which takes more time and memory.
+
+    Raises
+    ------
+    HelixscopeError
+        It is not here, lacks weights, has no tokenizer that reports where its tokens are, or is
+        not a network of transformers.
+    """
+    place = _place(source)
+    name = _name(source, place)
+    with reading(name, ADVICE, error=InsideError, fault="cannot be loaded"), _quiet():
+        try:
+            return _load(name, source, place, device, weights, seed, head, attention)
+        except ModuleNotFoundError:
+            raise
+        except (OSError, ValueError, ImportError) as error:
+            log.warning("%s cannot be loaded", place, exc_info=True)
+            said = str(error).strip().partition("\n")[0].rstrip(".")
+            raise InsideError(f"{name} cannot be loaded: {said}.", ADVICE) from error
+
+
+def _load(
+    name: str, source: str, place: Path, device: str, weights: Weights, seed: int, head: bool,
+    attention: bool,
+) -> RunnableNetwork:  # fmt: skip
+    import torch
+    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+
+    folder = place
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    if place.suffix == GGUF:
+        folder, options["gguf_file"] = place.parent, place.name
+    else:
+        check_known(name, _about(folder))
+    files = _identity(place)
+    config = AutoConfig.from_pretrained(folder, **options)
+    splitter = _splitter(name, folder, options)
+    text = config.get_text_config()
+    causal = bool(getattr(text, "is_decoder", False)) or _is_causal(config)
+    kind = AutoModelForCausalLM if head and causal else AutoModel
+    if weights == "random":
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            module = kind.from_config(config, trust_remote_code=False)
+    else:
+        module, about = kind.from_pretrained(
+            folder, output_loading_info=True, dtype=torch.float32,
+            attn_implementation="eager" if attention else None, **options,
+        )  # fmt: skip
+        _check_complete(name, about)
+    if getattr(config, "is_encoder_decoder", False):
+        module = module.get_encoder()
+    module = module.to(device).eval()
+    blocks = _blocks(name, module, text)
+    if _identity(place) != files:
+        raise FileChanged(name)
+    return RunnableNetwork(
+        name, source, module, blocks, causal, splitter, _longest(module, text), text.hidden_size,
+        files, kind is AutoModelForCausalLM,
+    )  # fmt: skip
+
+
+def _place(source: str) -> Path:
+    """Return the folder or the GGUF file of a source."""
+    if source == SAMPLE:
+        folder = locate(SAMPLE)
+        if folder is not None:
+            return folder
+    path = Path(source).expanduser()
+    if path.suffix == GGUF and path.is_file():
+        if len(part_names(path.name)) > 1:
+            raise InsideError(
+                f"{path.name} is one part of a model, which cannot be run in parts.",
+                "Join the parts with llama.cpp’s gguf-split --merge.",
+            )
+        return path
+    if path.is_dir():
+        files = sorted(path.glob(f"*{GGUF}"))
+        has_config = (path / "config.json").is_file()
+        return files[0] if len(files) == 1 and not has_config else path
+    if path.is_file():
+        raise InsideError(f"{path.name} is a file of weights, not a whole model.", FULL)
+    wanted = hub_source(source)
+    if wanted is None:
+        check_link(path)
+        raise InsideError(f"There is no file or folder {source!r}.", FULL)
+    here = find_in_cache(wanted)
+    if here is None:
+        raise InsideError(f"{source} is not complete on this machine.", DOWNLOAD)
+    if here.is_dir():
+        weights_in(here)
+    return here
+
+
+def hub_source(source: str) -> HubAddress | None:
+    """Return the address of a model on the Hub, or of a GGUF file there.
+
+    None for sources on this machine, and for what is no source at all.
+    """
+    address = parse_address(source) if is_on_hub(source) else None
+    return None if address is None else canonical(address)
+
+
+def find_in_cache(address: HubAddress) -> Path | None:
+    """Return the folder of a model that is complete in the Hub cache, or its GGUF file, or None.
+
+    Of an address that names no file, the model in its own layout, or the only GGUF file here.
+    """
+    here = locate_address(address)
+    if address.file:
+        return here
+    if here is not None:
+        has_tokenizer = any((here / name).is_file() for name in TOKENIZERS)
+        return here if has_tokenizer else None
+    snapshot = snapshot_of(address)
+    if snapshot is None:
+        return None
+    found = [one for one in snapshot.glob(f"*{GGUF}") if one.is_file()]
+    return found[0] if len(found) == 1 else None
+
+
+def _identity(place: Path) -> str:
+    """Return an identifier of a file, or of the files in a folder."""
+    made = hashlib.sha256()
+    for path in sorted(place.iterdir()) if place.is_dir() else [place]:
+        if path.is_file():
+            about = path.stat()
+            made.update(f"{path.name}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
+    return made.hexdigest()[:16]
+
+
+def _name(source: str, place: Path) -> str:
+    if source == SAMPLE:
+        return source
+    wanted = None if place == Path(source).expanduser() else hub_source(source)
+    return name_of(place) if wanted is None else wanted.short
+
+
+def _about(folder: Path) -> Mapping[str, Any]:
+    config = folder / "config.json"
+    return read_json(config) if config.is_file() else {}
+
+
+def check_known(name: str, about: Mapping[str, Any]) -> None:
+    """Check that transformers has the class of a model, so that no other code has to be run.
+
+    Parameters
+    ----------
+    name
+        Of the model, for the message.
+    about
+        Its ``config.json``.
+
+    Raises
+    ------
+    InsideError
+        It has a class of its own.
+    """
+    if "auto_map" not in about:
+        return
+    from transformers import CONFIG_MAPPING
+
+    if about.get("model_type") not in CONFIG_MAPPING:
+        raise InsideError(
+            f"{name} needs Python code of its own, which Helixscope does not run.",
+            "Use a model whose architecture is in transformers.",
+        )
+
+
+def _splitter(name: str, folder: Path, options: dict[str, Any]) -> Splitter:
+    """Load the tokenizer: tokenizer.json itself, which AutoTokenizer may replace by its own."""
+    if "gguf_file" in options:
+        from transformers import AutoTokenizer
+
+        return Splitter.of(AutoTokenizer.from_pretrained(folder, **options).backend_tokenizer)
+    tokenizer = load_tokenizer(folder)
+    if not isinstance(tokenizer, FastTokenizer):
+        raise InsideError(f"{name} has no fast tokenizer, so its tokens have no places.", FULL)
+    return Splitter.of(tokenizer.backend)
+
+
+def _check_complete(name: str, about: dict[str, Any]) -> None:
+    """Raise an error if weights are missing, which transformers would draw at random."""
+    # Parts that are no part of the residual stream, such as BERT's pooler.
+    missing = [one for one in sorted(about.get("missing_keys", ())) if "pooler" not in one]
+    if missing:
+        raise InsideError(
+            f"{name} is not complete: {len(missing)} tensors are missing, {missing[0]} among them.",
+            FULL,
+        )
+
+
+def _blocks(name: str, module: Any, config: Any) -> tuple[Any, ...]:
+    """Return the list of layers: the first that has as many as the configuration says."""
+    from torch.nn import ModuleList
+
+    counts = (getattr(config, key, None) for key in _LAYERS)
+    count = next((value for value in counts if isinstance(value, int)), None)
+    for part in module.modules():
+        if isinstance(part, ModuleList) and len(part) == count:
+            return tuple(part)
+    raise InsideError(f"The layers of {name} were not found.", ADVICE)
+
+
+def _longest(module: Any, config: Any) -> int | None:
+    """Return the number of tokens that fit."""
+    from torch.nn import Embedding
+
+    for path, part in module.named_modules():
+        if isinstance(part, Embedding) and path.endswith("position_embeddings"):
+            # RoBERTa begins behind the row of the padding token.
+            first = 0 if part.padding_idx is None else part.padding_idx + 1
+            return int(part.num_embeddings) - first
+    values = (getattr(config, key, None) for key in _LONGEST)
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
+
+
+def _is_causal(config: Any) -> bool:
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    kind = config.model_type
+    return (
+        kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers' own progress and messages off the terminal."""
+    import torch  # noqa: F401  # first, as transformers prints a warning where it is missing
+    from transformers.utils import logging as messages
+
+    level, shown = messages.get_verbosity(), messages.is_progress_bar_enabled()
+    messages.set_verbosity(messages.CRITICAL)
+    messages.disable_progress_bar()
+    try:
+        yield
+    finally:
+        messages.set_verbosity(level)
+        if shown:
+            messages.enable_progress_bar()

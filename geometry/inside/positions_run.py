@@ -1,0 +1,310 @@
+"""A run from texts to the positions in each layer, which can be interrupted and continued."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.folder_lock import lock_folder
+from geometry.checkpoints.whole_files import (
+    parts_in,
+    whole_file,
+    write_bytes,
+    writing,
+)
+from geometry.inside.counted import Counter, Counting
+from geometry.inside.forward import batches_of, run
+from geometry.inside.layers import LayerPositions, measure_layer
+from geometry.inside.mixing import Mixing, measure_mixing
+from geometry.inside.network import RunnableNetwork, Weights, load_network
+from geometry.inside.published import Compared, compare
+from geometry.inside.record import (
+    DESCRIPTION,
+    counters_as_json,
+    layers_as_json,
+    published_as_json,
+    write_description,
+    write_tensors,
+)
+from geometry.inside.settings import InsideError, PositionsSettings
+from geometry.inside.sums import Sums
+from geometry.inside.windows import Window, digest, draw_windows, find_texts
+
+_SETTINGS = "run.json"
+_AGAIN = "Remove this folder to start again."
+
+Tell = Callable[[str, int, int], None]
+"""Called with what is under way, the number of windows done, and of all; may raise to stop."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PositionsResult:
+    """Positions in each layer.
+
+    Attributes
+    ----------
+    layers
+        Of the residual stream, the embedding first.
+    counters, mixing
+        Of each layer; and how much LayerNorm mixes each pair of them.
+    random_weights
+        Layers of the same network with random weights; empty if not measured.
+    windows
+        Number of windows of the two halves.
+    published
+        Numbers that a paper gives for this network, beside ours.
+    """
+
+    layers: tuple[LayerPositions, ...]
+    counters: tuple[tuple[Counter, ...], ...]
+    random_weights: tuple[LayerPositions, ...]
+    windows: tuple[int, int]
+    published: tuple[Compared, ...] = ()
+    mixing: tuple[tuple[Mixing, ...], ...] = ()
+
+
+def measure_positions(
+    settings: PositionsSettings,
+    out: Path,
+    *,
+    device: str = "cpu",
+    tell: Tell | None = None,
+) -> PositionsResult:
+    """Measure the positions in each layer of a network, and write them to a folder.
+
+    Sums are saved every half minute. Called again after an interruption, the run continues from
+    there, with the same result.
+
+    Parameters
+    ----------
+    settings
+        What is measured.
+    out
+        Output folder for ``positions.safetensors`` and ``positions.json``.
+    device
+        Of torch: "cpu", "cuda", "mps".
+    tell
+        See :data:`Tell`; nothing is lost by stopping.
+
+    Raises
+    ------
+    InsideError
+        The network cannot be loaded or run, the texts are too short, or the folder belongs to
+        another run or cannot be written.
+    """
+    settings.check()
+    say = tell or (lambda *_: None)
+    folder = _RunFolder(out, settings)
+    with folder.alone():
+        say("Loading the network", 0, 1)
+        network = load_network(settings.source, device=device)
+        windows = _windows(network, settings)
+        sums = _summed(folder, network, windows, "trained", device, say)
+        control = None
+        if settings.control:
+            del network  # one network at a time is in memory
+            say("Creating the network with random weights", 0, 1)
+            other = load_network(
+                settings.source, device=device, weights="random", seed=settings.seed
+            )
+            control = _summed(folder, other, windows, "random", device, say)
+            network = other
+        special = special_positions(network, len(windows[0].ids))
+        result = _measured(settings, network, sums, control, special, say)
+        metadata = {"name": network.name, "source": settings.source}
+        write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
+        write_description(out, _described(settings, network, windows, special, result, sums))
+    folder.finish()
+    return result
+
+
+def special_positions(network: RunnableNetwork, length: int) -> tuple[int, ...]:
+    """Return the positions of the special tokens that a tokenizer adds to a window."""
+    before, after = len(network.splitter.before), len(network.splitter.after)
+    return (*range(before), *range(length - after, length))
+
+
+def _windows(network: RunnableNetwork, settings: PositionsSettings) -> list[Window]:
+    length = min(settings.length, network.longest or settings.length)
+    texts = find_texts(settings.texts)
+    windows = draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
+    for one in windows:
+        network.check_tokens(one.file, one.ids.tolist())
+    return windows
+
+
+def _summed(
+    folder: _RunFolder,
+    network: RunnableNetwork,
+    windows: Sequence[Window],
+    weights: Weights,
+    device: str,
+    say: Tell,
+) -> Sums:
+    """Return the sums over all windows, from where an earlier run has stopped."""
+    batches = batches_of(windows)
+    identity = f"{network.files} {digest([one for batch in batches for one in batch])}"
+    sums = folder.read_sums(weights, identity)
+    if sums is None:
+        sums = Sums.empty(network.n_layers, len(windows[0].ids), network.d_model)
+    what = f"Running {network.name}" + " with random weights" * (weights == "random")
+
+    def save(now: Sums) -> None:
+        folder.write_sums(weights, identity, now)
+
+    def tell(done: int) -> None:
+        say(what, done, len(windows))
+
+    run(network, batches, sums, device=device, tell=tell, save=save)
+    save(sums)
+    return sums
+
+
+def _measured(
+    settings: PositionsSettings,
+    network: RunnableNetwork,
+    sums: Sums,
+    control: Sums | None,
+    special: tuple[int, ...],
+    say: Tell,
+) -> PositionsResult:
+    every = range(sums.n_layers)
+    layers, counters, mixing = [], [], []
+    counting = Counting(sums, special)
+    for layer in every:
+        say("Measuring", layer, sums.n_layers)
+        layers.append(measure_layer(sums, layer, special))
+        counters.append(tuple(counting.counters(layer, settings.counters)))
+        mixing.append(tuple(measure_mixing(sums, layer, counters[-1], special)))
+    random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
+    windows = int(sums.windows[0]), int(sums.windows[1])
+    return PositionsResult(
+        tuple(layers), tuple(counters), random, windows,
+        compare(network, sums, tuple(layers)), tuple(mixing),
+    )  # fmt: skip
+
+
+def _described(
+    settings: PositionsSettings,
+    network: RunnableNetwork,
+    windows: Sequence[Window],
+    special: tuple[int, ...],
+    result: PositionsResult,
+    sums: Sums,
+) -> dict[str, Any]:
+    """Return the content of ``positions.json``."""
+    return {
+        "model": {
+            "source": settings.source,
+            "name": network.name,
+            "causal": network.causal,
+            "n_layers": network.n_layers - 1,
+            "d_model": network.d_model,
+        },
+        "length": sums.length,
+        "windows": list(result.windows),
+        "layers": layers_as_json(result.layers),
+        "counters": counters_as_json(settings.counters, result.counters, sums.d_model),
+        "layernorm": [layers_as_json(pairs) for pairs in result.mixing],
+        "random_weights": layers_as_json(result.random_weights),
+        "published": published_as_json(result.published),
+        "texts": [{"file": one.file, "first_token": one.first_token} for one in windows],
+        "special_tokens": list(special),
+        "seed": settings.seed,
+    }
+
+
+class _RunFolder:
+    """The output folder of a run, with a subfolder for its sums."""
+
+    def __init__(self, folder: Path, settings: PositionsSettings) -> None:
+        self.folder, self._settings = folder, settings
+        self._work = folder / "unfinished"
+        with writing(folder, InsideError):
+            if folder.exists() and not (folder.is_dir() and self._is_empty()):
+                self._go_on()
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._work.mkdir(exist_ok=True)
+        self._write_settings()
+
+    def _is_empty(self) -> bool:
+        return set(parts_in(self.folder)) == set(self.folder.iterdir())
+
+    def _go_on(self) -> None:
+        """Check that what is in the folder is a run of ours, unfinished ones with these settings.
+
+        A finished run is done again, and replaced when it is complete.
+        """
+        about = self._work / _SETTINGS
+        if not about.is_file():
+            if (self.folder / DESCRIPTION).is_file():
+                return
+            raise InsideError(
+                f"{self.folder} is not empty and not a run of this command.",
+                "Choose another folder.",
+            )
+        with reading(str(about), _AGAIN, error=InsideError):
+            before = read_json(about)
+        # Without sums, it was refused or stopped before its first forward pass.
+        if before != self._as_json() and any(self._work.glob("*.safetensors")):
+            raise InsideError(
+                f"{self.folder} has an unfinished run with other settings.",
+                "Continue with its settings, or choose another folder.",
+            )
+
+    def _as_json(self) -> dict[str, Any]:
+        written: dict[str, Any] = json.loads(json.dumps(asdict(self._settings)))
+        return written
+
+    def _write_settings(self) -> None:
+        out = self._work / _SETTINGS
+        with writing(out, InsideError), whole_file(out) as temporary:
+            temporary.write_text(json.dumps(self._as_json(), indent=1) + "\n", "utf-8")
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Lock the folder; InsideError if another run is using it."""
+        return lock_folder(self._work, InsideError, named=self.folder)
+
+    def read_sums(self, weights: Weights, identity: str) -> Sums | None:
+        """Return saved sums over these windows; None if there are none.
+
+        Raises
+        ------
+        InsideError
+            The file is damaged, or the texts or the network have changed.
+        """
+        from safetensors import safe_open
+
+        path = self._work / f"{weights}.safetensors"
+        if not path.is_file():
+            return None
+        with reading(str(path), _AGAIN, error=InsideError):
+            with safe_open(path, framework="numpy") as file:
+                same = (file.metadata() or {}).get("windows") == identity
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            sums = Sums.of_tensors(tensors)
+        if not same:
+            raise InsideError(
+                f"The texts or the model of the run in {self.folder} have changed.", _AGAIN
+            )
+        return sums
+
+    def write_sums(self, weights: Weights, identity: str, sums: Sums) -> None:
+        """Save sums; see :meth:`read_sums`."""
+        from safetensors.numpy import save
+
+        path = self._work / f"{weights}.safetensors"
+        with writing(path, InsideError):
+            write_bytes(save(sums.tensors(), metadata={"windows": identity}), path)
+
+    def finish(self) -> None:
+        """Remove the sums."""
+        shutil.rmtree(self._work, ignore_errors=True)

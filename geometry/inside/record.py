@@ -1,0 +1,243 @@
+"""``positions.safetensors`` and ``positions.json``: what a run has measured.
+
+Tensors: ``half_a``, ``half_b`` float32 [n_layers + 1, length, d_model], the mean of the residual
+stream at each position over each half of the texts; ``windows`` int64 [2], their number;
+``special`` int64, the positions of special tokens; ``share``, ``share_noise``, ``halves_cosine``
+and, where it was measured, ``random_share`` float64 [n_layers + 1], as in ``positions.json``.
+Metadata: ``format``, ``version``, ``name``, ``source``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
+from geometry.inside.counted import Counter, angles_between, random_angles
+from geometry.inside.layers import LayerPositions, position_means
+from geometry.inside.mixing import Mixing
+from geometry.inside.published import CONDITIONS, QUANTITIES, SOURCE, Compared
+from geometry.inside.settings import InsideError
+from geometry.inside.sums import Sums
+from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
+from geometry.pca.components import Array
+
+DESCRIPTION = "positions.json"
+_BY_LAYER = ("share", "halves_cosine", "norms_cv")
+
+
+def write_tensors(
+    folder: Path,
+    sums: Sums,
+    special: Sequence[int],
+    layers: Sequence[LayerPositions],
+    random_weights: Sequence[LayerPositions],
+    metadata: Mapping[str, str],
+) -> None:
+    """Write the positions of each layer.
+
+    Raises
+    ------
+    InsideError
+        The file cannot be written.
+    """
+    from safetensors.numpy import save
+
+    means = [position_means(sums, layer) for layer in range(sums.n_layers)]
+    tensors: dict[str, npt.NDArray[Any]] = {
+        "half_a": np.stack([a for a, _, _ in means]).astype(np.float32),
+        "half_b": np.stack([b for _, b, _ in means]).astype(np.float32),
+        "windows": sums.windows,
+        "special": np.asarray(special, np.int64),
+    }
+    for name in ("share", "share_noise", "halves_cosine"):
+        tensors[name] = np.array([getattr(layer, name) for layer in layers])
+    if random_weights:
+        tensors["random_share"] = np.array([layer.share for layer in random_weights])
+    about = {"format": FORMAT, "version": VERSION, **metadata}
+    with writing(folder / FILE_NAME, InsideError):
+        write_bytes(save(tensors, metadata=about), folder / FILE_NAME)
+
+
+def layers_as_json(layers: Sequence[LayerPositions | Mixing]) -> list[dict[str, Any]]:
+    """Return measurements of each layer, or of pairs in one; what is not a number is null."""
+    return [_numbers(asdict(layer)) for layer in layers]
+
+
+def published_as_json(compared: Sequence[Compared]) -> list[dict[str, Any]]:
+    """Return published numbers beside ours; what is not a number is null."""
+    about = {"source": SOURCE, "conditions": CONDITIONS}
+    return [about | _numbers(asdict(one)) for one in compared]
+
+
+def _numbers(measured: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in measured.items()
+    }
+
+
+def counters_as_json(
+    names: Sequence[str], layers: Sequence[Sequence[Counter]], d_model: int
+) -> dict[str, Any]:
+    """Return each counter's measurements by layer, with its angles to the others.
+
+    A counter that is too rare in the texts has no values.
+    """
+    found: dict[str, Any] = {
+        name: {
+            "values": [], "tokens": [], "share": [], "halves_cosine": [], "norms_cv": [],
+            "angles": {},
+        }
+        for name in names
+    }  # fmt: skip
+    for counters in layers:
+        for one in counters:
+            entry = found[one.name]
+            entry["values"], entry["tokens"] = one.halves.rows.tolist(), one.tokens.tolist()
+            for name in ("share", "halves_cosine", "norms_cv"):
+                entry[name].append(getattr(one, name))
+        for pair, degrees in angles_between(counters).items():
+            for name, other in (pair, pair[::-1]):
+                found[name]["angles"].setdefault(other, []).append(degrees.tolist())
+    sizes = {one.name: one.directions.shape[1] for counters in layers[:1] for one in counters}
+    for name, entry in found.items():
+        entry["chance_of_smallest_angle"] = {
+            other: random_angles(d_model, (sizes[name], sizes[other])) for other in entry["angles"]
+        }
+    return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CounterByLayer:
+    """A counter's measurements in each layer; see :class:`geometry.inside.counted.Counter`.
+
+    Attributes
+    ----------
+    name
+        Of the counter.
+    share, halves_cosine, norms_cv : (n_layers,) float64
+        As of a counter in one layer.
+    angles
+        To each other counter: (n_layers,) the smallest principal angle of their leading directions,
+        in degrees.
+    chance
+        For each of these, the 5th and 95th percentile of random subspaces' smallest angle.
+    """
+
+    name: str
+    share: Array
+    halves_cosine: Array
+    norms_cv: Array
+    angles: Mapping[str, Array]
+    chance: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Description:
+    """What a run has written of its measurements.
+
+    Attributes
+    ----------
+    layers
+        Of each layer's positions.
+    counters
+        Of counters; without those too rare in its texts.
+    published
+        Published numbers beside ours; empty for a network without any.
+    """
+
+    layers: tuple[LayerPositions, ...]
+    counters: tuple[CounterByLayer, ...]
+    published: tuple[Compared, ...]
+
+
+def read_description(folder: Path, n_layers: int) -> Description:
+    """Read what a run has written of its measurements.
+
+    Parameters
+    ----------
+    folder
+        Of the run.
+    n_layers
+        Of its residual stream.
+
+    Raises
+    ------
+    HelixscopeError
+        The description is not there, damaged, or of another number of layers.
+    """
+    path = folder / DESCRIPTION
+    with reading(str(path), "Measure the positions again.", error=InsideError):
+        content = read_json(path)
+        layers = tuple(_layer(entry) for entry in content["layers"])
+        if len(layers) != n_layers:
+            raise InsideError(f"{path} describes {len(layers)} layers of {n_layers}.")
+        counters = tuple(
+            _counter(name, entry, n_layers)
+            for name, entry in content["counters"].items()
+            if len(entry["share"]) == n_layers
+        )
+        published = tuple(_compared(entry, n_layers) for entry in content["published"])
+        return Description(layers, counters, published)
+
+
+def _layer(entry: Mapping[str, Any]) -> LayerPositions:
+    needed, whole = entry["texts_needed"], {"rank", "outliers", "texts_needed"}
+    real = {one.name: _real(entry[one.name]) for one in fields(LayerPositions)
+            if one.name not in whole}  # fmt: skip
+    return LayerPositions(
+        **real,
+        rank=int(entry["rank"]),
+        outliers=tuple(int(i) for i in entry["outliers"]),
+        texts_needed=None if needed is None else int(needed),
+    )
+
+
+def _compared(entry: Mapping[str, Any], n_layers: int) -> Compared:
+    quantity, layer = str(entry["quantity"]), int(entry["layer"])
+    if quantity not in QUANTITIES or not 0 <= layer < n_layers:
+        raise InsideError(f"There is no {quantity!r} of layer {layer} to compare.")
+    numbers = (_real(entry[key]) for key in ("published", "ours", "as_there"))
+    return Compared(quantity, layer, *numbers)
+
+
+def _real(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLayer:
+    share, cosine, cv = (np.array(entry[key], np.float64) for key in _BY_LAYER)
+    angles = {
+        str(other): np.array([min(of_layer) for of_layer in degrees], np.float64)
+        for other, degrees in entry["angles"].items()
+        if len(degrees) == n_layers
+    }
+    told = entry["chance_of_smallest_angle"]
+    chance = {other: (float(told[other]["p5"]), float(told[other]["p95"])) for other in angles}
+    for values in (share, cosine, cv, *angles.values()):
+        if values.shape != (n_layers,) or not np.isfinite(values).all():
+            raise InsideError(f"The counter {name!r} has numbers that no run writes.")
+    return CounterByLayer(str(name), share, cosine, cv, angles, chance)
+
+
+def write_description(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write ``positions.json``.
+
+    Raises
+    ------
+    InsideError
+        The file cannot be written.
+    """
+    out = folder / DESCRIPTION
+    with writing(out, InsideError), whole_file(out) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

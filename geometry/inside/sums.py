@@ -1,0 +1,240 @@
+"""Running sums of a residual stream, from which everything else follows; never activations."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.inside.settings import SIZES
+from geometry.pca.components import Array
+
+if TYPE_CHECKING:
+    import torch
+
+FIRST = 4
+"""Context means and the covariance begin here: before, many models have an attention sink, a
+position whose norm is a thousand times the others'."""
+COVARIANCE_STRIDE = 8
+"""The covariance is over every eighth position of a window, others in each: all would cost a tenth
+of the forward pass."""
+
+
+@dataclass(eq=False, slots=True)
+class Sums:
+    """Sums over the windows so far, in float64; G counters take K values in all.
+
+    Values stand in one row: the positions, then those of each counter of
+    :data:`geometry.inside.settings.SIZES`.
+
+    Attributes
+    ----------
+    windows : (2,) int64
+        Number of windows in each half.
+    totals : (2, n_layers, K, d_model)
+        Σ h over the tokens with each value, by half.
+    together : (2, K, K) int64
+        Number of tokens that have two values at once; the diagonal has the number with one.
+    energy : (n_layers, length)
+        Σ ‖h‖² by position.
+    context : (n_layers,)
+        Σ over windows of ‖Σ h over the positions from :data:`FIRST`‖².
+    products : (n_layers, d_model, d_model)
+        Σ h hᵀ over an eighth of the positions from :data:`FIRST`.
+    product_mean : (n_layers, d_model)
+        Σ h over the same tokens.
+    product_tokens : (1,) int64
+        Their number.
+    """
+
+    windows: npt.NDArray[np.int64]
+    totals: Array
+    together: npt.NDArray[np.int64]
+    energy: Array
+    context: Array
+    products: Array
+    product_mean: Array
+    product_tokens: npt.NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, n_layers: int, length: int, d_model: int) -> Self:
+        """Return sums over nothing."""
+        n_values = length + sum(SIZES.values())
+        return cls(
+            np.zeros(2, np.int64),
+            np.zeros((2, n_layers, n_values, d_model)),
+            np.zeros((2, n_values, n_values), np.int64),
+            np.zeros((n_layers, length)),
+            np.zeros(n_layers),
+            np.zeros((n_layers, d_model, d_model)),
+            np.zeros((n_layers, d_model)),
+            np.zeros(1, np.int64),
+        )
+
+    @property
+    def length(self) -> int:
+        """Tokens of a window."""
+        return int(self.energy.shape[1])
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of the residual stream, the embedding included."""
+        return len(self.energy)
+
+    @property
+    def d_model(self) -> int:
+        """Size of the residual stream."""
+        return int(self.totals.shape[-1])
+
+    @property
+    def n_windows(self) -> int:
+        """Number of windows in both halves."""
+        return int(self.windows.sum())
+
+    def values_of(self, counter: str) -> slice:
+        """Return the values of a counter, or of "position"."""
+        return value_ranges(self.length)[counter]
+
+    def tensors(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the sums by name, for :meth:`of_tensors`."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def of_tensors(cls, tensors: dict[str, npt.NDArray[Any]]) -> Self:
+        """Create from :meth:`tensors`."""
+        return cls(**{field.name: tensors[field.name] for field in fields(cls)})
+
+
+def value_ranges(length: int) -> dict[str, slice]:
+    """Return the place of each counter's values in a row, positions first."""
+    ranges, first = {}, 0
+    for name, size in {"position": length, **SIZES}.items():
+        ranges[name] = slice(first, first + size)
+        first += size
+    return ranges
+
+
+class Accumulators:
+    """Sums as tensors where a network runs.
+
+    Parameters
+    ----------
+    sums
+        On a processor their memory is shared, so that what is added is in them at once.
+    device
+        Of torch. On "cuda" the tensors are copies, so that a layer never waits for the processor;
+        :meth:`write` brings them back. "mps" lacks float64 and sparse products: what is added is
+        brought to the processor first.
+    """
+
+    def __init__(self, sums: Sums, device: str = "cpu") -> None:
+        import torch
+
+        self.sums = sums
+        self.device = torch.device("cpu" if torch.device(device).type == "mps" else device)
+
+        def tensor(values: Array) -> torch.Tensor:
+            return torch.from_numpy(values).to(self.device)
+
+        self.totals, self.energy, self.context = map(
+            tensor, (sums.totals, sums.energy, sums.context)
+        )
+        self.products, self.product_mean = map(tensor, (sums.products, sums.product_mean))
+
+    def write(self) -> None:
+        """Bring the sums up to date."""
+        import torch
+
+        if self.device.type == "cpu":
+            return
+        for name in ("totals", "energy", "context", "products", "product_mean"):
+            torch.from_numpy(getattr(self.sums, name)).copy_(getattr(self, name))
+
+    def not_finite(self) -> int | None:
+        """Return the first layer that had numbers that are not finite; None if there is none.
+
+        Waits for what was added last.
+        """
+        import torch
+
+        found = torch.isfinite(self.energy).all(dim=1).cpu().numpy()
+        return None if found.all() else int(np.argmin(found))
+
+
+class Batch:
+    """Adds a batch of windows of one half to sums, a layer at a time.
+
+    Parameters
+    ----------
+    to
+        What is added to.
+    half
+        0 or 1.
+    labels : (batch, length, G) int16
+        Counters of the tokens; -1 where there is none.
+    """
+
+    def __init__(self, to: Accumulators, half: int, labels: npt.NDArray[np.int16]) -> None:
+        import torch
+
+        sums = to.sums
+        self._to, self._half, self._n = to, half, len(labels)
+        starts = [place.start for place in value_ranges(sums.length).values()][1:]
+        columns = np.where(labels < 0, -1, labels.astype(np.int64) + starts)
+        self._columns = columns.reshape(-1, len(starts))
+        length, before = sums.length, sums.n_windows
+        sample = [
+            i * length + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length,
+                                   COVARIANCE_STRIDE)
+            for i in range(self._n)
+        ]  # fmt: skip
+        self._sample = torch.from_numpy(np.concatenate(sample)).to(to.device)
+        self._chooser = self._make_chooser().to(to.device)
+
+    def count(self) -> None:
+        """Count the windows and the values that occur together; called once."""
+        sums, length = self._to.sums, self._to.sums.length
+        sums.windows[self._half] += self._n
+        sums.product_tokens += len(self._sample)
+        positions = np.tile(np.arange(length), self._n)[:, None]
+        values = np.concatenate([positions, self._columns], axis=1)
+        known = values >= 0
+        pairs = values[:, :, None] * len(sums.together[0]) + values[:, None]
+        together = sums.together[self._half].reshape(-1)
+        np.add.at(together, pairs[known[:, :, None] & known[:, None]], 1)
+
+    def add(self, layer: int, hidden: torch.Tensor) -> None:
+        """Add a layer's residual stream, (batch, length, d_model)."""
+        to, length = self._to, self._to.sums.length
+        h = hidden.detach().float().to(to.device)
+        flat = h.reshape(-1, h.shape[-1])
+        totals = to.totals[self._half, layer]
+        totals[:length] += h.sum(dim=0)
+        totals[length:] += self._chooser @ flat
+        to.energy[layer] += h.norm(dim=2).square().sum(dim=0)
+        to.context[layer] += h[:, FIRST:].sum(dim=1).double().square().sum()
+        some = flat[self._sample]
+        to.products[layer] += some.T @ some
+        to.product_mean[layer] += some.sum(dim=0)
+
+    def _make_chooser(self) -> torch.Tensor:
+        """Return the sparse matrix that adds the tokens with each value of a counter."""
+        import torch
+
+        sums = self._to.sums
+        tokens, _ = np.nonzero(self._columns >= 0)
+        values = self._columns[self._columns >= 0] - sums.length
+        n_values = len(sums.together[0]) - sums.length
+        rows = np.zeros(n_values + 1, np.int64)
+        rows[1:] = np.cumsum(np.bincount(values, minlength=n_values))
+        columns = tokens[np.argsort(values, kind="stable")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it is a beta version
+            # Twenty times as fast as coordinates.
+            return torch.sparse_csr_tensor(
+                torch.from_numpy(rows), torch.from_numpy(columns), torch.ones(len(columns)),
+                (n_values, len(self._columns)), check_invariants=False,
+            )  # fmt: skip

@@ -1,0 +1,259 @@
+"""Independent windows of tokens from texts.
+
+Windows begin at random places, and are at least half a window apart, so that none continues
+another. A mean over them then has the noise of independent texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.stores import cannot_read
+from geometry.inside.counters import CountedText
+from geometry.inside.settings import SAMPLE_TEXTS, InsideError
+
+SUFFIXES = (".txt", ".md")
+"""Files of a folder that are texts."""
+GUIDE = Path(__file__).parents[2] / "resources" / "guide"
+"""The user guide: the texts that come with Helixscope."""
+MAX_BYTES = 20_000_000
+"""Of a file that are read: enough for thousands of windows, and split in seconds."""
+SPARE = 4
+"""Windows are chosen from this many times as many, so that few texts do not make up all."""
+LEAST_LENGTH = 16
+"""Tokens of a window, at least."""
+LEAST_WINDOWS = 4
+"""Two for each half."""
+FAIREST = 0.4
+"""A half has at least this share of the windows where texts are not divided between halves."""
+
+
+class TextFile(NamedTuple):
+    """A text: its name, and the file or the content."""
+
+    name: str
+    path: Path | None
+    content: str = ""
+
+    def read(self) -> str:
+        """Return the text; invalid UTF-8 is replaced.
+
+        Raises
+        ------
+        SourceError
+            It cannot be read.
+        """
+        if self.path is None:
+            return self.content
+        try:
+            with self.path.open("rb") as file:
+                return file.read(MAX_BYTES).decode("utf-8", "replace")
+        except OSError as error:
+            raise cannot_read(self.path, error) from error
+
+
+def find_texts(place: Path | str) -> list[TextFile]:
+    """Return the texts of a file, or of a folder and its subfolders, by name.
+
+    Parameters
+    ----------
+    place
+        A path, or the word "sample" for the pages of the user guide; "./sample" is a path.
+
+    Raises
+    ------
+    InsideError
+        There is none.
+    """
+    place = GUIDE if place == SAMPLE_TEXTS else Path(place).expanduser()
+    if place.is_file():
+        return [TextFile(place.name, place)]
+    if not place.is_dir():
+        raise InsideError(f"{str(place)!r} does not exist.", "Check the path of the texts.")
+    files = sorted(path for path in place.rglob("*") if path.suffix.lower() in SUFFIXES)
+    found = [TextFile(path.relative_to(place).as_posix(), path) for path in files if path.is_file()]
+    if not found:
+        raise InsideError(
+            f"The folder {str(place)!r} contains no text.", "Texts are .txt and .md files."
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Splitter:
+    """A model's tokenizer, as windows need it.
+
+    Attributes
+    ----------
+    backend
+        Of the tokenizers library.
+    before, after
+        Special tokens at the beginning and the end of each window.
+    """
+
+    backend: Any
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @classmethod
+    def of(cls, backend: Any) -> Splitter:
+        """Find the special tokens that a tokenizer adds."""
+        backend.no_truncation()
+        backend.no_padding()
+        plain = backend.encode("a", add_special_tokens=False).ids
+        whole = backend.encode("a").ids
+        for at in range(len(whole) - len(plain) + 1):
+            if whole[at : at + len(plain)] == plain:
+                return cls(backend, tuple(whole[:at]), tuple(whole[at + len(plain) :]))
+        return cls(backend, (), ())
+
+    @property
+    def n_special(self) -> int:
+        """Number of special tokens in a window."""
+        return len(self.before) + len(self.after)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Window:
+    """One window of a text.
+
+    Attributes
+    ----------
+    file, first_token
+        The text's name, and the first of its tokens in the window.
+    half
+        0 or 1.
+    ids : (length,) int64
+        Tokens, special ones included.
+    labels : (length, 5) int16
+        Counters, see :meth:`geometry.inside.counters.CountedText.labels`; -1 for special tokens.
+    """
+
+    file: str
+    first_token: int
+    half: int
+    ids: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int16]
+
+
+def draw_windows(
+    texts: Sequence[TextFile], splitter: Splitter, length: int, at_most: int, seed: int
+) -> list[Window]:
+    """Draw windows from texts, in two halves.
+
+    Texts are in one half as a whole, so that what is special about one is no agreement of both;
+    where that would leave a half with less than :data:`FAIREST` of the windows, windows alternate.
+
+    Parameters
+    ----------
+    texts
+        The texts; those with fewer tokens than a window are left out.
+    splitter
+        The model's tokenizer.
+    length
+        Tokens of a window, special ones included.
+    at_most
+        Number of windows.
+    seed
+        Of texts, places and order.
+
+    Raises
+    ------
+    InsideError
+        The texts are too short, or cannot be split.
+    """
+    body = length - splitter.n_special
+    if body < LEAST_LENGTH:
+        raise InsideError(
+            f"Windows of {length} tokens are too short.", f"Use at least {LEAST_LENGTH} tokens."
+        )
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(texts))
+    per_text = max(LEAST_WINDOWS, -(-SPARE * at_most // len(texts)))
+    found: list[tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int16]]] = []
+    for number in order.tolist():
+        pieces = _pieces(texts[number], splitter, body, per_text, random)
+        found += [(number, *piece) for piece in pieces]
+        if len(found) >= SPARE * at_most:
+            break
+    if len(found) < LEAST_WINDOWS:
+        what = f"They make {len(found)} windows of {length} tokens"
+        raise InsideError(
+            f"The texts are too short. {what}; at least {LEAST_WINDOWS} are needed.",
+            "Use more or longer texts, or shorter windows.",
+        )
+    chosen = [found[i] for i in random.permutation(len(found))[:at_most]]
+    halves = split_in_halves([number for number, *_ in chosen])
+    return [
+        Window(texts[number].name, first, half, *_with_special(splitter, ids, labels))
+        for (number, first, ids, labels), half in zip(chosen, halves, strict=True)
+    ]
+
+
+def window_starts(
+    n_tokens: int, length: int, at_most: int, random: np.random.Generator
+) -> list[int]:
+    """Return where windows begin in a text: anywhere, at least half a window apart."""
+    gap = length // 2
+    count = min((n_tokens + gap) // (length + gap), at_most)
+    if count < 1:
+        return []
+    spare = n_tokens - count * length - (count - 1) * gap
+    moved = np.sort(random.integers(spare + 1, size=count))
+    return [int(first) for first in np.arange(count) * (length + gap) + moved]
+
+
+def split_in_halves(texts: Sequence[int]) -> list[int]:
+    """Return the half of each window, given the number of its text."""
+    numbers, counts = np.unique(texts, return_counts=True)
+    halves, sizes = {}, [0, 0]
+    for at in np.argsort(-counts, kind="stable"):
+        half = int(sizes[1] < sizes[0])
+        halves[int(numbers[at])] = half
+        sizes[half] += int(counts[at])
+    if min(sizes) < FAIREST * len(texts):
+        return [i % 2 for i in range(len(texts))]
+    return [halves[text] for text in texts]
+
+
+def digest(windows: Sequence[Window]) -> str:
+    """Return an identifier of the windows' tokens and halves."""
+    made = hashlib.sha256()
+    for one in windows:
+        made.update(one.ids.tobytes())
+        made.update(bytes([one.half]))
+    return made.hexdigest()[:16]
+
+
+def _pieces(
+    text: TextFile, splitter: Splitter, body: int, at_most: int, random: np.random.Generator
+) -> Iterator[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int16]]]:
+    """Yield a text's windows: first token, tokens and labels, without special tokens."""
+    content = text.read()
+    with reading(text.name, "Leave this text out.", error=InsideError, fault="cannot be split"):
+        encoding = splitter.backend.encode(content, add_special_tokens=False)
+        ids = np.array(encoding.ids, np.int64)
+        starts = window_starts(len(ids), body, at_most, random)
+        if not starts:
+            return
+        offsets = np.array(encoding.offsets, np.int64)
+        counted = CountedText.of(content)
+        for first in starts:
+            rows = slice(first, first + body)
+            yield first, ids[rows], counted.labels(offsets[rows])
+
+
+def _with_special(
+    splitter: Splitter, ids: npt.NDArray[np.int64], labels: npt.NDArray[np.int16]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
+    before, after = len(splitter.before), len(splitter.after)
+    tokens = np.concatenate([splitter.before, ids, splitter.after]).astype(np.int64)
+    return tokens, np.pad(labels, ((before, after), (0, 0)), constant_values=-1)

@@ -1,0 +1,98 @@
+"""Networks of many architectures: rotary, ALiBi, relative positions, learned ones, encoders."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.inside.forward import batches_of, run
+from geometry.inside.layers import position_means
+from geometry.inside.network import load_network
+from geometry.inside.settings import InsideError
+from geometry.inside.sums import Sums
+from geometry.inside.windows import TextFile, draw_windows
+from tests.geometry.inside.small_networks import ARCHITECTURES
+
+ENCODERS = {"bert", "roberta", "distilbert", "electra", "mpnet", "t5", "bart"}
+LIMITLESS = {"bloom", "t5"}
+TEXTS = [TextFile(f"{i}", None, " ".join(f"w{i * j % 59}" for j in range(300))) for i in (1, 7, 11)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ARCHITECTURES)
+def test_each_layer_is_that_of_transformers(kind, write):
+    network = load_network(str(write(kind)))
+    assert network.n_layers == 4
+    assert network.causal == (kind not in ENCODERS)
+    assert network.longest == (None if kind in LIMITLESS else 40)
+    windows = draw_windows(TEXTS, network.splitter, 24, 6, seed=0)
+    sums = Sums.empty(4, 24, 32)
+    run(network, batches_of(windows, 2), sums, tell=lambda _: None, save=lambda _: None)
+    tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
+    with torch.inference_mode():
+        states = network.module(input_ids=tokens, output_hidden_states=True).hidden_states
+    for layer, state in enumerate(states[:-1]):  # the last one may be normalised once more
+        expected = state.mean(dim=0).numpy()
+        found = position_means(sums, layer)[2]
+        assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max(), layer
+    assert np.abs(position_means(sums, 3)[2]).max() > 0
+
+
+def test_random_weights_are_those_of_the_seed_and_no_others(write):
+    folder = str(write("llama"))
+    first, again, other = (
+        next(load_network(folder, weights="random", seed=seed).module.parameters())
+        for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    trained = next(load_network(folder).module.parameters())
+    assert not torch.equal(first, trained)
+
+
+@pytest.mark.slow
+def test_a_part_of_a_checkpoint_is_no_network(gpt2_folder):
+    with pytest.raises(InsideError, match="is not complete"):
+        load_network(str(gpt2_folder))
+
+
+def test_what_is_no_network_is_a_sentence(tmp_path, write):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "table.npy").write_bytes(b"")
+    (tmp_path / "damaged.gguf").write_bytes(b"GGUF" + bytes(40))
+    folder = write("gpt2")
+    (folder / "tokenizer.json").unlink()
+    broken = write("opt")
+    weights = broken / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    strange = write("bert")
+    (strange / "config.json").write_text('{"model_type": "nothing-like-it"}', "utf-8")
+    for source, said in (
+        ("nobody/nothing-here", "is not complete on this machine"),
+        ("/no/such/folder", "There is no"),
+        (str(tmp_path / "table.npy"), "is a file of weights"),
+        (str(tmp_path / "empty"), "cannot be loaded"),
+        (str(tmp_path / "damaged.gguf"), "cannot be loaded"),
+        (str(folder), "has no tokenizer"),
+        (str(broken), "cannot be loaded"),
+        (str(strange), "cannot be loaded"),
+    ):
+        with pytest.raises(HelixscopeError, match=said) as caught:
+            load_network(source)
+        assert len(str(caught.value)) <= 200
+
+
+def test_no_code_from_a_model_is_run(tmp_path, write):
+    folder = write("gpt2")
+    about = json.loads((folder / "config.json").read_text("utf-8"))
+    marks = {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.T", None]}
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')", "utf-8")
+    (folder / "config.json").write_text(json.dumps(about | {"auto_map": marks}), "utf-8")
+    assert load_network(str(folder)).n_layers == 4, "transformers knows GPT-2 itself"
+    about |= {"auto_map": marks, "model_type": "own"}
+    (folder / "config.json").write_text(json.dumps(about), "utf-8")
+    with pytest.raises(InsideError, match="needs Python code of its own"):
+        load_network(str(folder))
+    assert not (tmp_path / "run").exists()
