@@ -14,7 +14,6 @@ from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEven
 from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.export.save_result import ResultSaver
-from gui.panels.base import INTERVAL_MS, Panel
 from gui.panels.choices import Button, MenuEntry, Play, Shared
 from gui.panels.compared_legend import ComparedLegend
 from gui.panels.controls import ControlRow
@@ -48,6 +47,7 @@ from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import GRID, LIGHT, Theme, format_bytes
 from gui.widgets.boxes import vbox
+from gui.widgets.panel import INTERVAL_MS, Panel
 from gui.widgets.tooltips import wrapped
 from gui.widgets.words_page import WordsPage
 from gui.widgets.working_strip import WorkingStrip

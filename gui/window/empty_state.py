@@ -7,12 +7,12 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from geometry.checkpoints.transfer import TransferProgress
-from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.fetch_status import FetchBar, transfer_text
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.scroll_column import ScrollColumn
 
 WELCOME = "Open a model to see its positional embeddings"

@@ -13,13 +13,13 @@ from gui.services.save_folders import MODELS, folder_for, remember_folder
 
 if TYPE_CHECKING:
     from gui.export.save_film import FilmSaver
-    from gui.panels.base import Panel
     from gui.services.controller import Controller
     from gui.services.undo import Undo
     from gui.state.layout import Layout
     from gui.state.session import Session
     from gui.viewport.grid import ViewGrid
     from gui.viewport.viewport import Viewport
+    from gui.widgets.panel import Panel
     from gui.window.actions import Actions
     from gui.window.arrangement.result_docks import ResultDocks
     from gui.window.settings.settings import Settings

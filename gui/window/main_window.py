@@ -26,8 +26,8 @@ from gui.window.host import HostWindow
 
 if TYPE_CHECKING:
     from gui.export.save_picture import PictureSaver
-    from gui.panels.base import Panel
     from gui.state.layout import Layout
+    from gui.widgets.panel import Panel
     from gui.window.arrangement.side_by_side import SideBySide
     from gui.window.arrangement.side_columns import SideColumns
     from gui.window.arrangement.workspaces import Workspaces

@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QToolButton
 
-from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.window.dialogs import show_text
 from gui.window.table_dialog import TableDialog
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gui.panels.base import Panel
 from gui.panels.side.inspector import InspectorPanel
 from gui.panels.side.models.models import ModelPanel
 from gui.panels.side.positions import PositionsPanel
 from gui.panels.side.prompt import PromptPanel
 from gui.panels.side.view import ViewPanel
+from gui.widgets.panel import Panel
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow

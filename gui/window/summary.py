@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenuBar
 
-from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.style.sentences import ranged
 from gui.style.theme import GRID, Theme, format_percent
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 
 
 class Summary(Panel):

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel
 from gui.services.alignment_text import other_model, readout, script
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Session
@@ -26,6 +25,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel
 from gui.panels.side.bookmark_row import BookmarkRow
 from gui.state.session import Session
 from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.neighbours import Neighbour, PositionDetails
-from gui.panels.base import Panel
 from gui.panels.side.go_to import GoTo
 from gui.panels.side.inspector_text import details_text, selection_text
 from gui.panels.side.pair_card import PairCard
@@ -23,6 +22,7 @@ from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.position_rows import REMOVE, Column, Row
 from gui.widgets.position_table import PositionTableView
 from gui.widgets.scroll_column import ScrollColumn

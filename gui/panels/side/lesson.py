@@ -7,7 +7,6 @@ from typing import ClassVar
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtWidgets import QPushButton
 
-from gui.panels.base import Panel
 from gui.panels.side.lesson_page import ANSWER, LessonPage
 from gui.panels.side.lesson_question import EFFECTS, FactsOf, facts_of, measured_effects
 from gui.services.lessons.findings import LossEffects
@@ -20,6 +19,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.links import open_web_page
+from gui.widgets.panel import Panel
 from gui.widgets.tooltips import wrapped
 
 NO_MODEL = "The lesson works on the open model. Choose one in the Model panel to begin."

@@ -12,13 +12,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel
 from gui.panels.side.components import ComponentChooser
 from gui.panels.side.presets import Preset, range_presets
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.range_slider import RangeSlider
 from gui.widgets.readout import Readout
 from gui.widgets.tooltips import wrapped

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel
 from gui.panels.side.next_tokens import NextTokens
 from gui.services.loading import short_name
 from gui.state import selection as select
@@ -19,6 +18,7 @@ from gui.state.session import Session
 from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.segmented import Segmented
 from gui.widgets.token_flow import TokenFlow
 from gui.widgets.tooltips import wrapped

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QToolButton, QWidget
 
-from gui.panels.base import Panel
 from gui.panels.side.curve_options import CurveOptions
 from gui.state.colors import shown_column
 from gui.state.session import Session
@@ -16,6 +15,7 @@ from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
-from gui.panels.base import Panel
 from gui.panels.intents import (
     CancelCheckpoints,
     DownloadCheckpoints,
@@ -23,6 +22,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.fetch_status import FetchBar
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
+from gui.widgets.panel import Panel
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAccessible, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QScrollBar
 
-from gui.panels.base import Panel
 from gui.style.theme import GRID
+from gui.widgets.panel import Panel
 
 LEAST_SEEN = 8 * GRID
 """Minimum height of a panel that scrolls."""

@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel
 from gui.panels.table import GROUPS, PanelEntry
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.label import label
+from gui.widgets.panel import Panel
 from gui.widgets.tooltips import wrapped
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
-from gui.panels.base import Panel
 from gui.panels.intents import (
     AddModel,
     AlignCurve,
@@ -32,6 +31,7 @@ from gui.services.controller import Controller
 from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.theme import Theme
+from gui.widgets.panel import Panel
 from gui.window.arrangement.dock_panel import DockPanel
 from gui.window.arrangement.dock_tabs import DockTabs
 from gui.window.arrangement.docks import BOTTOM, DOCKS, Dock

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
 
 from geometry.hub.address import parse_address
 from geometry.models.sources.computed import is_computed
-from gui.panels.base import Panel
 from gui.panels.side.models.model_line import ModelLine, identity
 from gui.panels.side.models.model_list import ModelList
 from gui.panels.side.models.model_rows import list_groups
@@ -26,6 +25,7 @@ from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.opening_row import OpeningRow
+from gui.widgets.panel import Panel
 from gui.widgets.tooltips import wrapped
 
 _EMPTY = "No models are listed. Open a folder or file with your own checkpoint."
