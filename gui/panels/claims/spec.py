@@ -26,10 +26,10 @@ from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
 from gui.panels.choices import Choice, Option
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown
-from gui.panels.effects.question import Effects
 from gui.panels.effects.spec import intervening
 from gui.panels.kit import PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
+from gui.services.effects import Effects
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opened, opening
 from gui.state.session import MAIN

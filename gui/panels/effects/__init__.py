@@ -1,4 +1,4 @@
 """Effects: what the network loses by changes of its positions.
 
-`question` asks, `spec` says what is shown, `body` shows it.
+`spec` says what is shown, `body` shows it; `gui.services.effects` asks, for lessons too.
 """

@@ -22,7 +22,6 @@ from geometry.inside.interventions import (
     helix_factors,
     usual_length,
 )
-from gui.panels.effects.question import Effects, EffectsRun, kept, named
 from gui.panels.effects.spec import (
     LEAST_LENGTH,
     LEAST_WINDOWS,
@@ -35,6 +34,7 @@ from gui.panels.effects.spec import (
 )
 from gui.panels.panel import PanelBody
 from gui.plots.qt_painter import PaintedRow, columns
+from gui.services.effects import Effects, EffectsRun, kept, named
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import grid, hbox, vbox

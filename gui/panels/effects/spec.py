@@ -14,7 +14,10 @@ from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.choices import Number, Saved, Toggle, whole_number
-from gui.panels.effects.question import (
+from gui.panels.kit import PanelSpec, Scope, joined
+from gui.panels.kit import View as AnyView
+from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
+from gui.services.effects import (
     Effects,
     EffectsOf,
     EffectsRun,
@@ -22,9 +25,6 @@ from gui.panels.effects.question import (
     kept,
     named,
 )
-from gui.panels.kit import PanelSpec, Scope, joined
-from gui.panels.kit import View as AnyView
-from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
 from gui.services.snippets import opening, table_argument
 from gui.state.guides import Guide, ShownChange
 from gui.style.sentences import titled

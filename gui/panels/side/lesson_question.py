@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from gui.panels.effects.question import Effects
+from gui.services.effects import Effects
 from gui.services.lessons.facts import CONDITIONS, holds, needs_effects, number, tensors_for
 from gui.services.lessons.findings import Cost, Findings, LossEffects
 from gui.services.lessons.text import Facts, Wanted

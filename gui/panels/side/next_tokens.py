@@ -96,6 +96,6 @@ def _moved(run: PromptRun | None) -> str:
     if run is None or run.change is None or run.moved is None:
         return ""
     # Not before it is needed: the panel is built with the window.
-    from gui.panels.effects.question import named
+    from gui.services.effects import named
 
     return f"{format_percent(run.moved)} moves: {named(run.change)}"

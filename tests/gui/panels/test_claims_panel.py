@@ -29,9 +29,9 @@ from gui.panels.claims.published import QUANTITY, PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF
 from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
 from gui.panels.claims.words import comma_separated, counts, word
-from gui.panels.effects import question as effects_question
-from gui.panels.effects.question import EffectsRun, Measured
 from gui.panels.table import PANELS
+from gui.services import effects as module
+from gui.services.effects import EffectsRun, Measured
 from gui.state.answer import Answer
 from gui.style.theme import DARK, LIGHT, SMALL
 from gui.widgets.fonts import sized
@@ -238,7 +238,7 @@ def effects_of(model, helix):
         for name, cost in costs.items()
     }
     run = EffectsRun("sample", 24, 40, heads=True)
-    return effects_question.Effects(Table(model.W_pos, 24), run, found, 4.0, 40)
+    return module.Effects(Table(model.W_pos, 24), run, found, 4.0, 40)
 
 
 def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims, monkeypatch):
@@ -411,7 +411,7 @@ def measured_here(monkeypatch):
         ]  # fmt: skip
         return asdict(Effects(4.0, tuple(made), len(common)))
 
-    monkeypatch.setattr(effects_question, "apart", here)
+    monkeypatch.setattr(module, "apart", here)
     return costs
 
 

@@ -15,10 +15,9 @@ from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.worker import Told
 from geometry.models.sources.opening import open_source
-from gui.panels.effects import question
 from gui.panels.effects.body import LISTED
-from gui.panels.effects.question import Effects, EffectsOf, EffectsRun
-from gui.panels.effects.spec import named
+from gui.services import effects as module
+from gui.services.effects import Effects, EffectsOf, EffectsRun, named
 from gui.services.questions import Progress, QuestionContext, resolve
 from tests.gui.result_stage import LEFT, drag, write_small_llama
 from tests.gui.result_stage import named as plot_named
@@ -53,7 +52,7 @@ def asked(monkeypatch):
         return asdict(result)
 
     monkeypatch.setattr("geometry.inside.intervene.FOLLOW_S", 0.0)
-    monkeypatch.setattr(question, "apart", here)
+    monkeypatch.setattr(module, "apart", here)
     return requests
 
 
@@ -217,20 +216,20 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
 
 
 def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypatch, asked):
-    panel, real = stage.panel, question.apart
+    panel, real = stage.panel, module.apart
     panel.configure(windows=5)  # of which nothing is known yet
 
     def fail(measure, **request):
         yield Told("top 0", 0, 2, partial("top 0"))
         raise InsideError("The process was ended by signal 9.", "Use shorter windows.")
 
-    monkeypatch.setattr(question, "apart", fail)
+    monkeypatch.setattr(module, "apart", fail)
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.said.text() == "The process was ended by signal 9. Use shorter windows."
     assert rows(panel)["top 0"][1:] == ("+1.000", "0.500 to 2.000")
     assert rows(panel)["top 1"][1] == ""
     assert "from 2 windows" in panel.caption()
-    monkeypatch.setattr(question, "apart", real)
+    monkeypatch.setattr(module, "apart", real)
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.said.text() == ""
     assert asked[-1]["changes"] == list(USUAL)
@@ -248,7 +247,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(question, "apart", endless)
+    monkeypatch.setattr(module, "apart", endless)
     about = QuestionContext(open_source("sample"))
     asked = EffectsOf(24, EffectsRun(str(texts), 24, 4))
     with closing(asked.steps(about)) as steps:
@@ -265,7 +264,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
         raise FileChanged("model.safetensors")
         yield
 
-    monkeypatch.setattr(question, "apart", changed)
+    monkeypatch.setattr(module, "apart", changed)
     with pytest.raises(FileChanged):
         resolve(asked, about)
 

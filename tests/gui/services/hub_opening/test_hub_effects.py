@@ -1,7 +1,7 @@
 """What the panel Effects says of a model of the Hub whose weights are not on this machine."""
 
 from geometry.hub.keeping import wait_until_kept
-from gui.panels.effects.question import EffectsOf, EffectsRun
+from gui.services.effects import EffectsOf, EffectsRun
 from gui.services.questions import QuestionContext
 
 

@@ -7,8 +7,8 @@ from safetensors.numpy import save_file
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import FILE_NAME
 from geometry.models.sources.opening import open_source
-from gui.panels.effects.question import Effects, EffectsOf, EffectsRun, Measured
 from gui.panels.side.lesson_question import facts_of, measured_effects
+from gui.services.effects import Effects, EffectsOf, EffectsRun, Measured
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
 from gui.services.lessons.findings import Cost, Findings, LossEffects
 from gui.services.lessons.inside_facts import CONDITIONS

@@ -6,7 +6,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 
 from geometry.inside.worker import Told
-from gui.panels.effects import question
+from gui.services import effects as module
 from gui.style.theme import format_percent
 from tests.gui.lesson_stage import LEFT, LessonStage
 
@@ -40,7 +40,7 @@ def requests(monkeypatch):
         effects = costs(request["layer"], request["changes"])
         return {"baseline": 4.0, "windows": 4, "effects": effects}
 
-    monkeypatch.setattr(question, "apart", at_once)
+    monkeypatch.setattr(module, "apart", at_once)
     return made
 
 

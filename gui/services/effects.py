@@ -1,4 +1,4 @@
-"""The question of the panel of effects: a table that can be changed, and what that costs."""
+"""The question of effects: a table that can be changed, and what that costs."""
 
 from __future__ import annotations
 
