@@ -19,7 +19,7 @@ from gui.window.arrangement.docks import share
 from gui.window.palette import Item
 
 if TYPE_CHECKING:
-    from gui.panels.side.bookmarks import BookmarksPanel
+    from gui.side_panels.bookmarks import BookmarksPanel
     from gui.state.aligned_curve import CurveAlignment
     from gui.state.work import OtherView, Work
     from gui.window.host import HostWindow
@@ -65,7 +65,7 @@ class BookmarkKeeper:
         """Build the panel if necessary."""
         if not self._begun or self._panel is not None:
             return
-        from gui.panels.side.bookmarks import BookmarksPanel
+        from gui.side_panels.bookmarks import BookmarksPanel
 
         self.bookmarks.load()
         panel = self._window.make_panel(DOCK)

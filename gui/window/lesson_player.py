@@ -231,7 +231,7 @@ class LessonPlayer(QObject):
     def _build(self) -> None:
         if DOCK in self._window.panels:
             return
-        from gui.panels.side.lesson import LessonPanel
+        from gui.side_panels.lesson import LessonPanel
 
         panel = self._window.make_panel(DOCK)
         assert isinstance(panel, LessonPanel)

@@ -24,10 +24,10 @@ from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.plain_text import visible
 from geometry.models.sources.computed import is_computed
 from geometry.models.sources.derived import is_derived
-from gui.panels.side.models.hub_rows import is_explicit, typed_address
-from gui.panels.side.models.model_line import is_path
 from gui.services.loading import short_name
 from gui.services.work_files.projects import is_work
+from gui.side_panels.models.hub_rows import is_explicit, typed_address
+from gui.side_panels.models.model_line import is_path
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gui.panels.side.inspector import InspectorPanel
-from gui.panels.side.models.models import ModelPanel
-from gui.panels.side.positions import PositionsPanel
-from gui.panels.side.prompt import PromptPanel
-from gui.panels.side.view import ViewPanel
+from gui.side_panels.inspector import InspectorPanel
+from gui.side_panels.models.models import ModelPanel
+from gui.side_panels.positions import PositionsPanel
+from gui.side_panels.prompt import PromptPanel
+from gui.side_panels.view import ViewPanel
 from gui.widgets.panel import Panel
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 from geometry.measures.norms import norm_profile
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.panels.side.positions import PositionsPanel
+from gui.side_panels.positions import PositionsPanel
 from gui.state.session import Session
 from gui.style.theme import LIGHT
 from tests.gui.on_screen import put_on_screen

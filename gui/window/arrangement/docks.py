@@ -125,11 +125,11 @@ def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
 
 
 def _side(path: str) -> Callable[[Session, Theme], Panel]:
-    """Return a factory of another panel, by "module:class" below :mod:`gui.panels.side`."""
+    """Return a factory of another panel, by "module:class" below :mod:`gui.side_panels`."""
     module, _, name = path.partition(":")
 
     def make(session: Session, theme: Theme) -> Panel:
-        panel: Panel = getattr(import_module(f"gui.panels.side.{module}"), name)(session, theme)
+        panel: Panel = getattr(import_module(f"gui.side_panels.{module}"), name)(session, theme)
         return panel
 
     return make

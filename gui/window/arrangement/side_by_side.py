@@ -12,11 +12,11 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QMenu
 
 from geometry.models.sources.derived import is_derived
-from gui.panels.side.models.model_line import identity
-from gui.panels.side.models.model_rows import source_title
 from gui.services.loading import known_name
 from gui.services.save_folders import MODELS
 from gui.services.work_files.projects import is_work
+from gui.side_panels.models.model_line import identity
+from gui.side_panels.models.model_rows import source_title
 from gui.state.session import MAIN, Session
 from gui.state.values import Notice
 from gui.style.listening import Listening

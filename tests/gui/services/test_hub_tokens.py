@@ -6,9 +6,9 @@ from PySide6.QtTest import QTest
 
 from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from geometry.models.sources import catalogue
-from gui.panels.side.prompt import PromptPanel
 from gui.services.controller import Controller
 from gui.services.prompting import CANCELLED, MISHAP
+from gui.side_panels.prompt import PromptPanel
 from gui.style.theme import LIGHT, format_bytes
 from tests.gui.on_screen import put_on_screen
 from tests.loopback_hub import Fault

@@ -6,10 +6,10 @@ from PySide6.QtTest import QTest
 
 from geometry.measures.neighbours import PairDistance
 from gui.export.scene_guides import guide_traces
-from gui.panels.side.pair_card import PairCard
 from gui.scene.scene import COMPACT_CORNER
 from gui.scene.scene_state import resolve_scene
 from gui.services.pair_measuring import SLOT, pair_text
+from gui.side_panels.pair_card import PairCard
 from gui.style.theme import LIGHT, SMALL
 from tests.gui.result_stage import LEFT
 

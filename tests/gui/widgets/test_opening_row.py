@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.transfer import TransferProgress
 from geometry.models.sources.catalogue import read_catalogue
-from gui.panels.side.models.models import ModelPanel
+from gui.side_panels.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
 from gui.style.theme import DARK, LIGHT, SMALL

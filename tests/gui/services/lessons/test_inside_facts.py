@@ -7,12 +7,12 @@ from safetensors.numpy import save_file
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import FILE_NAME
 from geometry.models.sources.opening import open_source
-from gui.panels.side.lesson_question import facts_of, measured_effects
 from gui.services.effects import Effects, EffectsOf, EffectsRun, Measured
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
 from gui.services.lessons.findings import Cost, Findings, LossEffects
 from gui.services.lessons.inside_facts import CONDITIONS
 from gui.services.questions import QuestionContext, resolve
+from gui.side_panels.lesson_question import facts_of, measured_effects
 from gui.state.answer import Answer
 
 N_LAYERS, LENGTH, D_MODEL = 3, 40, 12

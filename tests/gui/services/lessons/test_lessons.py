@@ -12,13 +12,13 @@ from PySide6.QtTest import QTest
 from geometry.claims.claims import CLAIMS
 from geometry.models.residual_stream import Subject
 from geometry.models.sources.opening import open_source
-from gui.panels.side.lesson_question import FactsOf
 from gui.services.lessons.course import Lessons
 from gui.services.lessons.facts import CLAIM, CONDITIONS, FEATURES, NUMBERS, holds
 from gui.services.lessons.findings import Findings
 from gui.services.lessons.reader import LessonError, find_lessons, parse_lesson
 from gui.services.lessons.text import setup_for, steps_for, text_for, wanted_for
 from gui.services.questions import QuestionContext, resolve
+from gui.side_panels.lesson_question import FactsOf
 from gui.state.camera import AXES
 from gui.state.lesson_setup import ConditionTerm, Setup, position_of, range_of
 from gui.state.session import Session

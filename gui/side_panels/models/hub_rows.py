@@ -1,0 +1,108 @@
+"""The lines of the model list about the Hub: a typed id, a search, and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from geometry.hub.address import HubAddress
+from geometry.models.sources.catalogue import CatalogueEntry, address_in, canonical
+from gui.side_panels.models.model_line import Group, ModelLine, identity, is_path
+from gui.state.session import Session
+from gui.style.theme import format_count, format_rough
+
+TITLE = "On the Hub"
+UNIT = "downloads per month"
+ONLY_THE_TABLE = "Opening it downloads only the position table, not the whole checkpoint."
+
+
+def typed_address(text: str) -> HubAddress | None:
+    """Return the address of a model named by a search text, with the catalogue's id."""
+    address = address_in(text)
+    return None if address is None else canonical(address)
+
+
+def is_explicit(text: str) -> bool:
+    """Return whether a text is likely a model's full id or the address of its page.
+
+    A single word is an id of the oldest models only, and more often a search.
+    """
+    return "/" in text or "@" in text
+
+
+def address_line(address: HubAddress, *, offline: bool) -> ModelLine:
+    """Return a line that opens a model not in the list."""
+    where = "if it is on this machine" if offline else "from the Hub"
+    return ModelLine(
+        str(address),
+        f"Open {address} {where}",
+        tip=f"{address}\n{ONLY_THE_TABLE}",
+        wraps=True,
+    )
+
+
+def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bool) -> Group | None:
+    """Return the lines about the Hub for a search; None for none.
+
+    Parameters
+    ----------
+    session
+        The session, with the search of the Hub.
+    text
+        The search, not empty.
+    shown
+        Identities of the models in the list.
+    lacking
+        Whether the list has no matches.
+    """
+    if "@" in text or "://" in text or is_path(text):
+        return None  # not a search
+    found = _results(session, text, shown)
+    lines = found or _search(session, text)
+    address = typed_address(text)
+    # Not during a search: a second Enter would open a model.
+    is_id = not (is_explicit(text) or found or _same(session.searching, text))
+    if address is not None and lacking and is_id:
+        lines = (*lines, address_line(address, offline=session.offline))
+    return Group(TITLE, lines, UNIT if found else "")
+
+
+def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
+    """Offer to search the Hub, or explain the result of the search."""
+    again = ModelLine(
+        text,
+        f"Search the Hub for “{text}”",
+        kind="search",
+        tip="Search the Hub for models with this text in their ids",
+        wraps=True,
+    )
+    if session.offline:
+        return (_note("The Hub cannot be searched: Helixscope is offline."),)
+    if _same(session.searching, text):
+        return (_note(f"Searching the Hub for “{text}”…"),)
+    if not _same(session.found_for, text):
+        return (again,)
+    if session.search_failed:
+        return (_note(session.search_failed), again)
+    more = "other " if session.found else ""
+    return (_note(f"No {more}model on the Hub matches “{text}”."),)
+
+
+def _results(session: Session, text: str, shown: Container[str]) -> tuple[ModelLine, ...]:
+    if session.offline or not _same(session.found_for, text) or _same(session.searching, text):
+        return ()
+    return tuple(_result(one) for one in session.found if identity(one.id) not in shown)
+
+
+def _result(entry: CatalogueEntry) -> ModelLine:
+    count = entry.downloads
+    downloads = "" if count is None else f"{format_count(count)} downloads in the last month."
+    tip = "\n".join(filter(None, (entry.id, entry.note, downloads, ONLY_THE_TABLE)))
+    return ModelLine(entry.id, entry.id, "" if count is None else format_rough(count), tip=tip)
+
+
+def _note(sentence: str) -> ModelLine:
+    return ModelLine("", sentence, kind="note", wraps=True)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold().split() == other.casefold().split()

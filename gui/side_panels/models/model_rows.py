@@ -1,0 +1,214 @@
+"""The texts of the model list: groups of lines. Independent of Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from geometry.hub.address import parse_address
+from geometry.models.sources.catalogue import CatalogueEntry, is_bundled
+from geometry.models.sources.computed import is_computed
+from geometry.models.sources.derived import is_derived
+from gui.services.loading import short_name
+from gui.services.work_files.projects import is_work
+from gui.side_panels.models.hub_rows import (
+    ONLY_THE_TABLE,
+    address_line,
+    hub_group,
+    is_explicit,
+    typed_address,
+)
+from gui.side_panels.models.model_line import (
+    Group,
+    ModelLine,
+    address_identity,
+    identity,
+    is_path,
+    matches,
+)
+from gui.state.session import Session
+from gui.state.values import ModelRow, ModelState
+from gui.style.theme import format_bytes, format_count
+
+MAX_RECENT = 4
+"""Maximum number of recent sources, to leave room for the catalogue."""
+
+MADE = "Made of a model when opened."
+_MEANING: dict[ModelState, str] = {
+    "bundled": "Included with Helixscope.",
+    "computed": "Computed when opened; it has no tokens or weights.",
+    "installed": "Provided by an installed package.",
+    "cached": "On this machine: opens without the network.",
+}
+
+
+def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[Group, ...]:
+    """Return the groups of the model list.
+
+    Recent folders and files come first, then the catalogue's groups, then lines about the Hub
+    for the search. Recent sources in the catalogue are listed once.
+
+    Parameters
+    ----------
+    session
+        The session, with the models and the results from the Hub.
+    search
+        The search; "" for all lines.
+    opened
+        The open source's remembered name; "" for none.
+    """
+    text = " ".join(search.split())
+    address = typed_address(text) if text else None
+    exact = None if address is None else address_identity(address)
+    groups: list[Group] = []
+    shown: set[str] = set()
+    for group in _all_groups(session, identity(opened) if opened else None):
+        lines = [
+            line
+            for line in group.lines
+            if matches(line.haystack, text) or identity(line.source) == exact
+        ]
+        if lines:
+            groups.append(replace(group, lines=tuple(lines)))
+            shown.update(identity(line.source) for line in lines)
+    if not text:
+        return tuple(groups)
+    hub = hub_group(session, text, shown, lacking=not shown)
+    if hub is not None:
+        groups.append(hub)
+    if address is not None and exact not in shown and is_explicit(text):
+        groups.insert(0, Group("", (address_line(address, offline=session.offline),)))
+    path = search.strip()
+    named = is_computed(path) or is_derived(path)
+    if named and path not in shown and identity(path) not in shown:
+        groups.insert(0, Group("", (_named_line(path),)))
+    if is_path(path) and path not in shown and not named:
+        groups.insert(0, Group("", (_path_line(path),)))
+    return _with_preferred(groups, exact if exact in shown else None)
+
+
+def source_title(source: str, models: Sequence[ModelRow]) -> str:
+    """Return a short name of a source: its title in the catalogue, or its folder's or file's."""
+    same = identity(source)
+    row = next((row for row in models if identity(row.entry.id) == same), None)
+    return row.entry.title if row is not None else short_name(source)
+
+
+def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]:
+    """Mark the line for Enter: the exact typed model, else the first one that can be chosen.
+
+    A single word that may be an id is searched in the list first, then on the Hub.
+    """
+    lines = [line for group in groups for line in group.lines if line.kind != "note"]
+    same = [line for line in lines if identity(line.source) == exact]
+    ready = [line for line in lines if not line.refusal]
+    first = next(iter(same or ready or lines), None)
+    return tuple(
+        replace(
+            group,
+            lines=tuple(
+                replace(line, preferred=True) if line is first else line for line in group.lines
+            ),
+        )
+        for group in groups
+    )
+
+
+def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
+    known = {identity(row.entry.id) for row in session.models}
+    recent = [
+        source
+        for source in session.recent
+        if identity(source) not in known and not is_work(source)  # projects are in the File menu
+    ][:MAX_RECENT]
+    groups: dict[str, list[ModelLine]] = {}
+    if recent:
+        groups["Recent"] = [_recent_line(source) for source in recent]
+    for row in session.models:
+        groups.setdefault(row.entry.group, []).append(_model_line(row, session.offline))
+    commit = session.model.commit if session.model is not None else None
+    for title, lines in groups.items():
+        yield Group(title, tuple(_marked(line, opened, commit) for line in lines))
+
+
+def _marked(line: ModelLine, opened: str | None, commit: str | None) -> ModelLine:
+    """Mark the line of the open model."""
+    if opened is None or identity(line.source) != opened:
+        return line
+    tip = line.tip if commit is None else f"{line.tip}\nOpen at commit\n{commit}"
+    return replace(line, state="open", tip=tip, is_open=True, refusal="")
+
+
+def _model_line(row: ModelRow, offline: bool) -> ModelLine:
+    entry = row.entry
+    away = row.state == "online"
+    size = f"{format_count(entry.n_positions)} positions × {format_count(entry.d_model)} dimensions"
+    meaning = _away(entry, offline) if away else _MEANING[row.state]
+    tip = (f"{entry.title} · {entry.id}", size if entry.n_positions else "", entry.note, meaning)
+    return ModelLine(
+        entry.id,
+        entry.title,
+        _state(row, offline),
+        tip="\n".join(filter(None, tip)),
+        haystack=f"{entry.title} {entry.id} {entry.group}".casefold(),
+        refusal=_refusal(entry) if away and offline else "",
+    )
+
+
+def _state(row: ModelRow, offline: bool) -> str:
+    if row.state != "online":
+        return row.state if row.state in ("cached", "computed") else "here"
+    if offline:
+        return "offline"
+    return "↓ index" if row.entry.index_only else f"↓ {format_bytes(row.entry.position_bytes)}"
+
+
+def _away(entry: CatalogueEntry, offline: bool) -> str:
+    """Return the download size of a model that is not here."""
+    if offline:
+        return "Not on this machine, and Helixscope is offline."
+    if entry.index_only:
+        return "Opening it downloads only its configuration and the index of its tensors."
+    if entry.checkpoint_bytes is None:
+        return ONLY_THE_TABLE
+    part, whole = format_bytes(entry.position_bytes), format_bytes(entry.checkpoint_bytes)
+    return f"Opening it downloads only the position table: {part} of {whole} in total."
+
+
+def _refusal(entry: CatalogueEntry) -> str:
+    """Return why a model cannot be opened, and advice."""
+    part = "index" if entry.index_only else format_bytes(entry.position_bytes)
+    return (
+        f"{entry.title} is not on this machine, and Helixscope is offline. Turn off “Work "
+        f"offline” in the File menu to download its {part}, or open its folder if you have the "
+        "files."
+    )
+
+
+def _path_line(path: str) -> ModelLine:
+    """Return a line that opens a typed path."""
+    return ModelLine(
+        path, f"Open {path}", tip="A folder in the Hugging Face layout, or a file.", wraps=True
+    )
+
+
+def _named_line(source: str) -> ModelLine:
+    """Return a line that opens a computed table, or what is made of a model, as typed."""
+    if is_derived(source):
+        return ModelLine(source, f"Open {source}", "computed", tip=MADE, wraps=True)
+    return ModelLine(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
+
+
+def _recent_line(source: str) -> ModelLine:
+    if is_computed(source) or is_derived(source):
+        line, title = _named_line(source), short_name(source)
+        tip = f"{source}\n{line.tip}"
+        return replace(line, title=title, tip=tip, haystack=source.casefold(), wraps=False)
+    address = None if is_bundled(source) else parse_address(source)
+    if address is None:
+        where, tip = PurePath(source).parent.name, source
+    else:
+        where = address.repo.rpartition("/")[0]
+        tip = f"{address}\nOpened before; parts no longer on this machine are downloaded again."
+    return ModelLine(source, short_name(source), where, tip=tip, haystack=source.casefold())

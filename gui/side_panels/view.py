@@ -1,0 +1,348 @@
+"""How the curve is drawn: colours, line and points, positions outside the range, projection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QToolButton, QWidget
+
+from gui.side_panels.curve_options import CurveOptions
+from gui.state.colors import shown_column
+from gui.state.session import Session
+from gui.state.values import PERIODS
+from gui.style.theme import COLORMAPS, GRID, Theme
+from gui.widgets.boxes import grid, hbox
+from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
+from gui.widgets.panel import Panel
+from gui.widgets.real_slider import RealSlider, Scale
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
+from gui.widgets.variance_bars import N_BARS
+
+if TYPE_CHECKING:
+    from geometry.checkpoints.column_files import PositionColumn
+
+_COLOR_BY = (
+    ("position", "Position", "Index of the position"),
+    ("period", "Position, modulo", "Position modulo a period that you choose"),
+    ("norm", "Norm", "Length of each row"),
+    (
+        "residual",
+        "Off-subspace residual",
+        "Share of each centred row's length outside the shown components",
+    ),
+    ("component", "Component", "Coordinate along any component, including those on no axis"),
+    (
+        "token",
+        "Token",
+        "Token of the prompt, or label of the row; equal ones have the same colour",
+    ),
+    (
+        "column",
+        "Column",
+        "Row and column of a picture’s patches, what labelled rows have, or a column of a table of "
+        "your own with a row for each position",
+    ),
+)
+_PERIOD = Scale(*PERIODS, 1, power=0.0)
+_SPAN = {
+    "period": ("Period", "The period in positions"),
+    "token": ("Tokens", "Tokens of the prompt, or labels of the rows"),
+}
+"""Titles of the third row where it is not about the span, with tooltips."""
+
+_MAPS = {
+    "jet": "As in the helix article. Vivid, but not perceptually uniform, and ambiguous for "
+    "colour-blind readers.",
+    "turbo": "Like jet without its false edges; not perceptually uniform, not colour-blind safe.",
+    "viridis": "Perceptually uniform and colour-blind safe.",
+    "plasma": "Perceptually uniform and colour-blind safe.",
+    "cividis": "Perceptually uniform; nearly the same with and without red–green colour blindness.",
+    "batlow": "Perceptually uniform and colour-blind safe.",
+    "romaO": "Perceptually uniform, colour-blind safe and cyclic: the last colour is the first.",
+}
+
+
+class _Pages(QStackedWidget):
+    """As high as its first page, so that a row does not change with what it is about."""
+
+    def sizeHint(self) -> QSize:
+        first = self.widget(0)
+        hint = super().sizeHint()
+        return hint if first is None else QSize(hint.width(), first.sizeHint().height())
+
+
+class ViewPanel(Panel):
+    """Choices of how the curve is drawn, with or without a model.
+
+    Signals
+    -------
+    colorByRequested
+        One of :class:`gui.state.values.ColorBy`, and the component's number (1-based).
+    colorSpanRequested
+        "table" or "range".
+    outsideRequested
+        "hidden" or "faint".
+    projectionRequested
+        "perspective" or "parallel".
+    keepTurnedRequested
+        Whether the curve stays turned after a drag.
+    lookRequested
+        A field of the session, and its value: one of :class:`gui.state.values.CurveLook`, the
+        period, or a colour map.
+    columnRequested
+        A column of the file that was read last.
+    columnFileRequested
+        A file with columns is to be chosen.
+    """
+
+    colorByRequested = Signal(str, int)
+    colorSpanRequested = Signal(str)
+    outsideRequested = Signal(str)
+    projectionRequested = Signal(str)
+    keepTurnedRequested = Signal(bool)
+    lookRequested = Signal(str, object)
+    columnRequested = Signal(object)
+    columnFileRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self.color_by, self.component = self._make_color_by()
+        self.column = DropDown()
+        self.column.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.column.setAccessibleName("Colour by which column")
+        self.period = RealSlider("Period", _PERIOD, _SPAN["period"][1], theme, titled=False)
+        self.hint = label(role="small")
+        self.colormap = self._make_colormap()
+        self.color_span = Segmented(
+            (
+                ("range", "Range", "The full colour map covers the shown range"),
+                ("table", "Whole table", "Each colour has the same meaning in every range"),
+            ),
+            "Span of the colour map",
+        )  # fmt: skip
+        self.outside = Segmented(
+            (
+                ("hidden", "Hidden", "Show only the positions of the range"),
+                (
+                    "faint",
+                    "Faint",
+                    "Show the other positions too, in a faint colour and in the same components",
+                ),
+            ),
+            "Positions outside the range",
+        )
+        self.projection = Segmented(
+            (
+                ("perspective", "Perspective", "Nearer parts are drawn larger"),
+                ("parallel", "Parallel", "Lengths do not depend on depth: for measuring"),
+            ),
+            "Projection",
+        )
+        self.curve_parts = Segmented(
+            (
+                ("both", "Both", "A line through points"),
+                ("points", "Points", "Only the points"),
+                ("line", "Line", "Only the line"),
+            ),
+            "Parts of the curve that are drawn",
+        )
+        self.curve_options = CurveOptions(theme, self)
+        self.after_drag = self.curve_options.after_drag
+        self.more = QToolButton()
+        self.more.setText("⋯")
+        self.more.setProperty("class", "chip")
+        self.more.setFixedWidth(4 * GRID)
+        # As high as the choice beside it.
+        self.more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.more.setToolTip(wrapped("Line width, point size, opacity, orientation after a refit"))
+        self.more.setAccessibleName("More options of the curve")
+        self._arrange()
+        self._connect()
+        self._on_session_changed()
+
+    # -- building ---------------------------------------------------------------------------
+
+    def _make_color_by(self) -> tuple[DropDown, DropDown]:
+        quantity, component = DropDown(), DropDown()
+        for index, (value, text, tip) in enumerate(_COLOR_BY):
+            quantity.addItem(text, value)
+            quantity.setItemData(index, wrapped(tip), Qt.ItemDataRole.ToolTipRole)
+        quantity.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        quantity.setAccessibleName("Colour by")
+        component.addItems([f"PC {number}" for number in range(1, N_BARS + 1)])
+        component.setMaxVisibleItems(N_BARS)
+        component.setAccessibleName("Component to colour by")
+        component.setToolTip("The component whose coordinate sets the colour")
+        return quantity, component
+
+    def _make_colormap(self) -> DropDown:
+        combo = DropDown()
+        combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        for index, name in enumerate(COLORMAPS):
+            combo.add_colormap("jet · article" if name == "jet" else name, name)
+            combo.setItemData(index, wrapped(_MAPS.get(name, "")), Qt.ItemDataRole.ToolTipRole)
+        combo.view().setMinimumWidth(180)
+        combo.setAccessibleName("Colour map")
+        return combo
+
+    def _arrange(self) -> None:
+        colors = hbox((self.color_by, 3), self.component, (self.column, 3), spacing=GRID // 2)
+        # What the third row is about depends on what the colours are.
+        self.spans = _Pages()
+        for part in (self.color_span, self.period, self.hint):
+            self.spans.addWidget(part)
+        curve = hbox((self.curve_parts, 1), self.more, spacing=GRID // 2)
+        cells = grid(self, GRID, GRID // 2, margins=(GRID, GRID // 2, GRID, GRID))
+        cells.setColumnStretch(1, 1)
+        rows: tuple[tuple[str, QWidget | QHBoxLayout, str], ...] = (
+            ("Colour by", colors, "What the colours of the curve show"),
+            ("Colours", self.colormap, ""),
+            ("Span", self.spans, ""),
+            ("Curve", curve, self.curve_parts.accessibleName()),
+            ("Outside", self.outside, ""),
+            ("Projection", self.projection, ""),
+        )
+        for row, (text, control, tip) in enumerate(rows):
+            title = label(text, "muted")
+            if control is self.spans:
+                self.span_title = title
+            cells.addWidget(title, row, 0)
+            if isinstance(control, QWidget):
+                cells.addWidget(control, row, 1)
+                tip = tip or control.accessibleName()
+            else:
+                cells.addLayout(control, row, 1)
+            title.setToolTip(wrapped(tip))
+        cells.setRowStretch(len(rows), 1)
+
+    def _connect(self) -> None:
+        self.color_by.activated.connect(self._request_color_by)
+        self.component.activated.connect(self._request_color_by)
+        self.colormap.activated.connect(self._request_colormap)
+        self.column.activated.connect(self._request_column)
+        self.period.changed.connect(lambda value: self.lookRequested.emit("color_period", value))
+        self.color_span.chosen.connect(self.colorSpanRequested)
+        self.outside.chosen.connect(self.outsideRequested)
+        self.projection.chosen.connect(self.projectionRequested)
+        self.curve_parts.chosen.connect(lambda parts: self.lookRequested.emit("curve_parts", parts))
+        self.more.clicked.connect(lambda: self.curve_options.open_beside(self.more))
+        self.curve_options.lookRequested.connect(self.lookRequested)
+        self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
+        events = self.session.events
+        for changed in (
+            events.color_by,
+            events.color_component,
+            events.color_period,
+            events.color_column,
+            events.columns,
+            events.model,
+            events.tokens,
+            events.colormap,
+            events.cyclic_colormap,
+            events.color_span,
+            events.line_width,
+            events.point_size,
+            events.curve_parts,
+            events.opacity,
+            events.outside,
+            events.projection,
+            events.keep_turned,
+        ):
+            self.listen(changed, self._on_session_changed)
+
+    # -- what the user wants, and what the session has -------------------------------------
+
+    def _request_color_by(self) -> None:
+        quantity = self.color_by.currentData()
+        columns = self._columns()
+        if quantity == "column" and self.session.color_column not in columns:
+            self._on_session_changed()
+            if columns:
+                before = self.session.color_column
+                name = "" if before is None else before.name
+                same = (column for column in columns if column.name == name)
+                self.columnRequested.emit(next(same, columns[0]))
+            else:
+                self.columnFileRequested.emit()
+            return
+        self.component.setVisible(quantity == "component")
+        self.colorByRequested.emit(quantity, self.component.currentIndex() + 1)
+
+    def _request_colormap(self) -> None:
+        field = "cyclic_colormap" if self.session.color_by == "period" else "colormap"
+        self.lookRequested.emit(field, self.colormap.currentData())
+
+    def _request_column(self, index: int) -> None:
+        columns = self._columns()
+        if index < len(columns):
+            self.columnRequested.emit(columns[index])
+        else:
+            self._on_session_changed()
+            self.columnFileRequested.emit()
+
+    def _columns(self) -> tuple[PositionColumn, ...]:
+        """Return the columns on offer: the model's own, those of the file or a saved project."""
+        session = self.session
+        own = () if session.model is None else session.model.columns
+        known, one = session.columns, session.color_column
+        return (*own, *(known if one is None or one in known or not one.file else (one,)))
+
+    def _show_columns(self) -> None:
+        columns, column = self._columns(), shown_column(self.session)
+        self.column.setVisible(column is not None)
+        if column is None:
+            return
+        self.column.clear()
+        self.column.addItems([*(one.name for one in columns), "Other file…"])
+        if column in columns:
+            self.column.setCurrentIndex(columns.index(column))
+            of = column.file or "this model"
+            self.column.setToolTip(wrapped(f"“{column.name}” of {of}"))
+
+    def _show_span(self) -> None:
+        """Show in the third row what is to choose about the colours."""
+        session = self.session
+        title, tip = _SPAN.get(session.color_by, ("Span", self.color_span.accessibleName()))
+        self.span_title.setText(title)
+        self.span_title.setToolTip(wrapped(tip))
+        self.period.show_value(session.color_period)
+        different = len(set(session.texts))
+        labelled = session.model is not None and session.model.rows is not None
+        missing = "No labels" if labelled else "Enter text under Prompt"
+        self.hint.setText(f"{different} different" if different else missing)
+        parts = {"period": self.period, "token": self.hint}
+        self.spans.setCurrentWidget(parts.get(session.color_by, self.color_span))
+
+    def _on_session_changed(self) -> None:
+        session = self.session
+        column = shown_column(session)
+        missing = session.color_by == "column" and column is None  # another model's own
+        shown = "position" if missing else session.color_by
+        self.color_by.setCurrentIndex(self.color_by.findData(shown))
+        self.color_by.setToolTip(self.color_by.currentData(Qt.ItemDataRole.ToolTipRole))
+        self.component.setCurrentIndex(session.color_component - 1)
+        self.component.setVisible(session.color_by == "component")
+        self._show_columns()
+        self._show_span()
+        periodic = session.color_by == "period"
+        colormap = session.cyclic_colormap if periodic else session.colormap
+        named = column is not None and not column.numeric
+        # Categories have colours of their own, and no order that could span anything.
+        self.colormap.setEnabled(session.color_by != "token" and not named)
+        self.color_span.setEnabled(not named)
+        self.colormap.setCurrentIndex(self.colormap.findData(colormap))
+        self.colormap.setToolTip(self.colormap.currentData(Qt.ItemDataRole.ToolTipRole))
+        self.color_span.show_value(session.color_span)
+        self.outside.show_value(session.outside)
+        self.projection.show_value(session.projection)
+        self.curve_parts.show_value(session.curve_parts)
+        self.curve_options.show_session(session)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.curve_options.set_theme(theme)
+        self.period.set_theme(theme)
