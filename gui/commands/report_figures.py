@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from geometry.checkpoints.errors import RangeError
 from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
-from gui.panels.kit import Reported, report_view
+from gui.panels.kit.outputs import report_view
+from gui.panels.kit.views import Reported
 from gui.panels.table import PANELS
 from gui.scene.drawable import check_drawable
 

@@ -22,7 +22,7 @@ from gui.panels.table import PANELS, PanelEntry
 from gui.style.system_libraries import check_pictures
 
 if TYPE_CHECKING:
-    from gui.panels.kit import Reported
+    from gui.panels.kit.views import Reported
 
 FORMATS = ("png", "svg")
 
@@ -135,7 +135,7 @@ class ReportFiles:
 
     @cached_property
     def _reported(self) -> Reported:
-        from gui.panels.kit import Reported
+        from gui.panels.kit.views import Reported
 
         request = self._request
         return Reported(self._measured, self._verdicts, request.layer, request.fold_ln)

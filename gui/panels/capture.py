@@ -11,9 +11,11 @@ from geometry.evidence.null import Null, null_of
 from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.choices import Choice, Layer, Number, Option, Toggle
-from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View
-from gui.panels.subject_text import subject_colors, subject_name
+from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle
+from gui.panels.kit.nulls import Finding
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.subject_text import subject_colors, subject_name
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest, level_band
 from gui.services.questions import QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening, written

@@ -10,8 +10,10 @@ import numpy as np
 
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.choices import Choice, Number, Option, whole_numbers
-from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
+from gui.panels.kit.choices import Choice, Number, Option, whole_numbers
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
 from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import opening

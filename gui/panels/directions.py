@@ -24,9 +24,12 @@ from geometry.measures.overlaps import (
 from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.choices import Choice, Option, Saved, Toggle, whole_numbers
-from gui.panels.intents import ShowPanel
-from gui.panels.kit import Finding, PanelSpec, Scope, View, joined
+from gui.panels.kit.choices import Choice, Option, Saved, Toggle, whole_numbers
+from gui.panels.kit.intents import ShowPanel
+from gui.panels.kit.nulls import Finding
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening

@@ -11,9 +11,11 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.extension import FEWEST, Extension, Method, extension, resample_rows
 from geometry.models.model import PositionalModel
 from geometry.models.sources.extended import extended_source, why_not_extended
-from gui.panels.choices import Choice, Number, Option, Toggle, whole_number
-from gui.panels.intents import ShowBeside
-from gui.panels.kit import PanelSpec, Scope, View, joined
+from gui.panels.kit.choices import Choice, Number, Option, Toggle, whole_number
+from gui.panels.kit.intents import ShowBeside
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening

@@ -14,8 +14,10 @@ from geometry.measures.fourier import TOP, Fourier, PhaseShifts, fourier
 from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.choices import Layer, Saved, Toggle, whole_numbers
-from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
+from gui.panels.kit.choices import Layer, Saved, Toggle, whole_numbers
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening

@@ -19,9 +19,10 @@ from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, Stretch, measure_stretch
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.panels.choices import Button, Choice, Number, Option, Toggle
-from gui.panels.intents import AddModel
-from gui.panels.kit import PanelSpec, Reported, Scope, View
+from gui.panels.kit.choices import Button, Choice, Number, Option, Toggle
+from gui.panels.kit.intents import AddModel
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rings, Rule, Span, Table, legend_of
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening

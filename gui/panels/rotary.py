@@ -13,9 +13,11 @@ from geometry.measures.rotary import lag_kernel, turning, turns
 from geometry.models.pair_use import PairUse, pair_use
 from geometry.models.schemes.rotary import Rotary
 from geometry.models.sources.derived import Derived
-from gui.panels.choices import Choice, Layer, Number, Option, Toggle, whole_number
-from gui.panels.intents import ShowBeside
-from gui.panels.kit import PanelSpec, Scope, View, joined
+from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle, whole_number
+from gui.panels.kit.intents import ShowBeside
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import opening

@@ -22,21 +22,19 @@ from geometry.measures.similarity import (
     similarity_nulls,
 )
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.choices import RANDOM, Choice, Option, Toggle
-from gui.panels.kit import (
+from gui.panels.kit.choices import RANDOM, Choice, Option, Toggle
+from gui.panels.kit.nulls import (
     FEWEST_RANDOM,
     RANDOM_NAMES,
     Finding,
-    PanelSpec,
     RandomCurves,
-    Reported,
-    Scope,
-    View,
     band_columns,
-    joined,
     null_band,
     random_name,
 )
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Tiles, values_at
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opening

@@ -16,9 +16,10 @@ from geometry.measures.directions import Directions
 from geometry.measures.spectra import summarise
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.choices import Matrices, Number, Toggle
-from gui.panels.kit import PanelSpec, Reported, Scope, View
-from gui.panels.subject_text import TABLES, WORDS, subject_colors, subject_name
+from gui.panels.kit.choices import Matrices, Number, Toggle
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.subject_text import TABLES, WORDS, subject_colors, subject_name
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Entry, Legend, Part, Plot, Rule
 from gui.services.questions import Progress, QuestionContext, Tensor, resolve, tensors_of
 from gui.services.snippets import opening, written

@@ -1,7 +1,7 @@
 """The table of result panels.
 
-A line names the class of a :class:`gui.panels.kit.PanelSpec`, which is imported when it is first
-needed, after the window has shown its docks and menu.
+A line names the class of a :class:`gui.panels.kit.spec.PanelSpec`, which is imported when it is
+first needed, after the window has shown its docks and menu.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gui.panels.kit import AnyPanel
+    from gui.panels.kit.spec import AnyPanel
 
 
 @dataclass(frozen=True, slots=True)

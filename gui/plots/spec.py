@@ -131,7 +131,7 @@ class Plot:
     rules: Sequence[Rule] = ()  # Straight lines; at most one of them vertical
     # Returns the label of a point, by its curve and its index along it.
     hover: Callable[[int, int], str] | None = None
-    # Returns the intent of a click on a point, by the same; see :mod:`gui.panels.intents`.
+    # Returns the intent of a click on a point, by the same; see :mod:`gui.panels.kit.intents`.
     click: Callable[[int, int], object] | None = None
     over: Over = ""  # See :data:`Over`
     rings: Rings | None = None  # Points that stand out, in a plot over positions

@@ -101,7 +101,8 @@ class Work:
     # The file it was opened from or saved to, "" for none, and whether it differs from that.
     file: str = ""
     changed: bool = False
-    # The panels' options, by the names of their docks: see :func:`gui.panels.kit.usable`.
+    # The panels' options, by the names of their docks; see
+    # :func:`gui.panels.kit.saved_choices.usable`.
     panels: Mapping[str, Fields] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()  # What its file has of these, but not in a valid form
 

@@ -16,7 +16,7 @@ from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from gui.export.window_script import Sight
-    from gui.panels.panel import ResultPanel
+    from gui.panels.kit.panel import ResultPanel
     from gui.viewport.viewport import Viewport
     from gui.window.host import HostWindow
 
@@ -81,7 +81,7 @@ def results_in_sight(window: HostWindow) -> Iterator[tuple[str, ResultPanel]]:
 
     Hidden panels may show results of an earlier range.
     """
-    from gui.panels.panel import ResultPanel  # not needed for the first frame
+    from gui.panels.kit.panel import ResultPanel  # not needed for the first frame
 
     for name, panel in window.panels.items():
         if panel.visibleRegion().isEmpty():

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.compare.table import CompareTable
 from gui.panels.compare.words import ALL, COLUMNS
-from gui.panels.intents import AddModel, MakeMain, RemoveModel
+from gui.panels.kit.intents import AddModel, MakeMain, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import ComparedModel, Session

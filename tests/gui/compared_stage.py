@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.panel import ResultPanel
+from gui.panels.kit.panel import ResultPanel
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve, Plot
 from gui.services.controller import Controller

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
-from gui.panels import kit
-from gui.panels.intents import ChangeShared
-from gui.panels.kit import AnyPanel
-from gui.panels.panel import ResultPanel, connect
+from gui.panels.kit.intents import ChangeShared
+from gui.panels.kit.panel import ResultPanel, connect
+from gui.panels.kit.spec import AnyPanel
+from gui.panels.kit.views import Scope, View
 from gui.panels.table import PANELS
 from gui.plots.plot import PlotWidget
 from gui.services.answers import Answers
@@ -177,13 +177,13 @@ def named(panel: Any, name: str) -> Any:
 
 def shape_view(shape: Any, name: str = "") -> Any:
     """Return a view of a shape that was found without a panel."""
-    scope = kit.Scope(
+    scope = Scope(
         SimpleNamespace(name="gpt2", rows=None, of_positions=True),
         shape.positions,
         shape.components,
     )
     choices = PANELS["shape"].spec.defaults
-    return kit.View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
+    return View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
 
 
 def write_small_gpt2(

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 from geometry.models.sources import catalogue
 from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.computed import is_computed
-from gui.panels.kit import kept_controls, saved
+from gui.panels.kit.saved_choices import kept_controls, saved
 from gui.panels.table import PANELS
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER

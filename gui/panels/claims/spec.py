@@ -24,11 +24,12 @@ from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
-from gui.panels.choices import Choice, Option
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown
 from gui.panels.effects.spec import intervening
-from gui.panels.kit import PanelSpec, Reported, Texts, View
-from gui.panels.kit import Scope as Shown
+from gui.panels.kit.choices import Choice, Option
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Texts, View
+from gui.panels.kit.views import Scope as Shown
 from gui.services.effects import Effects
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opened, opening

@@ -9,12 +9,13 @@ from weakref import ref
 
 import numpy as np
 
-from gui.panels.choices import Button, Saved, Shared
 from gui.panels.compare import words
 from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow, RowOf
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
-from gui.panels.intents import AddModel
-from gui.panels.kit import PanelSpec, Scope, Texts, View
+from gui.panels.kit.choices import Button, Saved, Shared
+from gui.panels.kit.intents import AddModel
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope, Texts, View
 from gui.plots.spec import Part
 from gui.state.session import MAIN
 from gui.state.values import ColumnWidths

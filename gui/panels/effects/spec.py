@@ -13,9 +13,11 @@ import numpy as np
 from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.sources.layer_tables import LayerStore
-from gui.panels.choices import Number, Saved, Toggle, whole_number
-from gui.panels.kit import PanelSpec, Scope, joined
-from gui.panels.kit import View as AnyView
+from gui.panels.kit.choices import Number, Saved, Toggle, whole_number
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope
+from gui.panels.kit.views import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
 from gui.services.effects import (
     Effects,

@@ -17,7 +17,7 @@ from geometry.measures.synthetic import (
     CurveKind,
     SyntheticCurve,
 )
-from gui.panels.choices import whole_number
+from gui.panels.kit.choices import whole_number
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import numpy as np
 from geometry.measures.line_or_helix import Distances, Survival
 from geometry.measures.synthetic import KINDS, CurveKind
 from geometry.models.model import PositionalModel
-from gui.panels.choices import Choice, Option, Saved
 from gui.panels.experiment.question import (
     Experiment,
     ExperimentLike,
@@ -21,7 +20,10 @@ from gui.panels.experiment.question import (
     settings_of,
 )
 from gui.panels.experiment.words import NAMES, amount, scope
-from gui.panels.kit import PanelSpec, Scope, View, joined
+from gui.panels.kit.choices import Choice, Option, Saved
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Plot, Rule
 from gui.style.theme import SERIES, SMALL, Theme, format_count, format_number
 

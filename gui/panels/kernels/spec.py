@@ -10,7 +10,6 @@ import numpy as np
 
 from geometry.evidence.null import Band as NullBand
 from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
-from gui.panels.choices import Choice, Layer, Option, Saved, Shared, Toggle, whole_number
 from gui.panels.kernels.question import (
     MINUS,
     ByOffset,
@@ -24,7 +23,11 @@ from gui.panels.kernels.question import (
     lag_text,
 )
 from gui.panels.kernels.tokens import LEVELS, agreement, over_tokens, token_map
-from gui.panels.kit import Finding, PanelSpec, Reported, Scope, View, joined
+from gui.panels.kit.choices import Choice, Layer, Option, Saved, Shared, Toggle, whole_number
+from gui.panels.kit.nulls import Finding
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import opening, table_argument
 from gui.state.guides import Guide

@@ -12,7 +12,7 @@ from gui.style.theme import format_number
 
 if TYPE_CHECKING:
     from geometry.inside.prompt import Patterns
-    from gui.panels.kit import View
+    from gui.panels.kit.views import View
 
 LEVELS = (LEAST, 1.0)
 """Initial colour levels of a map."""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.interference import MEASURES
+from gui.panels.kit.panel import PanelBody
 from gui.panels.layernorm.form import ExampleBox, InterferenceForm
 from gui.panels.layernorm.question import ComparedSums, LayerNorms
 from gui.panels.layernorm.spec import (
@@ -27,7 +28,6 @@ from gui.panels.layernorm.spec import (
     rank,
     rows,
 )
-from gui.panels.panel import PanelBody
 from gui.plots.histogram_plot import HistogramPlot
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session

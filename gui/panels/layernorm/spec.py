@@ -10,8 +10,10 @@ import numpy as np
 
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
 from geometry.measures.layernorm import Interval, Version
-from gui.panels.choices import LONGEST, Choice, Option, Saved, whole_number
-from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
+from gui.panels.kit.choices import LONGEST, Choice, Option, Saved, whole_number
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.panels.layernorm.question import (
     ComparedSums,
     Errors,

@@ -14,7 +14,7 @@ from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import LookBack, Scoring, Turning, all_lags, follow_turning
 from geometry.measures.lookback_range import RangeLookBack, look_back_nulls, look_back_range
 from geometry.pca.curve import why_fewer
-from gui.panels.kit import RANDOM_NAMES, RandomCurves
+from gui.panels.kit.nulls import RANDOM_NAMES, RandomCurves
 from gui.services.questions import QuestionContext, Tensor
 
 if TYPE_CHECKING:

@@ -10,20 +10,19 @@ import numpy as np
 
 from geometry.evidence.null import strictest
 from geometry.measures.lookback import GOOD_R2, KINDS, Kind, Scoring
-from gui.panels.choices import Choice, Number, Option, Play, Saved, Toggle
-from gui.panels.kit import (
+from gui.panels.kit.choices import Choice, Number, Option, Play, Saved, Toggle
+from gui.panels.kit.nulls import (
     FEWEST_RANDOM,
     RANDOM_NAMES,
     Finding,
-    PanelSpec,
-    Reported,
-    Scope,
     band_columns,
-    joined,
     null_band,
     random_name,
 )
-from gui.panels.kit import View as AnyView
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope
+from gui.panels.kit.views import View as AnyView
 from gui.panels.lookback.guide import Carried, can_be_shown
 from gui.panels.lookback.question import (
     COUNTS,

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
+from gui.panels.kit.panel import PanelBody
 from gui.panels.overlaps.form import arrange
 from gui.panels.overlaps.picture import (
     Ends,
@@ -34,7 +35,6 @@ from gui.panels.overlaps.picture import (
 )
 from gui.panels.overlaps.question import Overlap, OverlapFigure
 from gui.panels.overlaps.spec import OverlapsPanel
-from gui.panels.panel import PanelBody
 from gui.plots.color_bar import ColorBar
 from gui.plots.picture_grid import PictureGrid, as_image
 from gui.plots.qt_painter import PaintedRow

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Subject
+from gui.panels.kit.panel import PanelForm
+from gui.panels.kit.subject_text import TABLES
 from gui.panels.overlaps.picture import GREY, MAX_BLUR, Choices, Look
 from gui.panels.overlaps.question import WITH_HEADS, side_of
 from gui.panels.overlaps.spec import MANY
-from gui.panels.panel import PanelForm
-from gui.panels.subject_text import TABLES
 from gui.style.sentences import as_sentence
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.boxes import grid, hbox

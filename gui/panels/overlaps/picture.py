@@ -11,7 +11,8 @@ import numpy as np
 from geometry.measures.overlaps import Contrast
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.kit import View
+from gui.panels.kit.subject_text import TABLES
+from gui.panels.kit.views import View
 from gui.panels.overlaps.question import (
     WITH_HEADS,
     Gain,
@@ -21,7 +22,6 @@ from gui.panels.overlaps.question import (
     in_one_space,
     side_of,
 )
-from gui.panels.subject_text import TABLES
 from gui.style.theme import format_count, format_level, format_number
 
 TIMES = "\N{MULTIPLICATION SIGN}"

@@ -14,7 +14,7 @@ from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import CORNER, Contrast, corner_contrast, squared_overlaps, top3
 from geometry.models.matrices import WEIGHTS
 from geometry.models.residual_stream import Name, Subject
-from gui.panels.subject_text import TABLES
+from gui.panels.kit.subject_text import TABLES
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.style.sentences import as_sentence
 

@@ -13,8 +13,12 @@ from geometry.claims.report import NOT_HERE
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
-from gui.panels.choices import Choice, Option, Saved, Toggle, is_matrix, is_of, matrix
-from gui.panels.kit import Finding, PanelSpec, Reported, Scope, joined
+from gui.panels.kit.choices import Choice, Option, Saved, Toggle, is_matrix, is_of, matrix
+from gui.panels.kit.nulls import Finding
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.subject_text import TABLES
+from gui.panels.kit.views import Reported, Scope
 from gui.panels.overlaps.picture import (
     GREY,
     MAX_BLUR,
@@ -44,7 +48,6 @@ from gui.panels.overlaps.question import (
     overlap_of,
     plain,
 )
-from gui.panels.subject_text import TABLES
 from gui.plots.spec import Axis, Image, Part
 from gui.services.snippets import opening, written
 from gui.state.values import Fields

@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING, Literal
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.model import PositionalModel
-from gui.panels.choices import Choice, Option, Saved, Toggle
-from gui.panels.kit import PanelSpec, Reported, Scope, View, joined
+from gui.panels.kit.choices import Choice, Option, Saved, Toggle
+from gui.panels.kit.outputs import joined
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
 from gui.services.snippets import opening
 from gui.state.guides import Guide

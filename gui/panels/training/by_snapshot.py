@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from geometry.history.last_position import NEIGHBOURS
-from gui.panels.kit import View as AnyView
+from gui.panels.kit.views import View as AnyView
 from gui.panels.training.question import Training
 from gui.plots.spec import Axis, Line, Plot, Reading, Rule, level_band
 from gui.style.theme import SERIES

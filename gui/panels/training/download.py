@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
-from gui.panels.intents import (
+from gui.panels.kit.intents import (
     CancelCheckpoints,
     DownloadCheckpoints,
     LookForCheckpoints,
@@ -45,7 +45,7 @@ class DownloadForm(Panel):
     """Looks for checkpoints, shows the cost of a choice of them, and the progress."""
 
     intended = Signal(object)
-    """:class:`gui.panels.intents.LookForCheckpoints` and those that follow it there."""
+    """:class:`gui.panels.kit.intents.LookForCheckpoints` and those that follow it there."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)

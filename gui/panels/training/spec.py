@@ -12,9 +12,10 @@ from geometry.checkpoints.errors import SourceError
 from geometry.measures.overlaps import HEAVIEST
 from geometry.models.model import PositionalModel
 from geometry.models.sources.layer_tables import LayerStore
-from gui.panels.choices import Choice, MenuEntry, Option, Saved, Shared
-from gui.panels.intents import SaveCoordinates, SaveTimelapse
-from gui.panels.kit import PanelSpec, Scope
+from gui.panels.kit.choices import Choice, MenuEntry, Option, Saved, Shared
+from gui.panels.kit.intents import SaveCoordinates, SaveTimelapse
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope
 from gui.panels.training.by_snapshot import (
     NO_TURNS,
     WIDE,

@@ -117,7 +117,7 @@ def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
     """Return a factory of a result panel."""
 
     def make(session: Session, theme: Theme) -> Panel:
-        from gui.panels.panel import ResultPanel
+        from gui.panels.kit.panel import ResultPanel
 
         return ResultPanel(entry.spec, session, theme)
 

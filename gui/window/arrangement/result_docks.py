@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
-from gui.panels.intents import (
+from gui.panels.kit.intents import (
     AddModel,
     AlignCurve,
     CancelCheckpoints,
@@ -130,7 +130,8 @@ class ResultDocks:
         model, found = self._session.model, dict[str, Fields]()
         if model is None:
             return found
-        from gui.panels.kit import changed, saved
+        from gui.panels.kit.saved_choices import saved
+        from gui.panels.kit.spec import changed
 
         for name, options in self.options().items():
             if name in PANELS:
@@ -163,7 +164,7 @@ class ResultDocks:
         model = self._session.model
         if model is None:
             return
-        from gui.panels.kit import usable
+        from gui.panels.kit.saved_choices import usable
 
         self._wanted.clear()
         for name in self._table:
@@ -202,7 +203,7 @@ class ResultDocks:
 
     def _connect(self, name: str, panel: Panel) -> None:
         # The first frame does not wait for it.
-        from gui.panels.panel import ResultPanel, connect
+        from gui.panels.kit.panel import ResultPanel, connect
 
         if isinstance(panel, ResultPanel):
             panel.saver = self.saver

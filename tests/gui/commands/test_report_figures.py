@@ -10,7 +10,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.models.sources.opening import open_source
 from gui.commands.arguments import FIGURES
 from gui.commands.report_figures import figure
-from gui.panels.kit import Reported
+from gui.panels.kit.views import Reported
 from tests.degenerate_tables import FLAT, ODD, write_gpt2_of
 
 TABLES = {**FLAT, **ODD}

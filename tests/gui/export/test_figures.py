@@ -14,7 +14,7 @@ from geometry.models.sources.opening import open_source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
-from gui.panels.kit import Scope, View
+from gui.panels.kit.views import Scope, View
 from gui.panels.norms import NormsPanel, Values
 from gui.plots.figure_base import DPI, new_figure
 from gui.style.theme import DARK, LIGHT

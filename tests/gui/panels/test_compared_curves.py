@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.compared_legend import shares
-from gui.panels.kit import all_numbers
+from gui.panels.kit.compared_legend import shares
+from gui.panels.kit.outputs import all_numbers
 from gui.services.compared_curves import compared_curves, unique_names
 from gui.services.controller import Controller
 from gui.state.answer import Answer

@@ -17,8 +17,9 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
 from geometry.models.sources.opening import open_source
-from gui.panels import kit
-from gui.panels.choices import Choice, Layer, Matrices, Number, Toggle
+from gui.panels.kit.choices import Choice, Layer, Matrices, Number, Toggle
+from gui.panels.kit.saved_choices import saved, usable
+from gui.panels.kit.spec import PanelSpec, changed
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
 from gui.services.compared_curves import compared_color
@@ -163,7 +164,7 @@ def test_it_says_what_it_is(name):
     names = sorted(field.name for field in fields(spec.defaults))
     assert names == sorted(control.field for control in spec.controls)
     for choices in (*spec.claims.values(), *spec.figures.values()):
-        kit.changed(spec, spec.defaults, choices)
+        changed(spec, spec.defaults, choices)
     assert set(spec.figures) <= set(PANELS[name].figures)
 
 
@@ -172,18 +173,18 @@ def test_choices_survive_a_file_and_those_that_make_no_sense_are_left_out(name, 
     # What is shared is saved with the session.
     kept = {one.field for one in spec.controls if one.kept and not one.shared}
     chosen = {field: value for field, value in other_choices(spec).items() if field in kept}
-    choices = kit.changed(spec, spec.defaults, chosen)
-    written = json.loads(json.dumps(kit.saved(spec, choices)))
-    read = kit.usable(spec, written, model)
-    assert kit.changed(spec, spec.defaults, read) == choices
+    choices = changed(spec, spec.defaults, chosen)
+    written = json.loads(json.dumps(saved(spec, choices)))
+    read = usable(spec, written, model)
+    assert changed(spec, spec.defaults, read) == choices
 
     nonsense = {control.field: {"no": "choice"} for control in spec.controls}
-    assert kit.usable(spec, {**nonsense, "nobody knows this": 1}, model) == {}
+    assert usable(spec, {**nonsense, "nobody knows this": 1}, model) == {}
     with pytest.raises(TypeError, match="nobody"):
-        kit.changed(spec, spec.defaults, {"nobody": 1})
+        changed(spec, spec.defaults, {"nobody": 1})
     for field in (control.field for control in spec.controls if not control.shared):
         with pytest.raises((TypeError, ValueError, AttributeError)):
-            kit.changed(spec, spec.defaults, {field: "no such choice"})
+            changed(spec, spec.defaults, {field: "no such choice"})
 
 
 # ---- what a panel shows ----------------------------------------------------------------------
@@ -197,7 +198,7 @@ def test_every_choice_can_be_made_and_shown(name, show):
         assert stage.answer.state == "ready", (field, stage.answer.why)
         assert panel.caption()
     again = json.loads(json.dumps(panel.options()))
-    panel.configure(**kit.saved(spec, spec.defaults))
+    panel.configure(**saved(spec, spec.defaults))
     panel.configure(**again)
     assert panel.options() == again
 
@@ -411,7 +412,7 @@ def test_figure_numbers_and_script_are_of_the_view(name, show):
     spec, parts = stage.panel.spec, stage.panel.spec.plots(stage.panel.view(LIGHT))
     assert any(isinstance(part, Plot | Image) for part in parts) or spec.body
     drawn = [p for p in parts if isinstance(p, Image) or (isinstance(p, Plot) and p.curves)]
-    if type(spec).figure is not kit.PanelSpec.figure:
+    if type(spec).figure is not PanelSpec.figure:
         drawn = []
     assert len(figure.axes) >= len(drawn)
     for part, axes in zip(drawn, figure.axes, strict=False):

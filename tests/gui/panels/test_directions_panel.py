@@ -20,7 +20,7 @@ from gui.panels.directions import (
     _union,
     column_energy,
 )
-from gui.panels.intents import ShowPanel
+from gui.panels.kit.intents import ShowPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from tests.gui.result_stage import LEFT, NONE, SHIFT, ResultStage, click_row, hover, named

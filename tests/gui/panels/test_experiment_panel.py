@@ -16,7 +16,6 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.synthetic import KINDS, SyntheticCurve
 from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources.opening import open_source
-from gui.panels import kit
 from gui.panels.experiment.body import FIELDS
 from gui.panels.experiment.question import (
     MOST_POSITIONS,
@@ -26,7 +25,9 @@ from gui.panels.experiment.question import (
 )
 from gui.panels.experiment.spec import Choices, ExperimentPanel, flat
 from gui.panels.experiment.words import NAMES, amount, reading, scope
-from gui.panels.intents import OpenSource
+from gui.panels.kit.intents import OpenSource
+from gui.panels.kit.saved_choices import usable
+from gui.panels.kit.views import Scope, View
 from gui.plots.curve_picture import thinned
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
@@ -189,7 +190,7 @@ def test_fewer_positions_leave_no_more_turns_than_they_can_and_settings_survive_
     stage.panel.configure(**json.loads(json.dumps(saved)))
     assert stage.panel.options() == saved
     assert stage.panel.result.settings == settings(noise=0.5, offset=1.0, seed=3)
-    assert kit.usable(stage.panel.spec, saved, stage.session.model) == saved
+    assert usable(stage.panel.spec, saved, stage.session.model) == saved
 
 
 def test_another_range_and_another_model_are_followed_unless_chosen_otherwise(stage, write_table):
@@ -319,8 +320,8 @@ def test_many_points_are_thinned_and_numbers_changed_to_what_can_be():
 @pytest.mark.parametrize("after", [True, False])
 def test_the_figure_has_curves_steps_and_prices(after):
     found = experiment(settings())
-    scope = kit.Scope(SimpleNamespace(name="gpt2"), (0, 300), (1, 2, 3))
-    figure = ExperimentPanel().figure(kit.View(scope, Choices(before=not after), None, found))
+    scope = Scope(SimpleNamespace(name="gpt2"), (0, 300), (1, 2, 3))
+    figure = ExperimentPanel().figure(View(scope, Choices(before=not after), None, found))
     FigureCanvasAgg(figure).draw()
     curves, steps, price = figure.axes
     assert [line.get_label() for line in curves.lines] == [NAMES[kind] for kind in KINDS]
@@ -363,7 +364,7 @@ def test_settings_that_make_no_sense_are_left_out(model):
         {"curve": {**CURVE, "d_model": 10**9}}, {"curve": {**CURVE, "n_positions": 10**9}},
     ):  # fmt: skip
         options = {"settings": {**SETTINGS, **wrong}, "before": 1}
-        assert kit.usable(ExperimentPanel(), options, model) == {}, wrong
+        assert usable(ExperimentPanel(), options, model) == {}, wrong
 
 
 def test_while_curves_are_on_the_way_the_sliders_stay_where_they_are(qtbot, write_table):

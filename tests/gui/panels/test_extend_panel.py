@@ -7,7 +7,7 @@ import pytest
 
 from geometry.measures.extension import extension, resample_rows
 from geometry.models.sources.opening import open_source
-from gui.panels.intents import ShowBeside
+from gui.panels.kit.intents import ShowBeside
 from gui.plots.spec import Plot
 from tests.scripts import run_script
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures.interference import MEASURES, interference, random_pairs
 from geometry.models.sources.opening import open_source
-from gui.panels import kit
+from gui.panels.kit.views import Scope, View
 from gui.panels.layernorm.one_token import read_token, write_token
 from gui.panels.layernorm.question import ExampleOf, InterferenceOf, Typed
 from gui.panels.layernorm.spec import SUMS_HEADLINE, LayerNormPanel
@@ -367,7 +367,7 @@ def test_the_figure_has_both_before_and_after_layernorm(minilm_folder):
     result = resolve(asked, QuestionContext(model))
     for first, measures in ((MEASURES[0], MEASURES[::2]), (MEASURES[1], MEASURES[1::2])):
         choices = replace(spec.defaults, page="interference", measure=first)
-        view = kit.View(kit.Scope(model, (1, 99), (1, 2, 3)), choices, asked, result, name="MiniLM")
+        view = View(Scope(model, (1, 99), (1, 2, 3)), choices, asked, result, name="MiniLM")
         figure = spec.figure(view)
         FigureCanvasAgg(figure).draw()
         for axes, measure in zip(figure.axes, measures, strict=True):

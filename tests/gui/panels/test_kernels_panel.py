@@ -16,7 +16,7 @@ from geometry.models.head_projections import project_heads
 from geometry.models.sources.opening import open_source
 from gui.panels.kernels.question import MOST, HeadsOf, KernelsOf
 from gui.panels.kernels.spec import LEVELS, SHADES, order_of
-from gui.panels.kit import usable
+from gui.panels.kit.saved_choices import usable
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.saved_models import saved

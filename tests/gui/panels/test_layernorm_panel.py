@@ -9,8 +9,8 @@ from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import describe
 from geometry.models.sources.opening import open_source
-from gui.panels import kit
-from gui.panels.kit import usable
+from gui.panels.kit import views
+from gui.panels.kit.saved_choices import usable
 from gui.panels.layernorm.body import LayerNormBody
 from gui.panels.layernorm.question import LayerNormOf
 from gui.panels.table import PANELS
@@ -68,9 +68,9 @@ def test_errors_are_those_of_the_measurements_tokens_have_their_text_and_figures
     assert first.cosine == pytest.approx(abs(cosine), abs=1e-5)
     cosines = [one.cosine for one in of_minilm.most_alike]
     assert cosines == sorted(cosines, reverse=True)
-    scope = kit.Scope(minilm, (1, 511), (1, 2, 3))
+    scope = views.Scope(minilm, (1, 511), (1, 2, 3))
     spec = PANELS["layernorm"].spec
-    figure = spec.figure(kit.View(scope, spec.defaults, None, of_minilm, name="MiniLM"))
+    figure = spec.figure(views.View(scope, spec.defaults, None, of_minilm, name="MiniLM"))
     FigureCanvasAgg(figure).draw()
     errors, cosines = figure.axes
     assert len(errors.lines) == 4
@@ -82,9 +82,9 @@ def test_errors_of_a_sample_have_intervals_in_caption_numbers_and_python(minilm,
     """30,522 tokens are sampled."""
     errors = Measurements(minilm, Scope((1, 511))).layernorm
     assert of_minilm.orthogonal.intervals == errors.intervals("orthogonal")
-    spec, scope = PANELS["layernorm"].spec, kit.Scope(minilm, (1, 511), (1, 2, 3))
+    spec, scope = PANELS["layernorm"].spec, views.Scope(minilm, (1, 511), (1, 2, 3))
     question = LayerNormOf((1, 511))
-    view = kit.View(scope, spec.defaults, question, of_minilm, name="MiniLM")
+    view = views.View(scope, spec.defaults, question, of_minilm, name="MiniLM")
     median, p95 = (format_number(one) for one in of_minilm.orthogonal.overall)
     of_median, of_p95 = (
         f"95 % interval {format_number(low)}–{format_number(high)}"

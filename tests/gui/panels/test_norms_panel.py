@@ -13,7 +13,7 @@ from geometry.measures.row_lengths import row_lengths
 from geometry.measures.sinusoids import sinusoid
 from geometry.models.model import TokenizedPrompt
 from geometry.models.sources.opening import open_source
-from gui.panels.intents import AddModel
+from gui.panels.kit.intents import AddModel
 from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
 from gui.plots.thinning import envelope
 from gui.services.questions import QuestionContext
@@ -414,7 +414,8 @@ def test_figure_numbers_and_python_are_what_is_shown(norms, quantity, centred):
 
 def test_a_report_draws_the_norms_that_it_measured(write_table):
     from geometry.claims.measurements import Measurements, Scope
-    from gui.panels.kit import Reported, report_view
+    from gui.panels.kit.outputs import report_view
+    from gui.panels.kit.views import Reported
     from gui.panels.table import PANELS
 
     model = open_source(write_table(rows()))

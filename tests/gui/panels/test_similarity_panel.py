@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures import similarity as module
 from geometry.pca.pca import fit_pca
-from gui.panels.panel import DRAWING
+from gui.panels.kit.panel import DRAWING
 from gui.panels.similarity import SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number

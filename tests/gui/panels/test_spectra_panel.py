@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
 from geometry.models.residual_stream import Subject
 from geometry.models.sources.opening import open_source
-from gui.panels import kit
+from gui.panels.kit.saved_choices import usable
 from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
 from gui.services.compared_curves import compared_color
@@ -172,8 +172,8 @@ def test_k_is_dragged_and_kept_beyond_what_there_is_and_what_a_model_lacks_is_to
         [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
         [{**SAVED, "layer": 9}], [{**SAVED, "head": 2}],
     ):  # fmt: skip
-        assert kit.usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
-    assert kit.usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
+        assert usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
+    assert usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
 def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, small_gpt2):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gui.panels.choices import Shared
+from gui.panels.kit.choices import Shared
 from gui.panels.table import PANELS
 from gui.state.session import WANTED, Found, Messages, Open, Session, Wanted
 from gui.window.lesson_player import ALWAYS, OF_MODEL

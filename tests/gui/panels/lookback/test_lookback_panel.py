@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.lookback_range import look_back_range
-from gui.panels.kit import usable
+from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
 from gui.style.theme import DARK, LIGHT, format_number

@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.kit import usable
+from gui.panels.kit.playback import DURATION_MS
+from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.guide import LINES, MOST, Carried
 from gui.panels.lookback.question import LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN, TOO_POOR
-from gui.panels.playback import DURATION_MS
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.panels.lookback.lookback_stage import guide, press
 from tests.gui.result_stage import LEFT

@@ -13,7 +13,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import corner_contrast, squared_overlaps, top3
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources.opening import open_source
-from gui.panels import kit
+from gui.panels.kit.saved_choices import usable
 from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
@@ -173,10 +173,10 @@ def test_what_gpt2s_part_lacks_is_said_with_what_works_and_left_out_of_a_file(gp
         {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
         {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
     ):  # fmt: skip
-        assert kit.usable(gpt2.spec, options, model) == {}, options
+        assert usable(gpt2.spec, options, model) == {}, options
     for lacking in ({"layer": 12}, {"head": 12}):
         options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
-        assert kit.usable(gpt2.spec, options, model) == {"columns": MATRIX}
+        assert usable(gpt2.spec, options, model) == {"columns": MATRIX}
 
 
 def test_a_bare_table_says_so(stage_of, helix_table):

@@ -6,8 +6,8 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QTabBar
 
-from gui.panels.intents import ShowPanel
-from gui.panels.panel import ResultPanel
+from gui.panels.kit.intents import ShowPanel
+from gui.panels.kit.panel import ResultPanel
 from gui.panels.table import GROUPS, PANELS
 from gui.style.theme import LIGHT
 from gui.widgets.segmented import Segmented

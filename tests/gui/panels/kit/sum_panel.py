@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
-from gui.panels.choices import Saved
-from gui.panels.kit import PanelSpec, Scope, View
-from gui.panels.panel import PanelBody
+from gui.panels.kit.choices import Saved
+from gui.panels.kit.panel import PanelBody
+from gui.panels.kit.spec import PanelSpec
+from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot
 from gui.services.snippets import opening
 
@@ -48,7 +49,7 @@ class SumPanel(PanelSpec[Choices, np.ndarray]):
     instead = "Other columns still work."
     defaults = Choices()
     controls = (Saved(field="column", check=lambda column: isinstance(column, int)),)
-    body = "tests.gui.panels.result_panel.sum_panel:SumBody"
+    body = "tests.gui.panels.kit.sum_panel:SumBody"
 
     def question(self, scope: Scope, choices: Choices) -> SumOf:
         return SumOf(choices.column)

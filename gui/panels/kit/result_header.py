@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QToolTip, QWidget
 
 from geometry.evidence.null import Outcome
-from gui.panels.kit import Finding
+from gui.panels.kit.nulls import Finding
 from gui.panels.table import PanelEntry
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, LIGHT, SMALL, Theme

@@ -1,4 +1,4 @@
-"""The widgets of a panel's controls, made of those of :mod:`gui.panels.kit`."""
+"""The widgets of a panel's controls, which are described in :mod:`gui.panels.kit.choices`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from geometry.models.model import PositionalModel
-from gui.panels.choices import Choice, Control, Layer, Matrices, Number, Play, Saved, Shared, Toggle
-from gui.panels.kit import AnyPanel, AnyView
-from gui.panels.matrix_chips import MatrixChips
+from gui.panels.kit.choices import (
+    Choice,
+    Control,
+    Layer,
+    Matrices,
+    Number,
+    Play,
+    Saved,
+    Shared,
+    Toggle,
+)
+from gui.panels.kit.matrix_chips import MatrixChips
+from gui.panels.kit.spec import AnyPanel
+from gui.panels.kit.views import AnyView
 from gui.style.theme import Theme
 from gui.widgets.drop_down import DropDown
 from gui.widgets.number_slider import NumberSlider

@@ -1,4 +1,4 @@
-"""The widget of a result panel, made from its :class:`gui.panels.kit.PanelSpec`."""
+"""The widget of a result panel, made from its :class:`gui.panels.kit.spec.PanelSpec`."""
 
 from __future__ import annotations
 
@@ -14,27 +14,16 @@ from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEven
 from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.export.save_result import ResultSaver
-from gui.panels.choices import Button, MenuEntry, Play, Shared
-from gui.panels.compared_legend import ComparedLegend
-from gui.panels.controls import ControlRow
-from gui.panels.intents import ChangeShared, HideCurves, ShowPanel
-from gui.panels.kit import (
-    AnyPanel,
-    AnyView,
-    Scope,
-    Shown,
-    Texts,
-    View,
-    all_numbers,
-    all_scripts,
-    all_tables,
-    at_stops,
-    changed,
-    restored,
-    saved,
-)
-from gui.panels.playback import Playback
-from gui.panels.result_header import ResultHeader
+from gui.panels.kit.choices import Button, MenuEntry, Play, Shared
+from gui.panels.kit.compared_legend import ComparedLegend
+from gui.panels.kit.controls import ControlRow
+from gui.panels.kit.intents import ChangeShared, HideCurves, ShowPanel
+from gui.panels.kit.outputs import all_numbers, all_scripts, all_tables
+from gui.panels.kit.playback import Playback
+from gui.panels.kit.result_header import ResultHeader
+from gui.panels.kit.saved_choices import restored, saved
+from gui.panels.kit.spec import AnyPanel, at_stops, changed
+from gui.panels.kit.views import AnyView, Scope, Shown, Texts, View
 from gui.panels.table import GROUPS, PANELS
 from gui.services.compared_curves import ComparedCurve, ComparedCurves, compared_color
 from gui.services.controller import Controller
@@ -86,7 +75,7 @@ class PanelBody(QWidget):
     selectionRequested = Signal(tuple)
     """Positions; the last one becomes the current one."""
     intended = Signal(object)
-    """An intent: one of the small classes of :mod:`gui.panels.kit`."""
+    """An intent: one of the small classes of :mod:`gui.panels.kit.intents`."""
     offered = Signal(str, object, bool)
     """A choice of the panel, one of its options or None for all, and whether it is visible."""
 
@@ -107,7 +96,10 @@ class PanelBody(QWidget):
         raise NotImplementedError
 
     def draw_without_result(self) -> None:
-        """Show the way to a result; see :meth:`gui.panels.kit.PanelSpec.helps_without_result`."""
+        """Show the way to a result.
+
+        See :meth:`gui.panels.kit.spec.PanelSpec.helps_without_result`.
+        """
 
     def show_marks(self) -> None:
         """Mark the hovered and selected positions."""
@@ -1043,7 +1035,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     controller
         Answers questions, selects positions and draws guides.
     intend
-        Called with intents such as :class:`gui.panels.intents.ShowPanel`.
+        Called with intents such as :class:`gui.panels.kit.intents.ShowPanel`.
     """
     name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))

@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
-from gui.panels.panel import CANCELLED
+from gui.panels.kit.panel import CANCELLED
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED as STOPPED
-from tests.gui.panels.result_panel.sum_panel import FAILURES, SumBody, SumOf, SumPanel
+from tests.gui.panels.kit.sum_panel import FAILURES, SumBody, SumOf, SumPanel
 from tests.gui.result_stage import LEFT, ResultStage
 
 SUM = SumPanel()

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.subject_text import WORDS
+from gui.panels.kit.subject_text import WORDS
 from gui.style.theme import GRID
 from gui.widgets.drop_down import DropDown
 from gui.widgets.flow_row import FlowRow

@@ -1,0 +1,88 @@
+"""What is written and copied of a view: numbers, tables and scripts; views for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from geometry.checkpoints.number_files import stacked
+from gui.panels.kit.spec import AnyPanel
+from gui.panels.kit.views import AnyView, Reported, View
+from gui.services.compared_curves import unique_names
+from gui.services.questions import resolve
+
+
+def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
+    """Return the numbers of a view: the open model's, then the others' with their names."""
+    columns = dict(_labelled(spec.numbers(view), spec, view))
+    names = unique_names(other.name for other in view.others)
+    for name, other in zip(names, view.others, strict=True):
+        numbers = _labelled(spec.numbers(other), spec, other)
+        columns |= {f"{name}: {key}": values for key, values in numbers.items()}
+    return columns
+
+
+def _labelled(
+    numbers: Mapping[str, np.ndarray], spec: AnyPanel, view: AnyView
+) -> Mapping[str, np.ndarray]:
+    """Return a table with the labels of its rows, if they have some, beside their positions."""
+    if "position" not in numbers or not spec.of_rows or view.model.rows is None:
+        return numbers
+    labels = np.array(view.model.rows.labels)
+    found: dict[str, np.ndarray] = {}
+    for name, values in numbers.items():
+        found |= {name: values}
+        if name == "position":
+            found |= {"label": labels[values]}
+    return found
+
+
+def all_tables(spec: AnyPanel, view: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
+    """Return the tables of a view; with other models, their rows follow the open model's."""
+
+    def tables(one: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
+        return {name: _labelled(table, spec, one) for name, table in spec.tables(one).items()}
+
+    if not view.others:
+        return tables(view)
+    models, views = unique_names([view.name, *(o.name for o in view.others)]), (view, *view.others)
+    of_each = {m: tables(one) for m, one in zip(models, views, strict=True)}
+    names = dict.fromkeys(name for tables in of_each.values() for name in tables)
+    return {
+        name: stacked({m: tables[name] for m, tables in of_each.items() if name in tables})
+        for name in names
+    }
+
+
+def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the columns of all tables, each by a name of its own."""
+    columns: dict[str, np.ndarray] = {}
+    for table in tables.values():
+        twice = columns.keys() & table.keys()
+        if twice:
+            raise ValueError(f"columns of two tables: {', '.join(sorted(twice))}")
+        columns |= table
+    return columns
+
+
+def all_scripts(spec: AnyPanel, view: AnyView) -> str:
+    """Return the script of a view, followed by those of the other models."""
+    parts = [f"# Beside it, {other.name}:\n{spec.script(other)}" for other in view.others]
+    return "\n".join([spec.script(view), *parts])
+
+
+def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
+    """Return the view of a report's figure, beside its null distributions if it has any.
+
+    Raises
+    ------
+    HelixscopeError
+        As :meth:`PanelSpec.result_for_report`.
+    """
+    choices = spec.choices_for_report(reported, figure)
+    question, result = spec.result_for_report(reported, choices)
+    nulls, asked = None, spec.nulls_question(reported.scope, choices)
+    if asked is not None and reported.measured.nulls:
+        nulls = resolve(asked, reported.about)
+    return View(reported.scope, choices, question, result, name=reported.model.name, nulls=nulls)

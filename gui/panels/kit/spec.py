@@ -1,0 +1,265 @@
+"""What a panel is: a :class:`PanelSpec`, from which widget, files and reports are derived.
+
+A panel asks one question about a model and shows the answer. Its spec is data and pure
+functions: controls, question, plots, caption, numbers and script. The window makes a dock, a menu
+entry, saved options and curves of compared models from it, `helixscope report` its figures.
+Independent of Qt: :mod:`gui.panels.kit.panel` makes the widget when a panel is first visible.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
+
+import numpy as np
+
+from gui.panels.kit.choices import Button, Control, MenuEntry, Number
+from gui.panels.kit.nulls import Finding
+from gui.panels.kit.views import C, R, Reported, Scope, Texts, View
+from gui.plots.spec import Part
+from gui.services.questions import Question, resolve
+from gui.state.guides import Guide
+from gui.state.values import Fields
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from geometry.models.model import PositionalModel
+
+
+class PanelSpec(ABC, Generic[C, R]):
+    """A result panel.
+
+    Subclasses define class attributes and pure methods; they hold no state.
+    """
+
+    name: ClassVar[str]
+    """Key of its dock, its saved options, and the question's slot."""
+    formula: ClassVar[str]
+    meaning: ClassVar[str]
+    explanation: ClassVar[str]
+    """The quantity as a formula, in words, and in two sentences."""
+    empty: ClassVar[str]
+    """Text without a model: a sentence that begins "Open a model to see"."""
+    instead: ClassVar[str] = ""
+    """An alternative if the question has no answer, as a sentence."""
+    controls: ClassVar[tuple[Control, ...]] = ()
+    """In order; each belongs to one field of the choices, and defines how that is saved."""
+    buttons: ClassVar[tuple[Button, ...]] = ()
+    """Beside the controls."""
+    menu: ClassVar[tuple[MenuEntry, ...]] = ()
+    """At the end of the panel's menu."""
+    about_grid: ClassVar[bool] = False
+    """Whether it is about all models side by side, instead of the open one only."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Names of panels whose results about the open model the question uses, where there are any."""
+    of_rows: ClassVar[bool] = True
+    """Whether "position" in its numbers counts rows of the model, which may have labels."""
+    outlasts_model: ClassVar[bool] = False
+    """Whether its result names its models, and stays until there is one with a new model."""
+    follows_drag: ClassVar[bool] = False
+    """Whether it asks several times a second during a drag; else at its end."""
+    guides_current: ClassVar[bool] = False
+    """Whether what it draws in the viewport depends on the current position."""
+    body: ClassVar[str] = ""
+    """"module:class" of a :class:`gui.panels.kit.panel.PanelBody`; "" for a row of plots."""
+    form: ClassVar[str] = ""
+    """"module:class" of a :class:`gui.panels.kit.panel.PanelForm`; "" for none."""
+    figures: ClassVar[Mapping[str, Fields]] = {}
+    """Choices of the figures that a report draws, by their names, where these are no defaults."""
+    claims: ClassVar[Mapping[str, Fields]] = {}
+    """Choices for claims of the ledger, by their ids."""
+
+    @property
+    @abstractmethod
+    def defaults(self) -> C:
+        """The default choices: a frozen dataclass, with a field for each control."""
+
+    @abstractmethod
+    def question(self, scope: Scope, choices: C) -> Question[R] | None:
+        """Return the question; None for none."""
+
+    @abstractmethod
+    def plots(self, view: View[C, R]) -> Sequence[Part]:
+        """Return the plots, from left to right."""
+
+    @abstractmethod
+    def heading(self, view: View[C, R]) -> tuple[str, str]:
+        """Return title and subtitle of the printed figure."""
+
+    @abstractmethod
+    def caption(self, view: View[C, R]) -> str:
+        """Return one line: the model, the scope, and a summary of the result."""
+
+    @abstractmethod
+    def numbers(self, view: View[C, R]) -> Mapping[str, np.ndarray]:
+        """Return the numbers of one model, by column name."""
+
+    def tables(self, view: View[C, R]) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Return the numbers of one model as tables, each with one kind of rows.
+
+        The main table is called "". A spec with several makes its numbers of them, by
+        :func:`gui.panels.kit.outputs.joined`.
+        """
+        return {"": self.numbers(view)}
+
+    @abstractmethod
+    def script(self, view: View[C, R]) -> str:
+        """Return a script that computes and prints the numbers of one model."""
+
+    # Optional methods.
+
+    def nulls_question(self, scope: Scope, choices: C) -> Question[Any] | None:
+        """Return the question about the null distributions beside the result; None for none.
+
+        It is asked once the result is shown, and never while a range is dragged.
+        """
+        return None
+
+    def acts(self, view: View[C, R]) -> Sequence[tuple[str, object]]:
+        """Return further entries of the panel's menu, with their intents."""
+        return ()
+
+    def finding(self, view: View[C, R]) -> Finding | None:
+        """Return what the result is worth beside :attr:`View.nulls`, which are there."""
+        return None
+
+    def choices_for(self, model: PositionalModel, choices: C) -> C:
+        """Return the choices for a new model."""
+        changes = {
+            control.field: getattr(self.defaults, control.field)
+            for control in self.controls
+            if not control.fits(getattr(choices, control.field), model)
+        }
+        return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
+
+    def instead_for(self, model: PositionalModel) -> str:
+        """Return :attr:`instead`, or "" if a model has no such alternative."""
+        return self.instead
+
+    def agreeing(self, choices: C, made: Set[str]) -> C:
+        """Return consistent choices, after those with some names were changed."""
+        return choices
+
+    def headline(self, choices: C) -> tuple[str, str, str]:
+        """Return formula, meaning and explanation, where they depend on the choices."""
+        return self.formula, self.meaning, self.explanation
+
+    def compares(self, choices: C) -> str:
+        """Return a short title of the compared models' curves; "" for none."""
+        return ""
+
+    def compared_question(self, scope: Scope, choices: C) -> Question[R] | None:
+        """Return the question about a compared model."""
+        return self.question(scope, choices)
+
+    def summary(self, view: View[C, R]) -> str:
+        """Return a summary of a compared model's curve, for its tooltip."""
+        return ""
+
+    def guide(self, view: View[C, R], current: int | None) -> Guide | None:
+        """Return a guide beside the curve in the viewport; None for none.
+
+        ``current`` is the current position, where :attr:`guides_current` is true.
+        """
+        return None
+
+    def course(self, view: View[C, R]) -> Callable[[float], Guide] | None:
+        """Return a function from time, 0 to 1, to the guide; None if nothing moves."""
+        return None
+
+    def concerns(self, model: PositionalModel) -> bool:
+        """Return whether any choice gives an answer about a model; else controls are disabled."""
+        return True
+
+    def helps_without_result(self, model: PositionalModel) -> bool:
+        """Return whether the body offers a way to a result if the question has no answer."""
+        return False
+
+    def texts(self, view: View[C, R]) -> Sequence[Texts]:
+        """Return texts for files, each with an entry in the panel's menu."""
+        return ()
+
+    def figure(self, view: View[C, R]) -> Figure:
+        """Draw the view for print."""
+        from gui.plots.mpl_painter import paint
+
+        names = view.other_names
+        own = (view.name, view.color or view.theme.text) if names else None
+        return paint(
+            self.plots(view), *self.printed_heading(view), view.theme,
+            others=names, own=own, what=self.compares(view.choices),
+        )  # fmt: skip
+
+    def printed_heading(self, view: View[C, R]) -> tuple[str, str]:
+        """Return title and subtitle of the printed figure, with the finding."""
+        title, detail = self.heading(view)
+        finding = None if view.nulls is None else self.finding(view)
+        return title, detail if finding is None else f"{detail} · {finding}"
+
+    def section(self, reported: Reported) -> Mapping[str, object]:
+        """Return what a report's numbers have under the panel's name, ready for JSON.
+
+        Called if the panel's entry in :mod:`gui.panels.table` has ``section``.
+
+        Raises
+        ------
+        TensorUnavailable, RangeError
+            There is none of this model.
+        """
+        raise NotImplementedError
+
+    def choices_for_report(self, reported: Reported, figure: str) -> C:
+        """Return the choices that a figure of a report takes."""
+        choices: C = changed(self, self.defaults, self.figures.get(figure, {}))
+        return choices
+
+    def result_for_report(self, reported: Reported, choices: C) -> tuple[Any, R]:
+        """Return question and result for a report's figure; overridden where it has measured it.
+
+        Raises
+        ------
+        HelixscopeError
+            As :meth:`gui.services.questions.Question.answer`.
+        """
+        question = self.question(reported.scope, choices)
+        assert question is not None
+        if question not in reported.answers:
+            reported.answers[question] = resolve(question, reported.about)
+        return question, reported.answers[question]
+
+
+AnyPanel = PanelSpec[Any, Any]
+
+
+def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
+    """Return changed choices.
+
+    Raises
+    ------
+    TypeError
+        If the panel has no such choice.
+    ValueError
+        If a value is invalid.
+    """
+    known = {control.field: control for control in spec.controls if not control.shared}
+    unknown = sorted(set(changes) - set(known))
+    if unknown:
+        raise TypeError(f"{spec.name} takes no {', '.join(unknown)}; it has {', '.join(known)}")
+    made = {name: known[name].decode(value) for name, value in changes.items()}
+    for name, value in made.items():
+        if not known[name].accepts(known[name].encode(value)):
+            raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
+    return spec.agreeing(replace(choices, **made), made.keys())
+
+
+def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
+    """Return choices with numbers rounded to those that a result has."""
+    found = {}
+    for control in spec.controls:
+        if isinstance(control, Number) and control.stops is not None:
+            wanted = getattr(choices, control.field)
+            found[control.field] = min(control.stops(result), key=lambda n: abs(n - wanted))
+    return replace(choices, **found) if found else choices

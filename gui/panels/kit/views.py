@@ -1,0 +1,197 @@
+"""Values that specs of panels take: the scope of a question, its answer with its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from gui.plots.spec import Curve
+from gui.services.questions import Question, QuestionContext
+from gui.style.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from geometry.claims.claims import Verdict
+    from geometry.claims.measurements import Measurements
+    from geometry.models.model import PositionalModel
+    from geometry.pca.components import PositionPCA
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """One of the models side by side; no model while it is loading.
+
+    The open model's key is :data:`gui.state.session.MAIN`.
+    """
+
+    key: int
+    name: str
+    model: PositionalModel | None
+    positions: tuple[int, int]
+    components: tuple[int, ...]
+    failed: bool = False  # Whether it could not be opened
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scope:
+    """The scope of a question: a model, a range of its positions, the shown components.
+
+    Attributes
+    ----------
+    model
+        An open one.
+    positions
+        First and last position, both inclusive.
+    components
+        Numbers of the components on the axes, from 1.
+    pca
+        The components of the range; None before they are fitted.
+    grid
+        All models side by side, including the open one.
+    results
+        Complete results of the panels that the spec :attr:`~PanelSpec.reads`, by name.
+    """
+
+    model: PositionalModel
+    positions: tuple[int, int]
+    components: tuple[int, ...]
+    pca: PositionPCA | None = None
+    grid: tuple[Shown, ...] = ()
+    results: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _no_label(position: int) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View(Generic[C, R]):
+    """An answer with its context: the argument of plots, captions, numbers and scripts.
+
+    Attributes
+    ----------
+    scope
+        Scope of the question.
+    choices
+        The panel's choices.
+    question, result
+        The question and its result.
+    theme
+        Colours of the screen, or those for print.
+    name, color
+        Name and colour of the model; ``color`` is "" for the open model.
+    others
+        The views of the compared models.
+    label_at
+        Returns the prompt's token or the row's label at a position, for display, or None.
+    nulls
+        The answer to :meth:`PanelSpec.nulls_question`; None while there is none.
+    """
+
+    scope: Scope
+    choices: C
+    question: Any
+    result: R
+    theme: Theme = LIGHT
+    name: str = ""
+    color: str = ""
+    others: tuple[View[C, R], ...] = ()
+    label_at: Callable[[int], str | None] = _no_label
+    nulls: Any = None
+
+    @property
+    def model(self) -> PositionalModel:
+        """The model."""
+        return self.scope.model
+
+    @property
+    def row(self) -> str:
+        """What a row of the table is: "position", or "row" if it has a label of its own."""
+        return "position" if self.model.of_positions else "row"
+
+    @property
+    def along(self) -> str:
+        """Title of an axis along the rows of the table: "position (tokens)" for a text's."""
+        model = self.model
+        if model.rows is not None:
+            return "row"
+        if model.lags is not None:
+            return "lag" if model.grid is None else "offset, row by row"
+        return "position (tokens)" if model.grid is None else "patch, row by row"
+
+    def at(self, position: int) -> str:
+        """Return a position's name, with its token or label."""
+        label = self.label_at(position)
+        return f"{position}" if label is None else f"{position} {label}"
+
+    def curve(self, x: np.ndarray, y: np.ndarray, *, silent: bool = True) -> Curve:
+        """Return a compared model's curve, with its colour and its name."""
+        return Curve(x, y, self.color, silent=silent, name=self.name)
+
+    @property
+    def other_names(self) -> list[tuple[str, str]]:
+        """Names and colours of the compared models, for a legend."""
+        return [(other.name, other.color) for other in self.others]
+
+
+AnyView = View[Any, Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reported:
+    """What a report has measured, for the panels' figures.
+
+    Attributes
+    ----------
+    measured
+        The cached measurements.
+    verdicts
+        The checked claims.
+    layer, fold_ln
+        Of the weights.
+    answers
+        Answers to questions, for what a section and a figure share.
+    """
+
+    measured: Measurements
+    verdicts: tuple[Verdict, ...]
+    layer: int
+    fold_ln: bool
+    answers: dict[Question[Any], Any] = field(default_factory=dict)
+
+    @property
+    def model(self) -> PositionalModel:
+        """The open model."""
+        return self.measured.model
+
+    @property
+    def about(self) -> QuestionContext:
+        """The context of questions, with the known directions."""
+        return QuestionContext(self.model, self.measured.stream)
+
+    @property
+    def scope(self) -> Scope:
+        """The range, and its first components, at most three."""
+        components = tuple(range(1, min(3, len(self.measured.pca.components)) + 1))
+        return Scope(self.model, self.measured.positions, components, self.measured.pca)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Texts:
+    """Texts for files.
+
+    Attributes
+    ----------
+    title
+        Title of the menu entry.
+    kinds
+        By file ending: the name of the file type, and a function that returns the text.
+    """
+
+    title: str
+    kinds: Mapping[str, tuple[str, Callable[[], str]]]
