@@ -16,9 +16,10 @@ from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
 from gui.panels.kit.intents import ChangeShared
-from gui.panels.kit.panel import ResultPanel, connect
+from gui.panels.kit.panel import ResultPanel
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import Scope, View
+from gui.panels.kit.wiring import connect
 from gui.panels.table import PANELS
 from gui.plots.plot import PlotWidget
 from gui.services.answers import Answers

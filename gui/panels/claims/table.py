@@ -31,8 +31,8 @@ from geometry.evidence.null import OUTCOMES, Outcome
 from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
 from gui.panels.claims.words import article, below, word
+from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import ShowPanel
-from gui.panels.kit.panel import PanelBody
 from gui.panels.kit.views import View
 from gui.panels.table import PANELS
 from gui.state.session import Session

@@ -43,8 +43,8 @@ from gui.panels.compare.words import (
     title_of,
     widths_of,
 )
+from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import AlignCurve, MakeMain, RemoveModel
-from gui.panels.kit.panel import PanelBody
 from gui.state.session import MAIN, Session
 from gui.state.values import ColumnWidths
 from gui.style.outcomes import SHORT, SIGNS, outcome_color

@@ -32,7 +32,7 @@ from gui.panels.effects.spec import (
     View,
     amount,
 )
-from gui.panels.kit.panel import PanelBody
+from gui.panels.kit.body import PanelBody
 from gui.plots.qt_painter import PaintedRow, columns
 from gui.services.effects import Effects, EffectsRun, kept, named
 from gui.state.session import Session

@@ -20,8 +20,8 @@ from geometry.measures.synthetic import KINDS, CurveKind
 from gui.panels.experiment.question import MOST_POSITIONS, ExperimentSettings
 from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_of, drawn, flat
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
+from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import OpenSource
-from gui.panels.kit.panel import PanelBody
 from gui.plots.curve_picture import (
     paint_curve,
     paint_ground,

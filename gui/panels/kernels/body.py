@@ -27,7 +27,7 @@ from gui.panels.kernels.spec import (
     query_of,
     score_of,
 )
-from gui.panels.kit.panel import PanelBody
+from gui.panels.kit.body import PanelBody
 from gui.plots.picture_grid import PictureGrid, as_image
 from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table

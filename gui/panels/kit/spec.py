@@ -64,9 +64,9 @@ class PanelSpec(ABC, Generic[C, R]):
     guides_current: ClassVar[bool] = False
     """Whether what it draws in the viewport depends on the current position."""
     body: ClassVar[str] = ""
-    """"module:class" of a :class:`gui.panels.kit.panel.PanelBody`; "" for a row of plots."""
+    """"module:class" of a :class:`gui.panels.kit.body.PanelBody`; "" for a row of plots."""
     form: ClassVar[str] = ""
-    """"module:class" of a :class:`gui.panels.kit.panel.PanelForm`; "" for none."""
+    """"module:class" of a :class:`gui.panels.kit.body.PanelForm`; "" for none."""
     figures: ClassVar[Mapping[str, Fields]] = {}
     """Choices of the figures that a report draws, by their names, where these are no defaults."""
     claims: ClassVar[Mapping[str, Fields]] = {}

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.interference import MEASURES
-from gui.panels.kit.panel import PanelBody
+from gui.panels.kit.body import PanelBody
 from gui.panels.layernorm.form import ExampleBox, InterferenceForm
 from gui.panels.layernorm.question import ComparedSums, LayerNorms
 from gui.panels.layernorm.spec import (

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
-from gui.panels.kit.panel import PanelBody
+from gui.panels.kit.body import PanelBody
 from gui.panels.overlaps.form import arrange
 from gui.panels.overlaps.picture import (
     Ends,

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Subject
-from gui.panels.kit.panel import PanelForm
+from gui.panels.kit.body import PanelForm
 from gui.panels.kit.subject_text import TABLES
 from gui.panels.overlaps.picture import GREY, MAX_BLUR, Choices, Look
 from gui.panels.overlaps.question import WITH_HEADS, side_of

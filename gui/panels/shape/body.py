@@ -11,7 +11,7 @@ from geometry.claims.scalar_results import QUANTITIES
 from geometry.evidence.null import Null, strictest
 from geometry.evidence.turning_nulls import MEANINGS as TURNING_NULLS
 from geometry.measures.shape_fit import FREE
-from gui.panels.kit.panel import PanelBody
+from gui.panels.kit.body import PanelBody
 from gui.panels.shape.spec import (
     CURVES,
     NAMES,

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QStackedLayout, QWidget
 
+from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import CancelCheckpoints, ChangeShared
-from gui.panels.kit.panel import PanelBody
 from gui.panels.training.download import DownloadForm
 from gui.panels.training.player import Player
 from gui.panels.training.spec import WIDE, TrainingPanel, View, may_have_checkpoints, verdict

@@ -203,10 +203,11 @@ class ResultDocks:
 
     def _connect(self, name: str, panel: Panel) -> None:
         # The first frame does not wait for it.
-        from gui.panels.kit.panel import ResultPanel, connect
+        from gui.panels.kit.panel import ResultPanel
+        from gui.panels.kit.wiring import connect
 
         if isinstance(panel, ResultPanel):
-            panel.saver = self.saver
+            panel.files.saver = self.saver
             panel.choicesChanged.connect(lambda: self.on_choices())
             panel.chosen.connect(lambda before: self.on_chosen(name, before, panel.options()))
             connect(panel, self._controller, self._intend)

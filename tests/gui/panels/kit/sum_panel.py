@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
+from gui.panels.kit.body import PanelBody
 from gui.panels.kit.choices import Saved
-from gui.panels.kit.panel import PanelBody
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot

@@ -78,7 +78,7 @@ def test_a_result_is_shown_with_its_caption_whatever_other_slots_answer(opened, 
 def covers_nothing(panel):
     """Whether the progress is off the result and all controls, and the caption ends before it."""
     strip, header = panel.strip.geometry(), panel.header
-    others = [header.more, header.help, panel._holder, *panel.controls.widgets.values()]
+    others = [header.more, header.help, panel.parts.holder, *panel.controls.widgets.values()]
     places = [
         QRect(one.mapTo(panel, QPoint(0, 0)), one.size()) for one in others if one.isVisible()
     ]
@@ -100,7 +100,7 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs):
     hand_jobs.tell(job, Progress(0.25, "Adding up"))
     assert panel.strip.message.text() == "Adding up…"
     assert panel.strip.bar.value() == panel.strip.bar.maximum() / 4
-    middle = panel._holder.geometry().center()
+    middle = panel.parts.holder.geometry().center()
     assert (panel.strip.geometry().center() - middle).manhattanLength() <= 2
     hand_jobs.deliver_all()
     assert not panel.strip.isVisible()

@@ -1,0 +1,124 @@
+"""What a panel asks about a session, about compared models, and about null distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gui.panels.kit.spec import AnyPanel
+from gui.panels.kit.views import Scope, Shown
+from gui.services.questions import Question
+from gui.state.answer import Answer
+from gui.state.session import MAIN, Session
+
+
+def question_about(session: Session, spec: AnyPanel, choices: Any) -> Question[object] | None:
+    """Return a panel's question about the open model; None for none."""
+    answers = {name: session.answers.get(name) for name in spec.reads}
+    results = {name: one.result for name, one in answers.items() if one and one.state == "ready"}
+    return spec.question(replace(scope_of(session), results=results), choices)
+
+
+def compared_question(session: Session, spec: AnyPanel, choices: Any) -> Question[object] | None:
+    """Return a panel's question about a compared model, in its session; None for none."""
+    if session.model is None or not spec.compares(choices):
+        return None
+    return spec.compared_question(scope_of(session), choices)
+
+
+def waits_for_drag(session: Session, spec: AnyPanel) -> bool:
+    """Return whether a panel's question waits for the end of a drag."""
+    if spec.follows_drag:
+        return False
+    others = session.compared if spec.about_grid else ()
+    return any(one.dragging for one in (session, *(other.session for other in others)))
+
+
+def scope_of(session: Session) -> Scope:
+    """Return the scope of a question about the open model."""
+    assert session.model is not None
+    shown = [
+        replace(_shown(one.key, one.name, one.session), failed=bool(one.failed))
+        for one in session.compared
+    ]
+    shown.insert(session.main_at, _shown(MAIN, session.model.name, session))
+    return Scope(session.model, session.positions, session.components, session.pca, tuple(shown))
+
+
+def _shown(key: int, name: str, session: Session) -> Shown:
+    model = session.model
+    name = name if model is None else model.name
+    return Shown(key, name, model, session.positions, session.components)
+
+
+def nulls_slot(spec: AnyPanel) -> str:
+    """Return the slot of the questions about null distributions."""
+    return f"{spec.name} nulls"
+
+
+class NullAnswers:
+    """The null distributions beside a panel's result, which are asked for once it rests.
+
+    Parameters
+    ----------
+    session, spec
+        The panel's.
+    ask
+        Called with a question; with None once its answer is no longer wanted.
+
+    Attributes
+    ----------
+    heard
+        The answer that the panel has last heard of.
+    drawn
+        The null distributions that are drawn; None without them.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        spec: AnyPanel,
+        ask: Callable[[Question[object] | None], None],
+    ) -> None:
+        self._session, self._spec, self._ask = session, spec, ask
+        self._asked: Question[object] | None = None
+        self.heard: Answer | None = None
+        self.drawn: object = None
+
+    @property
+    def answer(self) -> Answer | None:
+        """The current answer."""
+        return self._session.answers.get(nulls_slot(self._spec))
+
+    def question(self, ready: Answer | None, choices: Any) -> Question[object] | None:
+        """Return the question beside a shown result; None before it rests."""
+        if ready is None or ready.state != "ready" or self._session.dragging:
+            return None
+        if self._session.model is None:
+            return None
+        if ready.question != question_about(self._session, self._spec, choices):
+            return None
+        return self._spec.nulls_question(scope_of(self._session), choices)
+
+    def ask(self, question: Question[object] | None) -> None:
+        """Ask, if the question has changed."""
+        if question != self._asked:
+            self._asked = question
+            self._ask(question)
+
+    def give_up(self) -> None:
+        """Give up those that are being drawn."""
+        if self.drawn is None and self._asked is not None:
+            self._asked = None
+            self._ask(None)
+
+    def result(self, ready: Answer | None, choices: Any) -> Any:
+        """Return the null distributions beside a shown result; None without them."""
+        question, answer = self.question(ready, choices), self.answer
+        return answer.result if answer is not None and answer.question == question else None
+
+    def is_drawing(self, question: Question[object]) -> bool:
+        """Return whether the random tables of a question are being drawn."""
+        answer = self.answer
+        return answer is not None and answer.question == question and answer.state == "working"

@@ -1,0 +1,63 @@
+"""The guide of a panel beside the curve, which may be played once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gui.panels.kit.playback import Playback
+from gui.panels.kit.spec import AnyPanel
+from gui.panels.kit.views import AnyView
+from gui.state.guides import Guide
+
+
+class GuidePlayer:
+    """Tells the viewport which guide of a panel to draw.
+
+    Parameters
+    ----------
+    spec
+        The panel.
+    playback
+        The clock of guides that move.
+    show
+        Called with a guide, while the panel is in front; None for none.
+
+    Attributes
+    ----------
+    guide
+        The guide, also of a panel that is not in front.
+    in_front
+        Whether the panel is in front.
+    """
+
+    def __init__(
+        self, spec: AnyPanel, playback: Playback, show: Callable[[Guide | None], None]
+    ) -> None:
+        self._spec, self._playback, self._show = spec, playback, show
+        self._course: Callable[[float], Guide] | None = None
+        self.guide: Guide | None = None
+        self.in_front = True
+        playback.moved.connect(self._on_moved)
+
+    def play(self, view: AnyView | None) -> bool:
+        """Play the guide of a view, or go on; return whether it moves. None stops it."""
+        self._course = None if view is None else self._spec.course(view)
+        if self._course is None:
+            self._playback.stop()
+            return False
+        if self._playback.is_playing:
+            self._on_moved(self._playback.share)
+        else:
+            self._playback.start()
+        return True
+
+    def set_guide(self, guide: Guide | None) -> None:
+        """Show a guide; None for none."""
+        if guide is not self.guide:
+            self.guide = guide
+            if self.in_front:
+                self._show(guide)
+
+    def _on_moved(self, share: float) -> None:
+        if self._course is not None:
+            self.set_guide(self._course(share))
