@@ -89,7 +89,8 @@ def test_the_files_that_the_architecture_page_names_are_there():
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     named = set(re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)`", text))
     files = {str(path.relative_to(ROOT)) for path in ROOT.glob("g*/**/*.py")}
-    files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/*.py")}
+    for folder in ("tests", "tools"):
+        files |= {str(path.relative_to(ROOT)) for path in ROOT.glob(f"{folder}/**/*.py")}
     missing = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in files)}
     assert len(named) > 20
     assert not missing

@@ -1,6 +1,6 @@
 """Make the guide's page of keys and gestures from the tables that the app itself uses.
 
-    python docs/make_keys.py [FILE]
+    python -m tools.make_keys [FILE]
 
 FILE is resources/guide/keys.md unless another is named.
 """
@@ -10,9 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-
-# Run as a file, Python looks for modules beside it: the project is one folder up.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gui.window.actions import COMMANDS, MENUS, Command
 from gui.window.arrangement.docks import DOCKS
@@ -30,7 +27,7 @@ Keys without Ctrl or Alt, and all arrow keys, work unless the control that has t
 itself: letters typed into a field remain text, and an arrow key moves a slider that has the focus.
 The key 0 returns to the 3D view.
 
-`docs/make_keys.py` generates this page from the tables of the app.
+`tools/make_keys.py` generates this page from the tables of the app.
 """
 PANELS = """\
 ## Panels

@@ -1,6 +1,6 @@
 """Make the guide's page of families from the tables that the app itself uses.
 
-    python docs/make_families.py [FILE]
+    python -m tools.make_families [FILE]
 
 FILE is resources/guide/families.md unless another is named.
 """
@@ -11,9 +11,6 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
-
-# Run as a file, Python looks for modules beside it: the project is one folder up.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from geometry.models.families.left_out import BY_REASON
 from geometry.models.families.model_types import FAMILIES, PARTS
@@ -27,7 +24,7 @@ model's `config.json` says which it is. Rotary models and others without a table
 well, are in [Ways to know a position](schemes.md); for a model of any other kind, and for one that
 is left out but has a table, every tensor that could be the table is offered.
 
-`docs/make_families.py` generates this page from the tables of the app.
+`tools/make_families.py` generates this page from the tables of the app.
 """
 OPENED = """\
 ## Opened with their layers

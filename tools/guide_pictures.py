@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from picturing import Panel, opened, picture_panel, picture_screen, picture_window, save, settle
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
@@ -28,6 +27,15 @@ from gui.export.turntable import Turn, export_turntable
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.viewport.viewport import Viewport
 from gui.window.palette import Palette
+from tools.picturing import (
+    Panel,
+    opened,
+    picture_panel,
+    picture_screen,
+    picture_window,
+    save,
+    settle,
+)
 
 SAMPLE_FOLDER = str(Path(__file__).resolve().parents[1] / "resources" / "sample")
 HELIX = "synthetic:helix,n=1024,turns=2,climb=0.17"

@@ -1,6 +1,6 @@
 """Train small GPT-2s with windows of several lengths, and compare the curves of their positions.
 
-    python docs/study_windows.py --corpus TEXT --out STUDY [--tokens N] [--lengths 16 64 128 256]
+    python -m tools.study_windows --corpus TEXT --out STUDY [--tokens N] [--lengths 16 64 128 256]
         [--decays 0 0.3 1] [--seeds 5] [--workers N] [--scheduler ADDRESS]
 
 Each network is trained by ``helixscope train`` as a task of Dask, on one core, and all steps of all
@@ -21,9 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-# Run as a file, Python looks for modules beside it: the project is one folder up.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from geometry.claims.scalar_results import scalar_results
 from geometry.history.record import read_history

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from picturing import opened, picture_window, settle
 from safetensors.numpy import save_file
 
 from gui.commands.application import Application
+from tools.picturing import opened, picture_window, settle
 
 SIZE = (1200, 760)
 T5_BIAS = "{}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"

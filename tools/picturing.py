@@ -1,4 +1,4 @@
-"""What the scripts of this folder do with the app: open it, wait, and take its picture."""
+"""What the makers of pictures do with the app: open it, wait, and take its picture."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Make the pictures of README and guide: the real window and its panels, driven as by a user.
 
-    python docs/make_screenshots.py GPT2 [MINILM [SMOLLM2 [FOLDER]]]
+    python -m tools.make_screenshots GPT2 [MINILM [SMOLLM2 [FOLDER]]]
 
 GPT2 is a folder with GPT-2 small, MINILM all-MiniLM-L6-v2 and SMOLLM2 SmolLM2-135M; by default,
 these two come from the Hub. The bundled model is pictured too. FOLDER, by default resources/, gets
 gallery/ and the user guide's pictures in guide/; the first view, in windows of several sizes, goes
-into first-view/ beside this file.
+into docs/first-view/.
 
-Without a display: ``xvfb-run -a -s "-screen 0 2600x1600x24" python docs/make_screenshots.py …``.
+Without a display: ``xvfb-run -a -s "-screen 0 2600x1600x24" python -m tools.make_screenshots …``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,6 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-# Run as a file, Python looks for modules beside it: the project is one folder up.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from guide_pictures import picture_guide
-from picturing import Panel, opened, picture_panel, picture_window, settle
-from scheme_pictures import picture_schemes
-
 from geometry.history.here import history_here
 from geometry.models.residual_stream import Subject
 from geometry.models.sources.catalogue import SAMPLE
@@ -35,6 +28,9 @@ from gui.commands.qt_start import prepare_qt
 from gui.export.timelapse_film import timeline_session, write_timelapse
 from gui.state.aligned_curve import CurveAlignment, OfRange
 from gui.state.values import sizes_on_screen
+from tools.guide_pictures import picture_guide
+from tools.picturing import Panel, opened, picture_panel, picture_window, settle
+from tools.scheme_pictures import picture_schemes
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M"
@@ -102,7 +98,7 @@ def main(gpt2: str, minilm: str, smollm2: str, folder: Path) -> None:
         for wanted in OF_MINILM:
             picture_panel(application, wanted, gallery)
     picture_sample(qt, gallery)
-    picture_first_view(qt, Path(__file__).parent / "first-view")
+    picture_first_view(qt, Path(__file__).parents[1] / "docs" / "first-view")
     picture_guide(qt, gpt2, minilm, folder / "guide")
     picture_schemes(qt, gpt2, minilm, smollm2, folder / "guide")
 

@@ -1,0 +1,4 @@
+"""Tools of the developers, which are not installed.
+
+Makers of pictures, of pages of the guide and of a study's tables, run as ``python -m tools.NAME``.
+"""
