@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.campaigns.campaign import Fault, attack, main
+from tools.campaigns.campaign import Fault, attack, main
 
 
 def _case(random: random.Random) -> str:

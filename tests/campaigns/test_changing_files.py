@@ -1,8 +1,8 @@
 """A short run of the campaign of files that change, which finds the fault that it looks for."""
 
 from geometry.checkpoints.stores import LocalFile
-from tests.campaigns.campaign import attack
-from tests.campaigns.changing_files import case
+from tools.campaigns.campaign import attack
+from tools.campaigns.changing_files import case
 
 
 def test_no_number_is_of_two_versions():

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from geometry.checkpoints.whole_files import write_bytes, writing
-from tests.campaigns.campaign import attack
-from tests.campaigns.failing_disk import IN_MEMORY, FailingDisk, failing
-from tests.campaigns.full_disk import FullDisk
-from tests.campaigns.writes import WRITES, Write
+from tools.campaigns.campaign import attack
+from tools.campaigns.failing_disk import IN_MEMORY, FailingDisk, failing
+from tools.campaigns.full_disk import FullDisk
+from tools.campaigns.writes import WRITES, Write
 
 QUICK = tuple(write for write in WRITES if write.name in (
     "work", "bookmarks", "picture", "window picture", "numbers, csv", "numbers, npz",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.campaigns.campaign import attack
-from tests.campaigns.hostile_hub import BUDGET_MB, BUDGET_S, case
+from tools.campaigns.campaign import attack
+from tools.campaigns.hostile_hub import BUDGET_MB, BUDGET_S, case
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from gui.services.work_files import work_file
 from gui.services.work_files.bookmarks import Bookmarks
 from gui.state.work import Work
 from gui.window.work import unsaved_work
-from tests.campaigns import instances
-from tests.campaigns.campaign import Fault
+from tools.campaigns import instances
+from tools.campaigns.campaign import Fault
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no such processes"),

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from geometry.checkpoints.whole_files import write_bytes
-from tests.campaigns.campaign import Fault, attack
-from tests.campaigns.failing_disk import IN_MEMORY
-from tests.campaigns.kills import Child, Kills, in_child
-from tests.campaigns.writes import WRITES, Write
+from tools.campaigns.campaign import Fault, attack
+from tools.campaigns.failing_disk import IN_MEMORY
+from tools.campaigns.kills import Child, Kills, in_child
+from tools.campaigns.writes import WRITES, Write
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no such processes"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns.campaign import Fault, attack
-from tests.campaigns.monkey import Windows
+from tools.campaigns.campaign import Fault, attack
+from tools.campaigns.monkey import Windows
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts in /proc")
 

@@ -11,9 +11,9 @@ from typing import IO
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
-from tests.campaigns import mutations
-from tests.campaigns.campaign import Fault
-from tests.campaigns.mutations import KINDS, Kind, isolated, mutate_json, run
+from tools.campaigns import mutations
+from tools.campaigns.campaign import Fault
+from tools.campaigns.mutations import KINDS, Kind, isolated, mutate_json, run
 
 CASES = 25
 

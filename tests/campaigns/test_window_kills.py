@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.campaigns.campaign import Fault, attack
-from tests.campaigns.window_kills import _check_restored, case
+from tools.campaigns.campaign import Fault, attack
+from tools.campaigns.window_kills import _check_restored, case
 
 CHANGES = [{"number": n, "time": float(n), "killed": 20.0} for n in range(20)]
 

@@ -15,8 +15,8 @@ from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.read import read_survey
 from geometry.survey.rows import RowSettings, schema
-from tests.campaigns.failing_disk import FailingDisk, SmallDisk, failing, largest_file
 from tests.geometry.survey.survey_stage import made_row
+from tools.campaigns.failing_disk import FailingDisk, SmallDisk, failing, largest_file
 
 ENTRIES = tuple(
     Entry(f"own/run-x{seed}@checkpoint-{step}", "own", seed, step, commit="c" * 40)

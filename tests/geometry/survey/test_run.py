@@ -136,7 +136,7 @@ def test_a_worker_comes_back_however_long_that_takes(entries, tmp_path):
 @pytest.mark.slow
 def test_a_disk_that_becomes_full_ends_the_survey_with_a_sentence(entries, tmp_path, monkeypatch):
     from geometry.checkpoints.errors import HelixscopeError
-    from tests.campaigns.failing_disk import FailingDisk, failing
+    from tools.campaigns.failing_disk import FailingDisk, failing
 
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "a.parquet"

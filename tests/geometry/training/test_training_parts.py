@@ -25,7 +25,7 @@ from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 from geometry.training.tokenization import END, learn_tokens, write_tokens
 from geometry.training.windows import Windows
-from tests.campaigns.failing_disk import SmallDisk
+from tools.campaigns.failing_disk import SmallDisk
 
 TINY = TrainingSettings(
     positions=8, layers=1, heads=2, width=8, vocabulary=257, batch=4, steps=6, warm_up=2

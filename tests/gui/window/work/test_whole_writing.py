@@ -13,7 +13,7 @@ from gui.commands.table_command import _write as write_table_of_models
 from gui.export.pictures import write_png
 from gui.export.scene_files import export_scene
 from gui.plots.figure_base import new_figure, save_figure
-from tests.campaigns.failing_disk import largest_file
+from tools.campaigns.failing_disk import largest_file
 
 pytest.importorskip("resource", reason="a file's size is limited another way there")
 LIMIT = 16

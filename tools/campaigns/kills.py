@@ -5,7 +5,7 @@ at a call of choice (opening, writing, closing, syncing, renaming, …) or at an
 is the older one or the new one then, byte for byte; the next write succeeds, a run of training goes
 on to the same model, and what was half-written is gone.
 
-``python -m tests.campaigns.kills --seed 1 --cases 600``
+``python -m tools.campaigns.kills --seed 1 --cases 600``
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.campaigns.campaign import Fault, main
-from tests.campaigns.failing_disk import IN_MEMORY, FailingDisk
-from tests.campaigns.writes import WRITES, Expected, Write, check_whole, expected, sample
+from tools.campaigns.campaign import Fault, main
+from tools.campaigns.failing_disk import IN_MEMORY, FailingDisk
+from tools.campaigns.writes import WRITES, Expected, Write, check_whole, expected, sample
 
 AT_A_CALL = 0.6
 """Share of the cases that are killed at a call; the rest are killed at any moment."""
@@ -187,7 +187,7 @@ def prepare() -> None:
     torch.set_num_threads(1)  # threads do not live on in a forked process
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     assert sample().W_pos.size
-    from tests.campaigns.writes import _Corpus
+    from tools.campaigns.writes import _Corpus
 
     _Corpus.folder()
 

@@ -5,7 +5,7 @@ second, … as in SQLite's tests), or on a real disk of some megabytes that has 
 where no file may grow beyond some bytes. Whatever happens is one sentence; every file is the older
 one or the new one, byte for byte; nothing half-written is left, at the latest after the next write.
 
-``python -m tests.campaigns.full_disk --seed 1 --cases 2000``
+``python -m tools.campaigns.full_disk --seed 1 --cases 2000``
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pathlib import Path
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import reason
-from tests.campaigns.campaign import Fault, main
-from tests.campaigns.failing_disk import (
+from tools.campaigns.campaign import Fault, main
+from tools.campaigns.failing_disk import (
     ERRORS,
     IN_MEMORY,
     FailingDisk,
@@ -34,7 +34,7 @@ from tests.campaigns.failing_disk import (
     failing,
     largest_file,
 )
-from tests.campaigns.writes import (
+from tools.campaigns.writes import (
     COMMANDS,
     WRITES,
     Expected,

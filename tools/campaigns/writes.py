@@ -23,9 +23,9 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import parts_in, write_text, writing
-from tests.campaigns.campaign import Fault
-from tests.campaigns.failing_disk import FailingDisk
 from tests.command_line import ROOT
+from tools.campaigns.campaign import Fault
+from tools.campaigns.failing_disk import FailingDisk
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel

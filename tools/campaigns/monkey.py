@@ -1,8 +1,8 @@
 """A monkey at the window: gestures at random, and whatever goes wrong meanwhile.
 
-    python -m tests.campaigns.monkey --seed 1 --cases 2000
-    python -m tests.campaigns.monkey --soak --minutes 60
-    python -m tests.campaigns.monkey --soak --minutes 60 --wayland
+    python -m tools.campaigns.monkey --seed 1 --cases 2000
+    python -m tools.campaigns.monkey --soak --minutes 60
+    python -m tools.campaigns.monkey --soak --minutes 60 --wayland
 
 A case is one gesture. The window runs in a process of its own (``monkey_window.py``), with a home
 of its own and no network, and a new one begins every :data:`WINDOW` gestures, so a crash is a fault
@@ -34,8 +34,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from tests.campaigns.campaign import Counts, Fault, attack, parser
 from tests.environments.screens import wayland, x_screen
+from tools.campaigns.campaign import Counts, Fault, attack, parser
 
 ROOT = Path(__file__).parents[2]
 WINDOW = 250
@@ -149,7 +149,7 @@ class Windows:
         with (self._home / "journal.txt").open("a") as journal:
             journal.write(f"a window, before case {self._number}\n")
         self._child = subprocess.Popen(
-            [sys.executable, "-X", "faulthandler", "-m", "tests.campaigns.monkey_window",
+            [sys.executable, "-X", "faulthandler", "-m", "tools.campaigns.monkey_window",
              str(self._home), "again" if again else "first"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=self._home,
             env=surroundings(self._home),

@@ -3,7 +3,7 @@
 The next start shows the work of at most KEEP_MS before, also if it is killed in its turn; closed in
 the usual way, it leaves no unsaved work.
 
-``xvfb-run -a python -m tests.campaigns.window_kills --seed 1 --cases 40``
+``xvfb-run -a python -m tools.campaigns.window_kills --seed 1 --cases 40``
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from gui.window.work.unsaved_work import KEEP_MS
-from tests.campaigns.campaign import Fault, main
-from tests.campaigns.failing_disk import IN_MEMORY
 from tests.command_line import ROOT
+from tools.campaigns.campaign import Fault, main
+from tools.campaigns.failing_disk import IN_MEMORY
 
 SHOWS_S = 180.0
 """Longest start of a window, on a machine that does ten times as much as it can at once."""
@@ -42,7 +42,7 @@ class Window:
         environment.pop("QT_QPA_PLATFORM", None)
         with (home / "errors.txt").open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.campaigns.window_at_work", what, str(seed)],
+                [sys.executable, "-m", "tools.campaigns.window_at_work", what, str(seed)],
                 cwd=ROOT,
                 env=environment,
                 stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """A Hub that answers with anything: what is asked of it ends in time, well or in a sentence.
 
-python -m tests.campaigns.hostile_hub --seed 1 --cases 300
+python -m tools.campaigns.hostile_hub --seed 1 --cases 300
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.opening import open_source
-from tests.campaigns.campaign import Fault, main
 from tests.geometry.checkpoints.test_gguf_store import write as write_gguf
 from tests.geometry.hub_kinds import write_model
 from tests.raw_server import CLOSE, RESET, STALL, Asked, Piece, RawServer, chunked, endless
 from tests.stand_ins import write_stand_in
+from tools.campaigns.campaign import Fault, main
 
 REPO, COMMIT, TOKEN = "someone/model", "c" * 40, "hf_campaign"
 

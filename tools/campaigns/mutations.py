@@ -1,6 +1,6 @@
 """Mutated files for every reader of this machine: each opens or is refused in one sentence.
 
-``python -m tests.campaigns.mutations --kind torch --seed 1 --cases 2000``. The cases run in other
+``python -m tools.campaigns.mutations --kind torch --seed 1 --cases 2000``. The cases run in other
 processes, in batches, so that one that ends its process or never returns is a fault with a number
 too; ``--inside`` runs them in this one.
 """
@@ -35,13 +35,13 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
-from tests.campaigns.campaign import Case, Counts, Fault, attack, parser, peak_mb, restart_peak
 from tests.hostile_pickles import HOSTILE, beside_a_tensor
+from tools.campaigns.campaign import Case, Counts, Fault, attack, parser, peak_mb, restart_peak
 
 BUDGET_S, BUDGET_MB = 2.0, 300.0
 #: Cases of one process, and seconds without an answer after which it is stopped.
 BATCH, PATIENCE_S = 250, 60.0
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[2] / "tests" / "fixtures"
 PROMPT = "Hello, my name is a a b " * 20
 
 Files = dict[str, bytes]

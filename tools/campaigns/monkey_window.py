@@ -43,7 +43,7 @@ from gui.commands.qt_start import prepare_qt
 from gui.commands.run_window import _report
 from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings, settings_path
-from tests.campaigns.monkey_hands import Hands, widgets_in
+from tools.campaigns.monkey_hands import Hands, widgets_in
 
 STILL_S, LOOK_S = 1.5, 0.25
 """After this time without an event, what all threads do is written down; how often it is looked."""

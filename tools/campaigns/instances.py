@@ -9,7 +9,7 @@ Each case starts two to four processes at once, that
 - keep unsaved work, while some are killed and others start: of each that was killed the last work
   is restored, once, and of those that live nothing is taken.
 
-``python -m tests.campaigns.instances --seed 1 --cases 200``
+``python -m tools.campaigns.instances --seed 1 --cases 200``
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from geometry.hub.tensor_cache import TensorCache
-from tests.campaigns.campaign import Fault, main
-from tests.campaigns.failing_disk import IN_MEMORY
-from tests.campaigns.kills import Child, end_all
-from tests.campaigns.writes import content, files_in, left_in
 from tests.gui.services.work_files.test_work_file import WORK
+from tools.campaigns.campaign import Fault, main
+from tools.campaigns.failing_disk import IN_MEMORY
+from tools.campaigns.kills import Child, end_all
+from tools.campaigns.writes import content, files_in, left_in
 
 ROUNDS = 15
 """How often each process does its part."""

@@ -20,8 +20,8 @@ import numpy as np
 from geometry.checkpoints import stores
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import open_store
-from tests.campaigns.campaign import Fault, main
 from tests.geometry.checkpoints.test_identity import WRITERS, write_npy
+from tools.campaigns.campaign import Fault, main
 
 #: Share of the calls that read a file or ask about it before or after which it is written.
 SHARE = 0.03
