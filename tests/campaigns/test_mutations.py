@@ -13,7 +13,9 @@ import pytest
 from geometry.checkpoints.errors import HelixscopeError
 from tools.campaigns import mutations
 from tools.campaigns.campaign import Fault
-from tools.campaigns.mutations import KINDS, Kind, isolated, mutate_json, run
+from tools.campaigns.kinds import KINDS, Kind
+from tools.campaigns.mutating import mutate_json
+from tools.campaigns.mutations import isolated, run
 
 CASES = 25
 

@@ -30,7 +30,7 @@ from gui.state.session import Session
 from gui.state.work import FIELDS, OtherView, Work
 from gui.window.settings.settings import Settings
 from tools.campaigns.campaign import Fault, main
-from tools.campaigns.mutations import mutate_json
+from tools.campaigns.mutating import mutate_json
 
 EDGES = (0.0, -0.0, 1e-320, 1e-300, 1e-12, 1e-9, 1e-6, 0.5, 1.0, -1.0, 2.0, 1e6, 1e12, 1.1e12,
          1e38, 1e39, 1e300, -1e300, 1.7e308, np.inf, -np.inf, np.nan)  # fmt: skip
