@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.state.session import MAIN, Session
+from gui.state.session import MAIN, SAVED, Session
 from gui.state.values import Fields
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ def _places(models: Iterable[ArrangedModel]) -> list[tuple[object, ...]]:
 
 def arranged_fields(session: Session) -> Fields:
     """Return the fields that opening work, or adding and removing models, may change."""
-    from gui.state.work import FIELDS
-
     # A step of its training is of a history that another model's opening has let go.
-    names = {*FIELDS, "alignment", "hidden_curves", "work_file"} - {"snapshot"}
+    names = {*SAVED, "alignment", "hidden_curves", "work_file"} - {"snapshot"}
     return {name: getattr(session, name) for name in names}

@@ -28,7 +28,7 @@ from gui.services.loading import (
 )
 from gui.services.notices import compared_notice
 from gui.state.colors import own_scale, shared_limits
-from gui.state.session import MAIN, ComparedModel, Session
+from gui.state.session import LINKED, MAIN, ComparedModel, Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 
@@ -41,13 +41,6 @@ log = logging.getLogger(__name__)
 
 MOST = 9
 """Maximum number of models in the grid, including the open one: three by three."""
-_FOLLOWED = (
-    "color_by", "color_component", "color_period", "color_column", "colormap", "cyclic_colormap",
-    "color_span", "outside", "projection",
-    "line_width", "point_size", "curve_parts", "opacity",
-    "keep_turned", "measure", "norms_centred", "norms_after", "dragging", "tables",
-)  # fmt: skip
-"""Fields shared by all views: those of the open model's session are copied to the others."""
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
 """Positions and components that are shown of models, by their keys."""
 _COLORED_BY = (
@@ -102,7 +95,7 @@ class Comparing:
         self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
         self._listening = Listening()
         for names, slot in (
-            (_FOLLOWED, self._share),
+            (LINKED, self._share),
             (("positions", "components"), self._share_range),
             (("ranges_linked",), self._on_linked),
             (_COLORED_BY, self._share_colors),
@@ -506,7 +499,7 @@ class Comparing:
         return [self._session, *(keeper.session for keeper in self._keepers.values())]
 
     def _follow(self, session: Session) -> None:
-        for name in _FOLLOWED:
+        for name in LINKED:
             setattr(session, name, getattr(self._session, name))
 
     def _share(self) -> None:

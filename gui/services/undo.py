@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from gui.state.camera import Place
-from gui.state.session import Session
+from gui.state.session import UNDONE, Session
 from gui.state.values import Fields
 from gui.style.listening import Listening
 
@@ -17,47 +17,6 @@ if TYPE_CHECKING:
     from gui.services.arrangement import Arrangement
     from gui.services.comparing import Comparing, Ranges
 
-NAMES = {
-    "positions": "range",
-    "components": "components",
-    "color_by": "colours",
-    "color_component": "colours",
-    "color_period": "colours",
-    "color_column": "colours",
-    "cyclic_colormap": "colours",
-    "colormap": "colours",
-    "color_span": "colours",
-    "line_width": "line width",
-    "point_size": "point size",
-    "curve_parts": "points and line",
-    "opacity": "opacity",
-    "outside": "positions outside the range",
-    "projection": "projection",
-    "keep_turned": "orientation after refitting",
-    "selection": "selection",
-    "prompt": "prompt",
-    "sphere": "sphere",
-    "measure": "measurement",
-    "alignment": "overlaid curve",
-    "norms_quantity": "norms",
-    "norms_centred": "norms",
-    "norms_after": "norms",
-    "norms_relative": "norms",
-    "hidden_curves": "curves in plots",
-    "basis": "components of the training",
-    "cameras_linked": "linked cameras",
-}
-"""Fields that can be undone, and their names in the menu."""
-NOT_UNDONE = {
-    "dragging": "lasts as long as a drag",
-    "hover": "follows the mouse",
-    "snapshot": "is the place in a film, which plays",
-    "offline": "is a setting",
-    "first_range": "is a setting",
-    "compare_columns": "is the arrangement of a table",
-    "ranges_linked": "is undone with the ranges that it replaced",
-}
-"""The other fields for the user to set, and why they are left out."""
 CHOICES = "choices of "
 """Begins the key of a panel's choices; its dock's name follows."""
 CAMERA = "camera"
@@ -91,7 +50,7 @@ class _Change:
     def name(self) -> str:
         if self.title:
             return f"options of {self.title}"
-        return self.step or NAMES.get(next(iter(self.before)), CAMERA)
+        return self.step or UNDONE.get(next(iter(self.before)), CAMERA)
 
 
 class Undo:
@@ -123,7 +82,7 @@ class Undo:
         # Shows a panel's choices, by its dock's name, and returns those that it had.
         self.show_choices: Callable[[str, Fields], Fields] = lambda _, choices: choices
         self._listening = Listening()
-        for name in NAMES:
+        for name in UNDONE:
             self._listening.to(session.events[name], partial(self._on_field_changed, name))
         self._listening.to(session.events.shown, self._on_model_shown)
 

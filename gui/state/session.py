@@ -8,31 +8,52 @@ a window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 from psygnal import SignalGroupDescriptor
 
+from gui.state.fields import (
+    UNCHANGED,
+    Check,
+    Traits,
+    column_widths,
+    flag,
+    one_of,
+    position_tuple,
+    text,
+    three,
+    traits,
+    traits_of,
+    whole,
+)
 from gui.state.guides import same_basis
 from gui.state.values import (
     LINE_WIDTH,
+    LINE_WIDTHS,
+    OPACITIES,
     PERIOD,
+    PERIODS,
     POINT_SIZE,
+    POINT_SIZES,
     ColorBy,
     ColorLimits,
     ColorSpan,
     ColumnWidths,
     CurveParts,
+    Fields,
     FirstRange,
     ModelRow,
     Notice,
     Outside,
     Projection,
     Quantity,
+    within,
 )
-from gui.style.theme import CYCLIC
+from gui.style.theme import COLORMAPS, CYCLIC
 from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
@@ -62,6 +83,38 @@ MAIN = 0
 """The key of the open model in the grid; no :class:`ComparedModel` has it."""
 
 
+def _is_column(value: object) -> bool:
+    from geometry.checkpoints.column_files import PositionColumn
+
+    return value is None or isinstance(value, PositionColumn)
+
+
+def _is_basis(value: object) -> bool:
+    from geometry.history.timelapse import Basis
+
+    return value in get_args(Basis)
+
+
+def _is_snapshot(value: object) -> bool:
+    return value is None or whole(value)
+
+
+def _colouring(saved: Check, **given: Any) -> dict[str, Traits]:
+    return traits(undo="colours", saved=saved, linked=True, drawn=True, **given)
+
+
+def _look(default: float, bounds: tuple[float, float], name: str) -> dict[str, Traits]:
+    """Return the traits of a size or the opacity of the curve."""
+    return traits(
+        undo=name,
+        saved=partial(within, bounds=bounds),
+        absent=default,
+        linked=True,
+        drawn=True,
+        setting=f"view/{name.replace(' ', '_')}",
+    )
+
+
 @dataclass(eq=False, repr=False)
 class Wanted:
     """What the user wants: set by panels and the window, by undo, lessons and saved work.
@@ -69,72 +122,159 @@ class Wanted:
     Services keep it valid, and drop what a newly opened model does not have.
     """
 
-    positions: tuple[int, int] = (0, 0)  # First and last position shown; the PCA is fitted to these
-    dragging: bool = False  # True while a range handle is held: results may then be approximate
+    # First and last position shown; the PCA is fitted to these.
+    positions: tuple[int, int] = field(default=(0, 0), metadata=traits(undo="range"))
+    # True while a range handle is held: results may then be approximate.
+    dragging: bool = field(default=False, metadata=traits(linked=True))
     # The principal components on the three axes, 1-based.
-    components: tuple[int, int, int] = (1, 2, 3)
+    components: tuple[int, int, int] = field(
+        default=(1, 2, 3), metadata=traits(undo="components", saved=three)
+    )
     # Colouring of the curve; the component for colouring by a component (1-based); the period in
     # positions, and the column of the user's own table, for colouring by these.
-    color_by: ColorBy = "position"
-    color_component: int = 4
-    color_period: float = PERIOD
-    color_column: PositionColumn | None = None
+    color_by: ColorBy = field(default="position", metadata=_colouring(one_of(*get_args(ColorBy))))
+    color_component: int = field(default=4, metadata=_colouring(partial(whole, least=1)))
+    color_period: float = field(
+        default=PERIOD, metadata=_colouring(partial(within, bounds=PERIODS), absent=PERIOD)
+    )
+    color_column: PositionColumn | None = field(
+        default=None, metadata=_colouring(_is_column, absent=None)
+    )
     # Names of the colour maps: of positions modulo a period, and of everything else.
-    cyclic_colormap: str = CYCLIC
-    colormap: str = "jet"
+    cyclic_colormap: str = field(
+        default=CYCLIC,
+        metadata=_colouring(one_of(*COLORMAPS), absent=CYCLIC, setting="view/cyclic_colormap"),
+    )
+    colormap: str = field(
+        default=COLORMAPS[0], metadata=_colouring(one_of(*COLORMAPS), setting="view/colormap")
+    )
     # Positions whose values are at the ends of the colour map: of the shown range, so that a short
     # one has all colours too, or of the whole table, so that a colour means the same in every one.
-    color_span: ColorSpan = "range"
+    color_span: ColorSpan = field(
+        default="range",
+        metadata=_colouring(
+            one_of(*get_args(ColorSpan)), absent="table", setting="view/color_span"
+        ),
+    )
     # Width of the curve's line and size of its points in logical pixels, what of both is drawn, and
     # how solid it is.
-    line_width: float = LINE_WIDTH
-    point_size: float = POINT_SIZE
-    curve_parts: CurveParts = "both"
-    opacity: float = 1.0
-    outside: Outside = "hidden"  # Display of positions outside the range
-    projection: Projection = "perspective"  # Whether what is farther away is drawn smaller
+    line_width: float = field(
+        default=LINE_WIDTH, metadata=_look(LINE_WIDTH, LINE_WIDTHS, "line width")
+    )
+    point_size: float = field(
+        default=POINT_SIZE, metadata=_look(POINT_SIZE, POINT_SIZES, "point size")
+    )
+    curve_parts: CurveParts = field(
+        default="both",
+        metadata=traits(
+            undo="points and line",
+            saved=one_of(*get_args(CurveParts)),
+            absent="both",
+            linked=True,
+            drawn=True,
+            setting="view/curve_parts",
+        ),
+    )
+    opacity: float = field(default=1.0, metadata=_look(1.0, OPACITIES, "opacity"))
+    # Display of positions outside the range.
+    outside: Outside = field(
+        default="hidden",
+        metadata=traits(
+            undo="positions outside the range",
+            saved=one_of(*get_args(Outside)),
+            linked=True,
+            drawn=True,
+            setting="view/outside",
+        ),
+    )
+    # Whether what is farther away is drawn smaller.
+    projection: Projection = field(
+        default="perspective",
+        metadata=traits(
+            undo="projection",
+            saved=one_of(*get_args(Projection)),
+            linked=True,
+            drawn=True,
+            setting="view/projection",
+        ),
+    )
     # After a drag, keep the curve and its arrows rotated instead of easing them back to the true
     # orientation of the components.
-    keep_turned: bool = False
+    keep_turned: bool = field(
+        default=False,
+        metadata=traits(
+            undo="orientation after refitting", saved=flag, linked=True, setting="view/keep_turned"
+        ),
+    )
     # Selected positions in the order of selection; the last one is the current one.
-    selection: tuple[int, ...] = ()
-    hover: int | None = None  # The position under the mouse in any view, or None
-    prompt: str = ""  # Text whose tokens label the positions
-    norms_centred: bool = False  # Norms of rows centred over ``d_model`` instead of raw ones
+    selection: tuple[int, ...] = field(
+        default=(), metadata=traits(undo="selection", saved=position_tuple, drawn=True)
+    )
+    # The position under the mouse in any view, or None.
+    hover: int | None = field(default=None, metadata=traits(drawn=True))
+    # Text whose tokens label the positions.
+    prompt: str = field(default="", metadata=traits(undo="prompt", saved=text))
+    # Norms of rows centred over ``d_model`` instead of raw ones.
+    norms_centred: bool = field(
+        default=False, metadata=traits(undo="norms", saved=flag, linked=True)
+    )
     # Quantity in the norms panel: norm, step to the next row, or residual.
-    norms_quantity: Quantity = "norm"
-    norms_after: int = 100  # First position of the stretch whose stability is measured
+    norms_quantity: Quantity = field(
+        default="norm", metadata=traits(undo="norms", saved=one_of(*get_args(Quantity)))
+    )
+    # First position of the stretch whose stability is measured.
+    norms_after: int = field(default=100, metadata=traits(undo="norms", saved=whole, linked=True))
     # Divide each model's norms or steps by their own mean where several are compared.
-    norms_relative: bool = False
+    norms_relative: bool = field(default=False, metadata=traits(undo="norms", saved=flag))
     # Hidden curves of compared models, as pairs of a panel's slot and a model's key.
-    hidden_curves: frozenset[tuple[str, int]] = frozenset()
-    sphere: bool = False  # Whether the viewport shows the sphere of rows of mean norm
+    hidden_curves: frozenset[tuple[str, int]] = field(
+        default=frozenset(), metadata=traits(undo="curves in plots")
+    )
+    # Whether the viewport shows the sphere of rows of mean norm.
+    sphere: bool = field(default=False, metadata=traits(undo="sphere", saved=flag, drawn=True))
     # Whether the viewport shows the distance of the two positions selected last.
-    measure: bool = False
-    basis: Basis = "frozen"  # Components of the training timeline
-    # Shown snapshot of the open model's history; None for the model itself.
-    snapshot: int | None = None
+    measure: bool = field(
+        default=False, metadata=traits(undo="measurement", saved=flag, linked=True)
+    )
+    # Components of the training timeline.
+    basis: Basis = field(
+        default="frozen", metadata=traits(undo="components of the training", saved=_is_basis)
+    )
+    # Shown snapshot of the open model's history; None for the model itself. It is the place in a
+    # film, which plays, and so is not undone.
+    snapshot: int | None = field(default=None, metadata=traits(saved=_is_snapshot, drawn=True))
     # The curve to align with the shown one, and how; None for none.
-    alignment: CurveAlignment | None = None
-    # Models side by side: whether all show the open one's range and components, and whether their
-    # cameras move together.
-    ranges_linked: bool = False
-    cameras_linked: bool = True
-    first_range: FirstRange = "typical"  # Range in which a model is shown that is opened
+    alignment: CurveAlignment | None = field(default=None, metadata=traits(undo="overlaid curve"))
+    # Models side by side: whether all show the open one's range and components, which is undone
+    # with the ranges that it replaces, and whether their cameras move together.
+    ranges_linked: bool = field(default=False, metadata=traits(saved=flag))
+    cameras_linked: bool = field(default=True, metadata=traits(undo="linked cameras", saved=flag))
+    # Range in which a model is shown that is opened.
+    first_range: FirstRange = "typical"
     # The table of models: keys of its columns in order, and their widths in pixels, 0 for that of
     # their texts; empty for the standard ones.
-    compare_columns: ColumnWidths = ()
+    compare_columns: ColumnWidths = field(default=(), metadata=traits(saved=column_widths))
     offline: bool = False  # Whether network requests are disabled
 
 
-WANTED = frozenset(one.name for one in fields(Wanted))
+_TRAITS = traits_of(Wanted)
+WANTED = frozenset(_TRAITS)
+UNDONE = {name: its.undo for name, its in _TRAITS.items() if its.undo}
+"""Fields that can be undone, with their names in the menu."""
+SAVED = {name: its.saved for name, its in _TRAITS.items() if its.saved is not None}
+"""Fields in files of saved work, with the check of their values."""
+ABSENT: Fields = {name: its.absent for name, its in _TRAITS.items() if its.absent is not UNCHANGED}
+"""Fields that older files lack, with the values that are shown for these."""
+REMEMBERED = {name: its.setting for name, its in _TRAITS.items() if its.setting}
+"""Fields that are in the settings, with their keys there."""
 
 
 @dataclass(eq=False, repr=False)
 class Open:
     """What is open, is being opened and can be opened: written by services."""
 
-    model: PositionalModel | None = None  # The open model, or None
+    # The open model, or None.
+    model: PositionalModel | None = field(default=None, metadata=traits(drawn=True))
     opening: str = ""  # The source being opened, after a short delay; "" for none
     # The active download from the Hub, after a short delay; None for none.
     transfer: TransferProgress | None = None
@@ -166,7 +306,9 @@ class Open:
     surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
     missing: frozenset[str] = frozenset()  # Those of both that were not there at the last look
     # The tables that were chosen for sources, the latest last: see services/loading.py.
-    tables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    tables: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType({}), metadata=traits(linked=True)
+    )
     # Where files were saved or opened last, by kind, the latest last: services/save_folders.py.
     folders: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -184,15 +326,15 @@ class Found:
     curve: Curve | None = None  # The open model's rows in the shown components
     # (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
     # picture from flipping while components change during a drag; exports ignore it.
-    turn: np.ndarray = field(default_factory=_identity)
+    turn: np.ndarray = field(default_factory=_identity, metadata=traits(drawn=True))
     norms: NormProfile | None = None  # Norms of all positions of the open model
     # Common limits of the colours of models side by side; None for the model's own, and if colours
     # span the shown range.
-    color_limits: ColorLimits | None = None
+    color_limits: ColorLimits | None = field(default=None, metadata=traits(drawn=True))
     details: PositionDetails | None = None  # Details of the current position, for the inspector
     pair: PairDistance | None = None  # Distance of the two positions selected last; None with fewer
     # The tokenised prompt; or the reason why there is none, as a sentence.
-    tokens: TokenizedPrompt | None = None
+    tokens: TokenizedPrompt | None = field(default=None, metadata=traits(drawn=True))
     tokens_missing: str = ""
     # Size of the tokenizer, if the user has to agree to its download; otherwise 0.
     tokens_to_fetch: int = 0
@@ -202,7 +344,7 @@ class Found:
     prompt_running: bool = False
     prompt_run_failed: str = ""
     # The history as curves, over one range of positions; None until it is computed.
-    timeline: TrainingTimeline | None = None
+    timeline: TrainingTimeline | None = field(default=None, metadata=traits(drawn=True))
     # Answers to the panels' questions by slot; replaced as a whole with each change.
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     # The result of ``alignment``; or a sentence why there is none, or not yet.
@@ -210,7 +352,9 @@ class Found:
     not_aligned: str = ""
     # What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis than
     # the shown one are hidden.
-    guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
+    guides: Mapping[str, Guide] = field(
+        default_factory=lambda: MappingProxyType({}), metadata=traits(drawn=True)
+    )
     searching: str = ""  # The text that models on the Hub are being searched for; "" when none is
     # Search results from the Hub, most downloaded first, and the text searched for.
     found: tuple[CatalogueEntry, ...] = ()
@@ -318,6 +462,12 @@ class Session(Wanted, Open, Found, Messages):
         if text is not None and self.model is not None and self.model.rows is not None:
             return text or None
         return None if text is None else token_label(text)
+
+
+LINKED = tuple(name for name, its in traits_of(Session).items() if its.linked)
+"""Fields shared by all views: those of the open model's session are copied to the others."""
+DRAWN = tuple(name for name, its in traits_of(Session).items() if its.drawn)
+"""Fields that the 3D view shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict, TypeGuard, get_args
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from geometry.checkpoints.column_files import PositionColumn
-from geometry.history.timelapse import Basis
 from gui.state.camera import Place
 from gui.state.layout import Layout
-from gui.state.values import (
-    LINE_WIDTH,
-    LINE_WIDTHS,
-    MOST_COLUMNS,
-    OPACITIES,
-    PERIOD,
-    PERIODS,
-    POINT_SIZE,
-    POINT_SIZES,
-    ColorBy,
-    ColorSpan,
-    CurveParts,
-    Fields,
-    Outside,
-    Projection,
-    Quantity,
-    within,
-)
-from gui.style.theme import COLORMAPS, CYCLIC
+from gui.state.values import Fields
 
 if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
-    from gui.state.values import ColumnWidths
 
 
-LARGEST_WHOLE = 2**31 - 1
-"""Largest integer of saved work: Qt's controls hold none beyond."""
 MOST_OTHERS = 100
 """Maximum number of models beside the open one: each is opened again, with a view of its own."""
-MOST_SELECTED = 100_000
-"""Maximum number of selected positions: no table has more."""
-LONGEST_NAME = 10_000
-"""Maximum number of characters of a name or a path in saved work: twice those of any path."""
-LONGEST_TEXT = 1_000_000
-"""Maximum number of characters of a note or a prompt in saved work: ten times those that are split
-into tokens.
-"""
 MOST_BOOKMARKS = 200
 """Maximum number of bookmarks, so that reading and searching them stays fast."""
 
@@ -77,7 +46,7 @@ class Work:
 
     source: str  # The opened source: a folder, a file, a model's id
     positions: tuple[int, int]  # First and last shown position, both inclusive
-    fields: Fields  # Values of the session's fields, by the names in :data:`FIELDS`
+    fields: Fields  # Values of the session's fields, those in :data:`gui.state.session.SAVED`
     fingerprint: str = ""  # Fingerprint of the model, to recognise it
     beside: str = ""  # Its path relative to the saved file's folder; "" if there is none
     # The tensor chosen as the table; the commit of the files, if any.
@@ -132,80 +101,3 @@ class ModelFields(TypedDict):
     beside: str
     table: str | None
     commit: str | None
-
-
-def _one_of(*allowed: object) -> Callable[[object], bool]:
-    return lambda value: value in allowed
-
-
-def whole(value: object, least: int = 0) -> TypeGuard[int]:
-    """Return whether a value is an integer from ``least`` to :data:`LARGEST_WHOLE`."""
-    return (
-        isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_WHOLE
-    )
-
-
-def flag(value: object) -> TypeGuard[bool]:
-    """Return whether a value is a bool."""
-    return isinstance(value, bool)
-
-
-def three(value: object) -> TypeGuard[tuple[int, int, int]]:
-    """Return whether a value is three components, from 1."""
-    return isinstance(value, tuple) and len(value) == 3 and all(whole(k, 1) for k in value)
-
-
-def column_widths(value: object) -> TypeGuard[ColumnWidths]:
-    """Return whether a value is keys of columns with their widths."""
-    return (
-        isinstance(value, tuple) and len(value) <= MOST_COLUMNS and all(map(_column_width, value))
-    )
-
-
-def _column_width(value: object) -> bool:
-    match value:
-        case (str() as key, width):
-            return len(key) <= LONGEST_NAME and whole(width)
-        case _:
-            return False
-
-
-FIELDS: Mapping[str, Callable[[object], bool]] = {
-    "components": three,
-    "color_by": _one_of(*get_args(ColorBy)),
-    "color_component": lambda value: whole(value, 1),
-    "color_period": lambda value: within(value, PERIODS),
-    "color_column": lambda value: value is None or isinstance(value, PositionColumn),
-    "colormap": lambda value: value in COLORMAPS,
-    "cyclic_colormap": lambda value: value in COLORMAPS,
-    "color_span": _one_of(*get_args(ColorSpan)),
-    "line_width": lambda value: within(value, LINE_WIDTHS),
-    "point_size": lambda value: within(value, POINT_SIZES),
-    "curve_parts": _one_of(*get_args(CurveParts)),
-    "opacity": lambda value: within(value, OPACITIES),
-    "outside": _one_of(*get_args(Outside)),
-    "projection": _one_of(*get_args(Projection)),
-    "keep_turned": flag,
-    "selection": lambda value: (
-        isinstance(value, tuple) and len(value) <= MOST_SELECTED and all(map(whole, value))
-    ),
-    "prompt": lambda value: isinstance(value, str) and len(value) <= LONGEST_TEXT,
-    "norms_centred": flag,
-    "norms_quantity": _one_of(*get_args(Quantity)),
-    "norms_after": whole,
-    "norms_relative": flag,
-    "sphere": flag,
-    "cameras_linked": flag,
-    "ranges_linked": flag,
-    "measure": flag,
-    "basis": _one_of(*get_args(Basis)),
-    "snapshot": lambda value: value is None or whole(value),
-    "compare_columns": column_widths,
-}
-"""Saved fields of the session, with the check of their values."""
-LATER: Fields = {
-    "color_span": "table", "color_period": PERIOD, "color_column": None,
-    "cyclic_colormap": CYCLIC, "line_width": LINE_WIDTH, "point_size": POINT_SIZE,
-    "curve_parts": "both", "opacity": 1.0,
-}  # fmt: skip
-"""Saved fields that files of 0.1 lack, with what 0.1 showed."""

@@ -15,7 +15,7 @@ from gui.scene.picking import MOVING_RADIUS, PICK_RADIUS
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
 from gui.state import selection
-from gui.state.session import Session
+from gui.state.session import DRAWN, Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.antialiasing import Antialiasing
@@ -33,13 +33,6 @@ from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from geometry.measures.norms import NormProfile
-
-_REFRESHED_BY = (
-    "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "color_period", "color_column", "cyclic_colormap", "color_span", "color_limits", "line_width",
-    "point_size", "curve_parts", "opacity", "sphere", "selection", "hover", "tokens", "snapshot",
-    "timeline", "guides",
-)  # fmt: skip
 
 
 class Viewport(QWidget):
@@ -94,7 +87,7 @@ class Viewport(QWidget):
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
         self._listening = Listening()
         self._listening.to(session.events.curve, self._on_curve_changed)
-        for name in _REFRESHED_BY:
+        for name in DRAWN:
             self._listening.to(session.events[name], self.refresh)
         self._listening.to(session.events.norms, self._on_norms_changed)
         self._listening.to(session.events.turn, self._on_turn_changed)

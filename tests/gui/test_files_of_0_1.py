@@ -22,7 +22,7 @@ from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
-from gui.state.work import LATER as LATER_FIELDS
+from gui.state.session import ABSENT
 from gui.window.arrangement.docks import BOTTOM, DOCKS
 from gui.window.settings.settings import Settings
 
@@ -247,7 +247,7 @@ def assert_same_view(shown, expected):
     wanted = without(expected, *left_out)
     if "session" in wanted:
         # The table of models stays as it was: the files know nothing of its columns.
-        later = {**LATER_FIELDS, "compare_columns": []}
+        later = {**ABSENT, "compare_columns": []}
         wanted["session"] = {**later, **wanted["session"]}
     assert without(shown, *left_out) == wanted
     assert len(shown.get("others", ())) == len(expected.get("others", ()))

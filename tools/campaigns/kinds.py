@@ -165,12 +165,12 @@ def _with_metadata(body: bytes, metadata: dict[str, str]) -> bytes:
 
 def _work() -> Any:
     from gui.state.camera import CameraPose, Place
-    from gui.state.session import Session
-    from gui.state.work import FIELDS, OtherView, Work
+    from gui.state.session import SAVED, Session
+    from gui.state.work import OtherView, Work
 
     pose = CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
     other = OtherView("gpt2", (1, 9), (1, 2, 3), place=Place(pose, follows=True))
-    return Work("sample", (1, 9), {name: getattr(Session(), name) for name in FIELDS},
+    return Work("sample", (1, 9), {name: getattr(Session(), name) for name in SAVED},
                 place=Place(pose, follows=False), size=(800, 600), others=(other,),
                 panels={"norms": {"k": 3}})  # fmt: skip
 

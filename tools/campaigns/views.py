@@ -26,8 +26,8 @@ from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
 from gui.services.work_files.work_file import JSON, pack_work
 from gui.state.camera import CameraPose, Place
-from gui.state.session import Session
-from gui.state.work import FIELDS, OtherView, Work
+from gui.state.session import SAVED, Session
+from gui.state.work import OtherView, Work
 from gui.window.settings.settings import Settings
 from tools.campaigns.campaign import Fault, main
 from tools.campaigns.mutating import mutate_json
@@ -45,7 +45,7 @@ def mutated_project(made: random.Random) -> bytes:
     """Return a project of the bundled model, with some numbers of its view changed."""
     places = [_mutated_place(made) if made.random() < 0.7 else _place() for _ in range(2)]
     work = Work(
-        "sample", (1, 99), {name: getattr(Session(), name) for name in FIELDS},
+        "sample", (1, 99), {name: getattr(Session(), name) for name in SAVED},
         place=places[0],
         turn=_mutated(made, np.eye(3)) if made.random() < 0.5 else np.eye(3),
         size=(1000, 700),

@@ -18,7 +18,8 @@ from gui.services.loading import OpenRequest, is_of_hub, known_name, remember
 from gui.services.work_files.projects import open_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
-from gui.state.session import MAIN, Session
+from gui.state.fields import three, whole
+from gui.state.session import ABSENT, MAIN, SAVED, Session
 from gui.state.values import Notice
 
 # Reading and writing files is not needed for the first frame.
@@ -45,13 +46,13 @@ def take_work(session: Session, wanted: OpenRequest, place: Place | None) -> Wor
     place
         The camera's place.
     """
-    from gui.state.work import FIELDS, Work
+    from gui.state.work import Work
 
     assert session.model is not None
     return Work(
         **_model_of(session, wanted),
         positions=session.positions,
-        fields={name: getattr(session, name) for name in FIELDS},
+        fields={name: getattr(session, name) for name in SAVED},
         fingerprint=session.model.fingerprint,
         place=place,
         turn=np.array(session.turn, dtype=np.float64),
@@ -302,9 +303,7 @@ def _wanted(work: Work | OtherView) -> OpenRequest:
 
 def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
     """Return the saved fields, except those that a model of another size cannot show."""
-    from gui.state.work import LATER, three, whole
-
-    fields = {**LATER, **work.fields}
+    fields = {**ABSENT, **work.fields}
     n_components = max(3, min(model.W_pos.shape))
     components, selection = fields.get("components"), fields.get("selection")
     if three(components) and max(components) > n_components:

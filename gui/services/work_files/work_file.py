@@ -45,20 +45,17 @@ from gui.services.work_files.work_parts import (
     unpack_turn,
 )
 from gui.state.aligned_curve import CurveAlignment
+from gui.state.fields import LARGEST_WHOLE, LONGEST_TEXT, three, whole
 from gui.state.layout import Layout, pack_layout, unpack_layout
+from gui.state.session import SAVED
 from gui.state.values import Fields
 from gui.state.work import (
-    FIELDS,
-    LARGEST_WHOLE,
-    LONGEST_TEXT,
     MOST_BOOKMARKS,
     MOST_OTHERS,
     Bookmark,
     ModelFields,
     OtherView,
     Work,
-    three,
-    whole,
 )
 
 log = logging.getLogger(__name__)
@@ -110,7 +107,7 @@ def pack_work(work: Work) -> bytes:
         "positions": list(work.positions),
         "session": {
             name: None if name == COLUMN else work.fields[name]
-            for name in FIELDS
+            for name in SAVED
             if name in work.fields
         },
         "follows": work.place is not None and work.place.follows,
@@ -342,7 +339,7 @@ def _session(said: Fields, left: LeftOut) -> Fields:
     if said.get("column") is not None:
         session[COLUMN] = left.read("column", lambda: unpack_column(table(said["column"])), None)
     found = {}
-    for name, accepts in FIELDS.items():
+    for name, accepts in SAVED.items():
         if name in session:
             found[name] = tupled(session[name])
             if not accepts(found[name]):

@@ -21,8 +21,8 @@ from geometry.checkpoints.column_files import (
 from geometry.measures.alignment import Middle
 from gui.state.aligned_curve import Coloring, CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
+from gui.state.fields import LONGEST_NAME, flag, whole
 from gui.state.values import Fields, within
-from gui.state.work import LONGEST_NAME, flag, whole
 
 log = logging.getLogger(__name__)
 

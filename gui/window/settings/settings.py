@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from platformdirs import user_config_path
 
@@ -21,25 +21,16 @@ from gui.state.layout import (
     unpack_layout,
     unpack_place,
 )
-from gui.state.session import Session
+from gui.state.session import REMEMBERED, SAVED, Session
 from gui.state.values import (
-    LINE_WIDTH,
-    LINE_WIDTHS,
     MOST_COLUMNS,
     MOST_TABLES,
-    OPACITIES,
-    POINT_SIZE,
-    POINT_SIZES,
-    ColorSpan,
     ColumnWidths,
-    CurveParts,
     FirstRange,
     Notice,
-    Outside,
-    Projection,
     within,
 )
-from gui.style.theme import COLORMAPS, CYCLIC, TEXT, TEXT_SIZES, ThemeChoice
+from gui.style.theme import COLORMAPS, TEXT, TEXT_SIZES, ThemeChoice
 from gui.window.settings.settings_file import (
     BROKEN,
     OLD,
@@ -250,18 +241,10 @@ class Settings:
 
     def new_session(self) -> Session:
         """Return a session with its remembered fields."""
+        fixed = {"colormap": self.colormap} if self.colormap else {}
         return Session(
-            colormap=self.colormap or self._choice("view/colormap", COLORMAPS),
+            **{**self._remembered(), **fixed},
             first_range=self.first_range,
-            cyclic_colormap=self._choice("view/cyclic_colormap", (CYCLIC, *COLORMAPS)),
-            color_span=cast(ColorSpan, self._choice("view/color_span", get_args(ColorSpan))),
-            line_width=self._number("view/line_width", LINE_WIDTH, LINE_WIDTHS),
-            point_size=self._number("view/point_size", POINT_SIZE, POINT_SIZES),
-            curve_parts=cast(CurveParts, self._choice("view/curve_parts", get_args(CurveParts))),
-            opacity=self._number("view/opacity", 1.0, OPACITIES),
-            outside=cast(Outside, self._choice("view/outside", get_args(Outside))),
-            projection=cast(Projection, self._choice("view/projection", get_args(Projection))),
-            keep_turned=self._values.get("view/keep_turned") == "true",
             compare_columns=self._columns("compare/columns"),
             offline=self.offline,
             recent=self._texts("model/recent"),
@@ -271,16 +254,18 @@ class Settings:
             folders=self._pairs("folders", MOST_FOLDERS),
         )
 
+    def _remembered(self) -> dict[str, Any]:
+        """Return the remembered fields of a session, as far as they are valid."""
+        found = {name: self._values.get(key) for name, key in REMEMBERED.items()}
+        flags = {name: one == "true" for name, one in found.items() if one in ("true", "false")}
+        found.update(flags)
+        return {name: value for name, value in found.items() if SAVED[name](value)}
+
     def save_session(self, session: Session) -> None:
         """Set the session's fields for the next start."""
-        self._set("view/colormap", session.colormap)
-        self._set("view/cyclic_colormap", session.cyclic_colormap)
-        self._set("view/color_span", session.color_span)
-        for name in ("line_width", "point_size", "curve_parts", "opacity"):
-            self._set(f"view/{name}", getattr(session, name))
-        self._set("view/outside", session.outside)
-        self._set("view/projection", session.projection)
-        self._set("view/keep_turned", "true" if session.keep_turned else "false")
+        for name, key in REMEMBERED.items():
+            value = getattr(session, name)
+            self._set(key, str(value).lower() if isinstance(value, bool) else value)
         self._set("compare/columns", [f"{key} {width}" for key, width in session.compare_columns])
         self._set("model/recent", list(session.recent))
         self._set("surveys/recent", list(session.surveys))

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from geometry.models.sources.derived import at_commit
 from gui.services.loading import known_name
 from gui.services.work_files.reopening import take_alignment
-from gui.state.session import Session
+from gui.state.session import SAVED, Session
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -26,16 +26,8 @@ CHECK_MS = 300
 from the frames of a drag."""
 SAME = 1e-6
 """Differences of cameras and rotations from rounding."""
-_SEEN = (
-    "positions", "turn", "compared", "main_at", "alignment", "model",
-    "components", "color_by", "color_component", "color_period", "color_column",
-    "colormap", "cyclic_colormap", "color_span", "outside",
-    "line_width", "point_size", "curve_parts", "opacity",
-    "projection", "keep_turned", "selection", "prompt", "norms_centred", "norms_quantity",
-    "norms_after", "norms_relative", "sphere", "cameras_linked", "ranges_linked", "measure",
-    "basis", "snapshot", "compare_columns",
-)  # fmt: skip
-"""Fields of the session that are saved."""
+_CHANGED_BY = ("positions", "turn", "compared", "main_at", "alignment", "model", *SAVED)
+"""Fields of the session from which files of work are made."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -92,7 +84,7 @@ class WorkChanges(QObject):
         self._timer.timeout.connect(self._check)
         self._listening, self._others = Listening(), Listening()
         events = window.session.events
-        for name in _SEEN:
+        for name in _CHANGED_BY:
             self._listening.to(events[name], self.look)
         self._listening.to(events.compared, self._follow)
         self._listening.to(events.work_file, self._tell)
@@ -177,8 +169,6 @@ class WorkChanges(QObject):
 
     def _content(self) -> Content:
         """Return what would be saved."""
-        from gui.state.work import FIELDS
-
         window, session = self._window, self._session
         comparing = window.controller.comparing
         others: dict[int, tuple[object, ...] | None] = {}
@@ -202,7 +192,7 @@ class WorkChanges(QObject):
         said = (
             None if shown is None else _model(session, shown),
             session.positions,
-            {name: getattr(session, name) for name in FIELDS},
+            {name: getattr(session, name) for name in SAVED},
             len(set(there).intersection(comparing.keys[: session.main_at])),
             take_alignment(session, there),
             window.results.chosen(),

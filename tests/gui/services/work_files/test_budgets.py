@@ -23,7 +23,8 @@ from gui.services.work_files.work_file import (
     read_work,
     write_bookmarks,
 )
-from gui.state.work import LONGEST_NAME, LONGEST_TEXT, MOST_BOOKMARKS, MOST_OTHERS, Bookmark
+from gui.state.fields import LONGEST_NAME, LONGEST_TEXT
+from gui.state.work import MOST_BOOKMARKS, MOST_OTHERS, Bookmark
 from tests.gui.services.work_files.test_work_file import WORK, archive_of
 
 

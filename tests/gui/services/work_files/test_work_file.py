@@ -29,8 +29,8 @@ from gui.services.work_files.work_file import (
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.layout import Floating, Layout, Split, Tabs
-from gui.state.session import Session
-from gui.state.work import FIELDS, OtherView, Work
+from gui.state.session import SAVED, Session
+from gui.state.work import OtherView, Work
 
 POSE = CameraPose(
     np.array([1.0, 2.5, -3.0]), np.array([0.1, 0.0, 0.2]), np.array([0.0, 0.0, 1.0]), 2.25
@@ -46,7 +46,7 @@ LAYOUT = Layout(
 WORK = Work(
     source="/models/gpt2",
     positions=(3, 99),
-    fields={name: getattr(Session(), name) for name in FIELDS}
+    fields={name: getattr(Session(), name) for name in SAVED}
     | {"line_width": 0.5, "point_size": 12.5, "curve_parts": "line", "opacity": 0.3}
     | {"selection": (4, 7), "prompt": "Hello, “world”", "snapshot": 3},
     fingerprint="abc",
