@@ -15,7 +15,7 @@ from geometry.pca.curve import Curve
 from geometry.pca.pca import fit_pca
 from gui.scene.shown_range import inside
 from gui.services.alignment_text import COLORMAPS, CURVE_HUE, caption, named
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.state.aligned_curve import (
     Above,
     AlignedCurve,
@@ -198,14 +198,16 @@ class CurveAligner:
 
         import scipy  # noqa: F401, before a thread imports its modules: see the window's panels
 
-        self._jobs.start(SLOT, function, keep, self._on_failed)
+        self._jobs.start(SLOT, Job(function, keep, self._on_failed))
 
     def _find_more(self, aligned: AlignedCurve, model: PositionalModel) -> None:
         self._jobs.start(
             SLOT,
-            lambda: find_more(aligned, model.W_pos),
-            lambda more: self._show(replace(aligned, more=more)),
-            self._on_failed,
+            Job(
+                lambda: find_more(aligned, model.W_pos),
+                lambda more: self._show(replace(aligned, more=more)),
+                self._on_failed,
+            ),
         )
 
     def _on_failed(self, error: Exception) -> None:

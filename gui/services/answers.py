@@ -19,7 +19,7 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
 from geometry.checkpoints.memo import Memo
 from gui.services.cache import ResultCache
 from gui.services.download_consent import FetchFirst, answer_within
-from gui.services.jobs.jobs import Gate, Jobs
+from gui.services.jobs.jobs import Gate, Job, Jobs
 from gui.state.answer import Answer
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -211,13 +211,15 @@ class Answers:
 
         self._jobs.start(
             run.job,
-            work,
-            lambda result: self._on_result(question, result),
-            lambda error: self._on_error(question, error),
-            lambda: self._on_slow(question),
-            on_progress=partial(self._on_progress, question),
-            stop=transfer.cancel,
-            gate=gate,
+            Job(
+                work,
+                lambda result: self._on_result(question, result),
+                lambda error: self._on_error(question, error),
+                lambda: self._on_slow(question),
+                on_progress=partial(self._on_progress, question),
+                stop=transfer.cancel,
+                gate=gate,
+            ),
         )
 
     def _stream_of(self, model: PositionalModel) -> ResidualStream:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from geometry.checkpoints.errors import FileChanged
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.services.notices import notice_of
 from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
@@ -83,7 +83,7 @@ class ChangedFiles:
             log.error("The files could not be compared", exc_info=failed)
 
         # With a way to stop it, it has a thread of its own.
-        self._jobs.start(SLOT, find, on_result, on_error, stop=lambda: None)
+        self._jobs.start(SLOT, Job(find, on_result, on_error, stop=lambda: None))
 
     def open_again(self, model: PositionalModel) -> None:
         """Open a model again, unless it is not open any more."""

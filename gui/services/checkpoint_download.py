@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import WholeDownload
 from gui.services.fetching import Fetch, Fetching
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.services.loading import OpenRequest
 from gui.services.notices import ONLINE, notice_of
 from gui.state.checkpoint_download import DownloadState
@@ -70,12 +70,14 @@ class CheckpointDownload:
         fetch = Fetch(work)
         self._jobs.start(
             LIST,
-            fetch,
-            self._on_listed,
-            lambda error: self._fail(error, "The checkpoints could not be listed"),
-            lambda: setattr(session, "gathering", DownloadState("looking")),
-            on_progress=lambda _: None,  # it is a single request
-            stop=fetch.stop,
+            Job(
+                fetch,
+                self._on_listed,
+                lambda error: self._fail(error, "The checkpoints could not be listed"),
+                lambda: setattr(session, "gathering", DownloadState("looking")),
+                on_progress=lambda _: None,  # it is a single request
+                stop=fetch.stop,
+            ),
         )
 
     def choose(self, count: int) -> None:
@@ -114,11 +116,13 @@ class CheckpointDownload:
         transfer = Transfer()
         self._jobs.start(
             GATHER,
-            lambda tell: gathering.run(transfer, tell),
-            lambda history: self._end(history=history),
-            lambda error: self._fail(error, "The checkpoints could not be loaded"),
-            on_progress=on_progress,
-            stop=transfer.cancel,
+            Job(
+                lambda tell: gathering.run(transfer, tell),
+                lambda history: self._end(history=history),
+                lambda error: self._fail(error, "The checkpoints could not be loaded"),
+                on_progress=on_progress,
+                stop=transfer.cancel,
+            ),
         )
 
     def cancel(self) -> bool:
@@ -204,9 +208,11 @@ class CheckpointDownload:
         self._session.gathering = state
         self._jobs.start(
             SO_FAR,
-            lambda: gathering.history,
-            self._show_so_far,
-            lambda error: log.error("The loaded checkpoints cannot be shown", exc_info=error),
+            Job(
+                lambda: gathering.history,
+                self._show_so_far,
+                lambda error: log.error("The loaded checkpoints cannot be shown", exc_info=error),
+            ),
         )
 
     def _show_so_far(self, history: History | None) -> None:

@@ -27,7 +27,7 @@ from gui.services.comparing import Comparing
 from gui.services.fetching import Fetching
 from gui.services.fitting import Fitter
 from gui.services.hub_search import HubSearch
-from gui.services.jobs.jobs import Jobs, P, T
+from gui.services.jobs.jobs import Job, Jobs, P, T
 from gui.services.loading import (
     Opened,
     OpenRequest,
@@ -296,9 +296,11 @@ class Controller:
         """Read the catalogue again, and which of its models are on this machine."""
         self._jobs.start(
             "models",
-            list_models,
-            lambda rows: setattr(self.session, "models", rows),
-            lambda error: self._fail(error, "The list of models could not be read"),
+            Job(
+                list_models,
+                lambda rows: setattr(self.session, "models", rows),
+                lambda error: self._fail(error, "The list of models could not be read"),
+            ),
         )
 
     def look_for_recent(self) -> None:
@@ -307,10 +309,12 @@ class Controller:
         sources = (*session.recent, *session.surveys)
         self._jobs.start(
             "recent",
-            lambda: not_there(sources),
-            lambda missing: setattr(session, "missing", missing),
-            lambda error: log.error("The recent sources were not found", exc_info=error),
-            stop=lambda: None,
+            Job(
+                lambda: not_there(sources),
+                lambda missing: setattr(session, "missing", missing),
+                lambda error: log.error("The recent sources were not found", exc_info=error),
+                stop=lambda: None,
+            ),
         )
 
     def _hold(self) -> OpenModel | None:
@@ -496,9 +500,16 @@ class Controller:
             self._fail(error, what)
 
         self._jobs.start(
-            slot, function, on_result, on_error,
-            on_progress=on_progress, stop=stop, finish=stop is None,
-        )  # fmt: skip
+            slot,
+            Job(
+                function,
+                on_result,
+                on_error,
+                on_progress=on_progress,
+                stop=stop,
+                finish=stop is None,
+            ),
+        )
 
     def save(
         self, path: Path, write: Callable[[], None], what: str, beside: Iterable[Path] = ()

@@ -13,7 +13,7 @@ from geometry.pca.curve import place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
 from geometry.pca.range_pca import RangePCA
 from gui.services.cache import ResultCache
-from gui.services.jobs.jobs import Jobs, OnError
+from gui.services.jobs.jobs import Job, Jobs, OnError
 from gui.state.session import Session
 from gui.state.turn import turn_onto
 from gui.style.listening import Listening
@@ -82,9 +82,11 @@ class Fitter:
         # Computing the digest for the cache key takes a while, so not between two frames.
         self._jobs.start(
             "prepare",
-            lambda: (model.fingerprint, fast.prepare() if ahead else None),
-            lambda _: self._fit_exactly(),
-            lambda error: self._on_error(error, MISHAP),
+            Job(
+                lambda: (model.fingerprint, fast.prepare() if ahead else None),
+                lambda _: self._fit_exactly(),
+                lambda error: self._on_error(error, MISHAP),
+            ),
         )
 
     @staticmethod
@@ -107,9 +109,11 @@ class Fitter:
                 self._following = True
                 self._jobs.start(
                     "range",
-                    self._fit_fast(fast),
-                    lambda pca: self._on_followed(pca, model),
-                    self._on_following_failed,
+                    Job(
+                        self._fit_fast(fast),
+                        lambda pca: self._on_followed(pca, model),
+                        self._on_following_failed,
+                    ),
                 )
         if not session.dragging:
             self._fit_exactly()
@@ -176,9 +180,11 @@ class Fitter:
         self._say(f"Fitting positions {positions[0]}–{positions[1]} exactly…")
         self._jobs.start(
             "exact",
-            lambda: fit_pca(model.W_pos, positions, k),
-            lambda pca: self._finish(self._cache.put(key, pca), model),
-            self._on_exact_failed,
+            Job(
+                lambda: fit_pca(model.W_pos, positions, k),
+                lambda pca: self._finish(self._cache.put(key, pca), model),
+                self._on_exact_failed,
+            ),
         )
 
     def _on_exact_failed(self, error: Exception) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.fetching import Fetch, Fetching
-from gui.services.jobs.jobs import Jobs, OnError
+from gui.services.jobs.jobs import Job, Jobs, OnError
 from gui.services.notices import notice_of
 from gui.state.session import Session
 
@@ -41,13 +41,15 @@ class HubSearch:
         fetch = Fetch(lambda transfer: tuple(map(_entry, hub.hub.search(text, transfer=transfer))))
         self._jobs.start(
             "search",
-            fetch,
-            lambda found: session.change(
-                found=found, found_for=text, searching="", search_failed=""
+            Job(
+                fetch,
+                lambda found: session.change(
+                    found=found, found_for=text, searching="", search_failed=""
+                ),
+                self._on_failed,
+                on_progress=lambda _: None,  # a search is too short for a progress bar
+                stop=fetch.stop,
             ),
-            self._on_failed,
-            on_progress=lambda _: None,  # a search is too short for a progress bar
-            stop=fetch.stop,
         )
 
     def _on_failed(self, error: Exception) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.services.fetching import Fetch, Fetching
-from gui.services.jobs.jobs import Jobs, T
+from gui.services.jobs.jobs import Job, Jobs, T
 from gui.services.loading import (
     InitialView,
     Opened,
@@ -109,10 +109,15 @@ class Opening:
             self._on_error(error, what, "")
 
         self._jobs.start(
-            "first", read, deliver, fail,
-            lambda: session.change(opening=source, status=f"Opening {short_name(source)}…"),
-            stop=lambda: None,
-        )  # fmt: skip
+            "first",
+            Job(
+                read,
+                deliver,
+                fail,
+                lambda: session.change(opening=source, status=f"Opening {short_name(source)}…"),
+                stop=lambda: None,
+            ),
+        )
 
     def open_first(
         self, last: str, positions: tuple[int, int] | None, open_work: Callable[[str], None]
@@ -128,10 +133,12 @@ class Opening:
 
         self._jobs.start(
             "first",
-            lambda: first_source(last),
-            found,
-            lambda error: self._on_error(error, "The list of models could not be read", ""),
-            stop=lambda: None,
+            Job(
+                lambda: first_source(last),
+                found,
+                lambda error: self._on_error(error, "The list of models could not be read", ""),
+                stop=lambda: None,
+            ),
         )
 
     @property
@@ -218,12 +225,14 @@ class Opening:
         )
         self._jobs.start(
             "open",
-            fetch,
-            lambda opened: self._show(replace(wanted, table=opened.table), opened),
-            lambda error: self._fail(error, wanted, instead),
-            announce,
-            on_progress=self._on_progress,
-            stop=fetch.stop,
+            Job(
+                fetch,
+                lambda opened: self._show(replace(wanted, table=opened.table), opened),
+                lambda error: self._fail(error, wanted, instead),
+                announce,
+                on_progress=self._on_progress,
+                stop=fetch.stop,
+            ),
         )
         if session.opening:
             announce()  # replaces the one that is cancelled

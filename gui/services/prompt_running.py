@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
-from gui.services.jobs.jobs import Jobs, OnError
+from gui.services.jobs.jobs import Job, Jobs, OnError
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -62,11 +62,13 @@ class PromptRunning:
         session.change(prompt_run=None, prompt_run_failed="", prompt_running=True)
         self._jobs.start(
             SLOT,
-            partial(_run, request, stopped),
-            lambda run: self._on_done(run, unchanged),
-            lambda error: self._on_failed(error, model, change),
-            on_progress=lambda _: None,
-            stop=stopped.set,
+            Job(
+                partial(_run, request, stopped),
+                lambda run: self._on_done(run, unchanged),
+                lambda error: self._on_failed(error, model, change),
+                on_progress=lambda _: None,
+                stop=stopped.set,
+            ),
         )
 
     def cancel(self) -> bool:

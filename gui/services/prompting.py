@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.hub.faults import LargeTokenizer, Offline
 from gui.services.fetching import Fetch
-from gui.services.jobs.jobs import Jobs, OnError
+from gui.services.jobs.jobs import Job, Jobs, OnError
 from gui.state.session import Session
 
 if TYPE_CHECKING:
@@ -65,12 +65,14 @@ class Prompting:
         fetch = Fetch(work)
         self._jobs.start(
             "tokens",
-            fetch,
-            lambda tokens: self._show(tokens, text),
-            lambda error: self._fail(error, model, text),
-            self._on_slow,
-            on_progress=self._on_progress,
-            stop=fetch.stop,
+            Job(
+                fetch,
+                lambda tokens: self._show(tokens, text),
+                lambda error: self._fail(error, model, text),
+                self._on_slow,
+                on_progress=self._on_progress,
+                stop=fetch.stop,
+            ),
         )
 
     def _give_up(self) -> None:

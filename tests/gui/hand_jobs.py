@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from gui.services.jobs.jobs import Job
+
 
 class HandJobs:
     """Jobs whose results come when the test says so; superseded ones are stopped and never come."""
@@ -16,37 +18,25 @@ class HandJobs:
         self.started: list[str] = []
         self.held: set[str] = set()
 
-    def start(
-        self,
-        slot: str,
-        function: Any,
-        on_result: Any,
-        on_error: Any,
-        on_slow: Any = None,
-        *,
-        on_progress: Any = None,
-        stop: Any = None,
-        finish: bool = False,
-        gate: Any = None,
-    ) -> None:
+    def start(self, slot: str, job: Job[Any, Any]) -> None:
         self.cancel(slot)
-        self._on_slow[slot] = on_slow
+        self._on_slow[slot] = job.on_slow
         self.started.append(slot)
-        if stop is not None:
-            self._stops[slot] = stop
-        work = function
-        if on_progress is not None:
+        if job.stop is not None:
+            self._stops[slot] = job.stop
+        work = job.function
+        if (on_progress := job.on_progress) is not None:
             self._on_progress[slot] = on_progress
 
             def tell(progress: Any) -> None:
-                if self.waiting.get(slot) is job:
+                if self.waiting.get(slot) is waiting:
                     on_progress(progress)
 
             def work() -> Any:
-                return function(tell)
+                return job.function(tell)
 
-        job = (work, on_result, on_error)
-        self.waiting[slot] = job
+        waiting = (work, job.on_result, job.on_error)
+        self.waiting[slot] = waiting
 
     def cancel(self, slot: str) -> None:
         self._forget(slot)

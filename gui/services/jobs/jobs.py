@@ -11,7 +11,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
 
 from geometry.checkpoints.errors import HelixscopeError, missing_package
 
@@ -97,47 +98,47 @@ def as_exception(error: BaseException) -> Exception:
     return HelixscopeError("An error occurred inside a library.", "See the log for details.")
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Job(Generic[T, P]):
+    """A function to run on another thread, and what is to be called on the GUI thread.
+
+    Parameters
+    ----------
+    function
+        The work. Called without arguments, or with ``report`` if there is an ``on_progress``:
+        ``report(progress)`` calls that on the GUI thread, before the result, unless the job has
+        been cancelled, or has reported something newer meanwhile.
+    on_result, on_error
+        Called with its result or its exception.
+    on_slow
+        Called if the work takes long enough to show progress.
+    on_progress
+        See ``function``.
+    stop
+        Makes the function end soon; called when a running job is cancelled. Such a job may wait for
+        a network, so it has a thread of its own.
+    finish
+        Whether to finish it even on shutdown, without delivery, so that saved files are complete.
+    gate
+        Where the function waits while the job is held back; None if it cannot.
+    """
+
+    function: Callable[..., T]
+    on_result: Callable[[T], None]
+    on_error: Callable[[Exception], None]
+    on_slow: Callable[[], None] | None = None
+    _: KW_ONLY
+    on_progress: Callable[[P], None] | None = None
+    stop: Callable[[], None] | None = None
+    finish: bool = False
+    gate: Gate | None = None
+
+
 class Jobs(Protocol):
     """Runs functions and delivers their results on the GUI thread."""
 
-    def start(
-        self,
-        slot: str,
-        function: Callable[..., T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[Exception], None],
-        on_slow: Callable[[], None] | None = None,
-        *,
-        on_progress: Callable[[P], None] | None = None,
-        stop: Callable[[], None] | None = None,
-        finish: bool = False,
-        gate: Gate | None = None,
-    ) -> None:
-        """Run a function, superseding the slot's current job.
-
-        Parameters
-        ----------
-        slot
-            Name of the slot.
-        function
-            The work, on another thread. Called without arguments, or with ``tell`` if there is an
-            ``on_progress``: ``tell(progress)`` calls that on the GUI thread, before the result,
-            unless the job has been cancelled, or has told something newer meanwhile.
-        on_result, on_error
-            Called with its result or its exception.
-        on_slow
-            Called if the work takes long enough to show progress.
-        on_progress
-            See ``function``.
-        stop
-            Makes the function end soon; called when a running job is cancelled. Such a job may wait
-            for a network, so it has a thread of its own.
-        finish
-            Whether to finish it even on shutdown, without delivery, so that saved files are
-            complete.
-        gate
-            Where the function waits while the job is held back; None if it cannot.
-        """
+    def start(self, slot: str, job: Job[Any, Any]) -> None:
+        """Run a job, superseding the current one of its slot."""
 
     def cancel(self, slot: str) -> None:
         """Cancel the slot's job; its result is not delivered."""
@@ -152,27 +153,16 @@ class Jobs(Protocol):
 class InlineJobs:
     """Runs each job immediately on the caller's thread, for tests and scripts."""
 
-    def start(
-        self,
-        slot: str,
-        function: Callable[..., T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[Exception], None],
-        on_slow: Callable[[], None] | None = None,
-        *,
-        on_progress: Callable[[P], None] | None = None,
-        stop: Callable[[], None] | None = None,
-        finish: bool = False,
-        gate: Gate | None = None,
-    ) -> None:
+    def start(self, slot: str, job: Job[Any, Any]) -> None:
+        function = job.function
         try:
-            result = function() if on_progress is None else function(on_progress)
+            result = function() if job.on_progress is None else function(job.on_progress)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            on_error(as_exception(error))
+            job.on_error(as_exception(error))
         else:
-            on_result(result)
+            job.on_result(result)
 
     def cancel(self, slot: str) -> None:
         """Do nothing: inline jobs have always finished."""
@@ -195,31 +185,14 @@ class QueuedJobs:
         self._begun: set[str] = set()
         self._running: set[str] = set()
 
-    def start(
-        self,
-        slot: str,
-        function: Callable[..., T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[Exception], None],
-        on_slow: Callable[[], None] | None = None,
-        *,
-        on_progress: Callable[[P], None] | None = None,
-        stop: Callable[[], None] | None = None,
-        finish: bool = False,
-        gate: Gate | None = None,
-    ) -> None:
+    def start(self, slot: str, job: Job[Any, Any]) -> None:
         self.cancel(slot)
-        self._waiting[slot] = lambda: self._jobs.start(
-            slot,
-            function,
-            lambda result: self._done(slot, lambda: on_result(result)),
-            lambda error: self._done(slot, lambda: on_error(error)),
-            on_slow,
-            on_progress=on_progress,
-            stop=stop,
-            finish=finish,
-            gate=gate,
+        queued = replace(
+            job,
+            on_result=lambda result: self._done(slot, lambda: job.on_result(result)),
+            on_error=lambda error: self._done(slot, lambda: job.on_error(error)),
         )
+        self._waiting[slot] = lambda: self._jobs.start(slot, queued)
         self._go_on()
 
     def cancel(self, slot: str) -> None:
@@ -285,31 +258,9 @@ class SlottedJobs:
         self._jobs, self._prefix = jobs, prefix
         self._slots: set[str] = set()
 
-    def start(
-        self,
-        slot: str,
-        function: Callable[..., T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[Exception], None],
-        on_slow: Callable[[], None] | None = None,
-        *,
-        on_progress: Callable[[P], None] | None = None,
-        stop: Callable[[], None] | None = None,
-        finish: bool = False,
-        gate: Gate | None = None,
-    ) -> None:
+    def start(self, slot: str, job: Job[Any, Any]) -> None:
         self._slots.add(slot)
-        self._jobs.start(
-            self._name(slot),
-            function,
-            on_result,
-            on_error,
-            on_slow,
-            on_progress=on_progress,
-            stop=stop,
-            finish=finish,
-            gate=gate,
-        )
+        self._jobs.start(self._name(slot), job)
 
     def cancel(self, slot: str) -> None:
         self._jobs.cancel(self._name(slot))

@@ -28,7 +28,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from gui.services.jobs.jobs import Gate, P, T, as_exception
+from gui.services.jobs.jobs import Gate, Job, P, T, as_exception
 from gui.state.session import Session
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class QtJobs(QObject):
     """
 
     _finished = Signal(object)
-    _told = Signal(object)
+    _progressed = Signal(object)
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -78,64 +78,53 @@ class QtJobs(QObject):
         self._latest: dict[str, Future[None]] = {}
         self._finishing: set[str] = set()
         self._open, self._closing = True, False
-        self._telling = threading.Lock()
+        self._sending = threading.Lock()
         self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
-        self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
+        self._progressed.connect(self._on_progress, Qt.ConnectionType.QueuedConnection)
 
-    def start(
-        self,
-        slot: str,
-        function: Callable[..., T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[Exception], None],
-        on_slow: Callable[[], None] | None = None,
-        *,
-        on_progress: Callable[[P], None] | None = None,
-        stop: Callable[[], None] | None = None,
-        finish: bool = False,
-        gate: Gate | None = None,
-    ) -> None:
+    def start(self, slot: str, job: Job[T, P]) -> None:
         self.cancel(slot)
         generation = self._generations[slot]
         self._session.jobs += 1
-        if finish:
+        if job.finish:
             self._finishing.add(slot)
-        if gate is not None:
-            self._gates[slot] = gate
-        if on_progress is not None:
-            heard, news = on_progress, deque[P](maxlen=1)
+        if job.gate is not None:
+            self._gates[slot] = job.gate
+        function = job.function
+        if job.on_progress is not None:
+            heard, news = job.on_progress, deque[P](maxlen=1)
 
             def deliver_newest() -> None:
                 # Those that were waiting with it find none left.
                 if news:
                     heard(news.pop())
 
-            def tell(progress: P) -> None:
+            def report(progress: P) -> None:
                 news.append(progress)
-                self._send(self._told, _Message(slot, generation, deliver_newest))
+                self._send(self._progressed, _Message(slot, generation, deliver_newest))
 
-            function = partial(function, tell)
+            function = partial(function, report)
 
         def run() -> None:
             deliver = _nothing
             try:
                 # Skip jobs that were superseded while waiting for a thread.
                 if self._generations[slot] == generation:
-                    deliver = partial(on_result, function())
+                    deliver = partial(job.on_result, function())
             except BaseException as error:  # passed to the job's own handler
-                deliver = partial(on_error, as_exception(error))
-                if self._closing and finish:
+                deliver = partial(job.on_error, as_exception(error))
+                if self._closing and job.finish:
                     log.exception("“%s” failed while the window closed", slot)
             self._send(self._finished, _Message(slot, generation, deliver))
 
-        if stop is None:
+        if job.stop is None:
             self._latest[slot] = self._pool.submit(run)
         else:
-            self._stops[slot] = stop
+            self._stops[slot] = job.stop
             self._latest[slot] = self._run_alone(slot, run)
-        if on_slow is not None:
+        if job.on_slow is not None:
             self._slow[slot] = QTimer(self, interval=SLOW_MS, singleShot=True)
-            self._slow[slot].timeout.connect(on_slow)
+            self._slow[slot].timeout.connect(job.on_slow)
             self._slow[slot].start()
 
     def cancel(self, slot: str) -> None:
@@ -188,10 +177,10 @@ class QtJobs(QObject):
         until = time.monotonic() + PATIENCE_S
         for thread in self._alone:
             thread.join(max(0.0, until - time.monotonic()))
-        with self._telling:
+        with self._sending:
             self._open = False
         self._finished.disconnect(self._on_finished)
-        self._told.disconnect(self._on_told)
+        self._progressed.disconnect(self._on_progress)
         self._session.jobs = 0
 
     def _run_alone(self, slot: str, run: Callable[[], None]) -> Future[None]:
@@ -211,7 +200,7 @@ class QtJobs(QObject):
 
     def _send(self, signal: SignalInstance, message: _Message) -> None:
         """Emit a message from another thread; ignored after shutdown."""
-        with self._telling:
+        with self._sending:
             if self._open:
                 signal.emit(message)
 
@@ -226,7 +215,7 @@ class QtJobs(QObject):
             timer.deleteLater()
 
     @Slot(object)
-    def _on_told(self, message: _Message) -> None:
+    def _on_progress(self, message: _Message) -> None:
         if self._generations[message.slot] == message.generation:
             message.deliver()
 

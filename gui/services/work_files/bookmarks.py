@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.services.notices import notice_of
 from gui.state.values import Notice
 from gui.state.work import MOST_BOOKMARKS, Bookmark
@@ -166,7 +166,7 @@ class Bookmarks:
         self._waiting.append((change, then))
         self._count += 1
         slot = f"bookmarks {self._count}"  # none replaces another
-        self._jobs.start(slot, self._work_off, self._on_outcome, self._on_error, finish=True)
+        self._jobs.start(slot, Job(self._work_off, self._on_outcome, self._on_error, finish=True))
 
     def _on_outcome(self, outcome: _Outcome) -> None:
         session = self._session

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QWidget
 
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.services.kept_models import Cache
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -148,7 +148,7 @@ class SettingsDialog(QDialog):
     def _refresh(self) -> None:
         self.appearance.refresh()
         self.kept.refresh()
-        self._jobs.start(TOKEN, self._find_token, self._show_token, self._on_token_failed)
+        self._jobs.start(TOKEN, Job(self._find_token, self._show_token, self._on_token_failed))
 
     def _show_token(self, place: str | None) -> None:
         if place is None:

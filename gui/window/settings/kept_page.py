@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.services.kept_models import (
     Cache,
     Kept,
@@ -78,10 +78,12 @@ class KeptPage(QWidget):
         self.limit.set_nbytes(self._cache.max_bytes)
         self._jobs.start(
             LISTING,
-            lambda: list_kept(self._cache),
-            self._show,
-            self._on_list_failed,
-            self._on_slow,
+            Job(
+                lambda: list_kept(self._cache),
+                self._show,
+                self._on_list_failed,
+                self._on_slow,
+            ),
         )
 
     def release(self) -> None:
@@ -238,10 +240,12 @@ class KeptPage(QWidget):
         self._enable()
         self._jobs.start(
             CHANGING,
-            work,
-            self._on_changed,
-            self._on_change_failed,
-            lambda: self.said.setText("Removing…"),
+            Job(
+                work,
+                self._on_changed,
+                self._on_change_failed,
+                lambda: self.said.setText("Removing…"),
+            ),
         )
 
     def _on_changed(self, removed: Removed) -> None:

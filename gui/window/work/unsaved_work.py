@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import parts_in, reason, remove_parts, write_bytes
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Job, Jobs
 from gui.services.work_files.projects import ENDING
 from gui.state.values import Notice
 from gui.style.listening import Listening
@@ -152,7 +152,7 @@ class UnsavedWork(QObject):
         self._writing = True
         write = partial(self._file.write, work, left)
         # With a way to stop it, it has a thread of its own: a disk on the network may not answer.
-        self._jobs.start(SLOT, write, done, self._on_failed, stop=lambda: None)
+        self._jobs.start(SLOT, Job(write, done, self._on_failed, stop=lambda: None))
 
     def _keep_on(self) -> None:
         if not self._writing:
@@ -196,7 +196,7 @@ class UnsavedWork(QObject):
         def failed(error: Exception) -> None:
             log.error("what was kept cannot be taken away", exc_info=error)
 
-        self._jobs.start(SLOT, end, lambda _: None, failed, finish=True)
+        self._jobs.start(SLOT, Job(end, lambda _: None, failed, finish=True))
 
     def _on_failed(self, error: Exception) -> None:
         """Report the first of a series of failures; the timer tries again."""

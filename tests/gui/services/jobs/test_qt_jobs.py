@@ -11,7 +11,7 @@ from PySide6.QtCore import QThread
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.jobs import jobs as slots
-from gui.services.jobs.jobs import GuiFirst, InlineJobs
+from gui.services.jobs.jobs import GuiFirst, InlineJobs, Job
 from gui.services.jobs.qt_jobs import NICE, QtJobs
 from gui.state.session import Session
 
@@ -49,7 +49,7 @@ def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
     def where():
         return threading.current_thread().name, QThread.isMainThread()
 
-    jobs.start("a", where, lambda r: results.append((*r, QThread.isMainThread())), unexpected)
+    jobs.start("a", Job(where, lambda r: results.append((*r, QThread.isMainThread())), unexpected))
     assert session.jobs == 1
     assert results == []
     qtbot.waitUntil(lambda: bool(results))
@@ -67,7 +67,7 @@ def test_the_window_goes_before_its_jobs(qtbot, jobs, more):
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     found = []
-    jobs.start("a", priority, found.append, unexpected, **more)
+    jobs.start("a", Job(priority, found.append, unexpected, **more))
     qtbot.waitUntil(lambda: bool(found))
     assert found[0] == min(priority() + NICE, 19)
 
@@ -76,11 +76,13 @@ def test_only_what_takes_long_is_announced(qtbot, jobs, session, monkeypatch):
     said, gate = [], Gate("done")
     with monkeypatch.context() as patient:
         patient.setattr("gui.services.jobs.qt_jobs.SLOW_MS", 60_000)
-        jobs.start("quick", lambda: None, lambda _: None, unexpected, lambda: said.append("quick"))
+        jobs.start(
+            "quick", Job(lambda: None, lambda _: None, unexpected, lambda: said.append("quick"))
+        )
         qtbot.waitUntil(lambda: session.jobs == 0)
-    jobs.start("given up", gate, said.append, unexpected, lambda: said.append("given up"))
+    jobs.start("given up", Job(gate, said.append, unexpected, lambda: said.append("given up")))
     jobs.cancel("given up")
-    jobs.start("slow", gate, said.append, unexpected, lambda: said.append("slow"))
+    jobs.start("slow", Job(gate, said.append, unexpected, lambda: said.append("slow")))
     qtbot.waitUntil(lambda: said == ["slow"])
     gate.open.set()
     qtbot.waitUntil(lambda: session.jobs == 0)
@@ -95,31 +97,31 @@ def test_an_exception_goes_to_the_handler_and_a_delivery_can_start_the_next_job(
     def broken():
         raise KeyError("wpe")
 
-    jobs.start("a", broken, lambda _: errors.append("a result"), errors.append)
+    jobs.start("a", Job(broken, lambda _: errors.append("a result"), errors.append))
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert [type(e) for e in errors] == [KeyError]
     assert errors[0].__traceback__ is not None
     results = []
-    jobs.start("a", lambda: 1, results.append, unexpected)
-    jobs.start("b", lambda: 2, results.append, unexpected)
+    jobs.start("a", Job(lambda: 1, results.append, unexpected))
+    jobs.start("b", Job(lambda: 2, results.append, unexpected))
     jobs.cancel("c")
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert sorted(results) == [1, 2]
     results = []
 
     def then(result):
-        jobs.start("a", lambda: result + 1, results.append, unexpected)
+        jobs.start("a", Job(lambda: result + 1, results.append, unexpected))
 
-    jobs.start("a", lambda: 1, then, unexpected)
+    jobs.start("a", Job(lambda: 1, then, unexpected))
     qtbot.waitUntil(lambda: results == [2])
     assert session.jobs == 0
 
 
 def test_the_newest_of_a_slot_wins_even_if_it_ends_first(qtbot, jobs, session):
     slow, results = Gate("old"), []
-    jobs.start("a", slow, results.append, unexpected)
+    jobs.start("a", Job(slow, results.append, unexpected))
     assert slow.begun.wait(10)
-    jobs.start("a", lambda: "new", results.append, unexpected)
+    jobs.start("a", Job(lambda: "new", results.append, unexpected))
     qtbot.waitUntil(lambda: results == ["new"])
     assert session.jobs == 1
     slow.open.set()
@@ -135,9 +137,9 @@ def test_a_result_that_is_on_its_way_can_still_be_superseded(qtbot, jobs, sessio
         done.set()
         return "old"
 
-    jobs.start("a", old, results.append, unexpected)
+    jobs.start("a", Job(old, results.append, unexpected))
     assert done.wait(10)
-    jobs.start("a", lambda: "new", results.append, unexpected)
+    jobs.start("a", Job(lambda: "new", results.append, unexpected))
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert results == ["new"]
 
@@ -149,7 +151,7 @@ def test_an_error_of_a_superseded_job_is_dropped(qtbot, jobs, session):
         gate()
         raise OSError
 
-    jobs.start("a", broken, unexpected, unexpected)
+    jobs.start("a", Job(broken, unexpected, unexpected))
     assert gate.begun.wait(10)
     jobs.cancel("a")
     gate.open.set()
@@ -161,10 +163,12 @@ def test_jobs_that_wait_for_a_thread_are_not_begun_once_superseded(qtbot, jobs, 
     """A hundred ticks of a slider behind two long jobs: only the last one is computed."""
     gates, begun, results = [Gate(), Gate()], [], []
     for i, gate in enumerate(gates):
-        jobs.start(f"long {i}", gate, lambda _: None, unexpected)
+        jobs.start(f"long {i}", Job(gate, lambda _: None, unexpected))
         assert gate.begun.wait(10)
     for tick in range(100):
-        jobs.start("a", lambda tick=tick: begun.append(tick) or tick, results.append, unexpected)
+        jobs.start(
+            "a", Job(lambda tick=tick: begun.append(tick) or tick, results.append, unexpected)
+        )
     assert session.jobs == 102
     for gate in gates:
         gate.open.set()
@@ -176,8 +180,8 @@ def test_shutting_down_waits_for_the_threads_and_delivers_nothing(
     qtbot, session, qapp, new_pool_threads
 ):
     jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
-    jobs.start("a", gate, results.append, unexpected)
-    jobs.start("b", lambda: "never begun or dropped", results.append, unexpected)
+    jobs.start("a", Job(gate, results.append, unexpected))
+    jobs.start("b", Job(lambda: "never begun or dropped", results.append, unexpected))
     assert gate.begun.wait(10)
     threading.Timer(0.05, gate.open.set).start()
     jobs.shut_down()
@@ -190,11 +194,11 @@ def test_shutting_down_waits_for_the_threads_and_delivers_nothing(
 def test_what_is_being_saved_is_saved_when_all_is_shut_down(qtbot, session, qapp, caplog):
     jobs, gates, done = QtJobs(session, qapp), (Gate("a"), Gate("b")), []
     for name, gate in zip("ab", gates, strict=True):  # both threads have something to do
-        jobs.start(name, gate, done.append, unexpected)
+        jobs.start(name, Job(gate, done.append, unexpected))
         assert gate.begun.wait(10)
-    jobs.start("computed", lambda: done.append("computed"), done.append, unexpected)
-    jobs.start("saved", lambda: done.append("saved"), done.append, unexpected, finish=True)
-    jobs.start("failed", lambda: 1 / 0, done.append, unexpected, finish=True)
+    jobs.start("computed", Job(lambda: done.append("computed"), done.append, unexpected))
+    jobs.start("saved", Job(lambda: done.append("saved"), done.append, unexpected, finish=True))
+    jobs.start("failed", Job(lambda: 1 / 0, done.append, unexpected, finish=True))
     for gate in gates:
         threading.Timer(0.05, gate.open.set).start()
     jobs.shut_down()
@@ -206,9 +210,9 @@ def test_what_is_being_saved_is_saved_when_all_is_shut_down(qtbot, session, qapp
 
 def test_what_is_saved_anew_is_given_up_until_all_is_shut_down(qtbot, jobs, session):
     gate, done = Gate("old"), []
-    jobs.start("saved", gate, done.append, unexpected, finish=True)
+    jobs.start("saved", Job(gate, done.append, unexpected, finish=True))
     assert gate.begun.wait(10)
-    jobs.start("saved", lambda: "new", done.append, unexpected, finish=True)
+    jobs.start("saved", Job(lambda: "new", done.append, unexpected, finish=True))
     gate.open.set()
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert done == ["new"]
@@ -232,13 +236,13 @@ def test_one_that_is_held_stops_after_its_step_is_not_counted_and_goes_on_from_t
     qtbot, jobs, session
 ):
     job, results = Steps(), []
-    jobs.start("a", job, results.append, unexpected, stop=lambda: None, gate=job.gate)
+    jobs.start("a", Job(job, results.append, unexpected, stop=lambda: None, gate=job.gate))
     assert job.first.begun.wait(10)
     for _ in range(2):
         jobs.hold("a")
         assert session.jobs == 0
     job.first.open.set()
-    jobs.start("b", lambda: "seen", results.append, unexpected)
+    jobs.start("b", Job(lambda: "seen", results.append, unexpected))
     qtbot.waitUntil(lambda: results == ["seen"])
     assert "second" not in job.done
     for _ in range(2):
@@ -255,13 +259,13 @@ def test_one_that_is_held_stops_after_its_step_is_not_counted_and_goes_on_from_t
 @pytest.mark.parametrize("end", ["cancelled", "superseded", "shut down"])
 def test_the_thread_of_one_that_is_held_ends_with_it(qtbot, session, qapp, new_pool_threads, end):
     jobs, job, results = QtJobs(session, qapp), Steps(), []
-    jobs.start("a", job, results.append, unexpected, stop=lambda: None, gate=job.gate)
+    jobs.start("a", Job(job, results.append, unexpected, stop=lambda: None, gate=job.gate))
     job.first.open.set()
     jobs.hold("a")
     if end == "cancelled":
         jobs.cancel("a")
     elif end == "superseded":
-        jobs.start("a", lambda: "newer", results.append, unexpected)
+        jobs.start("a", Job(lambda: "newer", results.append, unexpected))
     else:
         jobs.shut_down()
     qtbot.waitUntil(lambda: job.done == [None, "second"])
@@ -275,7 +279,7 @@ def test_the_thread_of_one_that_is_held_ends_with_it(qtbot, session, qapp, new_p
 
 def test_one_without_steps_finishes_while_it_is_held_and_is_counted_once(qtbot, jobs, session):
     long, results = Gate("long"), []
-    jobs.start("a", long, results.append, unexpected, stop=lambda: None, gate=slots.Gate())
+    jobs.start("a", Job(long, results.append, unexpected, stop=lambda: None, gate=slots.Gate()))
     assert long.begun.wait(10)
     jobs.hold("a")
     long.open.set()
@@ -285,13 +289,13 @@ def test_one_without_steps_finishes_while_it_is_held_and_is_counted_once(qtbot, 
 
 def test_a_result_can_be_waited_for_and_comes_later_if_it_is_not_done_in_time(jobs, session, qtbot):
     results = []
-    jobs.start("a", lambda: "here", results.append, unexpected)
+    jobs.start("a", Job(lambda: "here", results.append, unexpected))
     jobs.deliver("a", 10_000)
     assert results.pop() == "here"
     assert session.jobs == 0
     jobs.deliver("never started", 10_000)
     gate, results = Gate("late"), []
-    jobs.start("a", gate, results.append, unexpected)
+    jobs.start("a", Job(gate, results.append, unexpected))
     jobs.deliver("a", 1)
     assert results == []
     gate.open.set()
@@ -304,7 +308,7 @@ def test_a_result_can_be_waited_for_and_comes_later_if_it_is_not_done_in_time(jo
 def stoppable(jobs, slot, on_result=lambda _: None, on_error=unexpected, **more):
     """Start a job that ends when it is told to stop; the gate says how it is."""
     gate = Gate(slot)
-    jobs.start(slot, gate, on_result, on_error, stop=gate.open.set, **more)
+    jobs.start(slot, Job(gate, on_result, on_error, stop=gate.open.set, **more))
     assert gate.begun.wait(10)
     return gate
 
@@ -322,7 +326,7 @@ def test_progress_is_told_in_order_on_the_gui_thread_and_before_the_result(qtbot
         heard.append((what, QThread.isMainThread()))
         turns.put(what)
 
-    jobs.start("a", work, hear, unexpected, on_progress=hear)
+    jobs.start("a", Job(work, hear, unexpected, on_progress=hear))
     assert heard == []
     qtbot.waitUntil(lambda: ("done", True) in heard)
     assert heard == [(what, True) for what in (*range(50), "done")]
@@ -338,7 +342,7 @@ def test_of_progress_that_was_waiting_only_the_newest_is_told(qtbot, jobs):
         return "done"
 
     for slot, hear in heard.items():
-        jobs.start(slot, work, hear.append, unexpected, on_progress=hear.append)
+        jobs.start(slot, Job(work, hear.append, unexpected, on_progress=hear.append))
     told.wait(10)  # meanwhile no event is handled
     qtbot.waitUntil(lambda: all("done" in one for one in heard.values()))
     assert heard == {"a": [49, "done"], "b": [49, "done"]}
@@ -354,7 +358,7 @@ def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
         tell("too late")
         said.set()
 
-    jobs.start("a", work, unexpected, unexpected, on_progress=told.append, stop=go_on.set)
+    jobs.start("a", Job(work, unexpected, unexpected, on_progress=told.append, stop=go_on.set))
     assert begun.wait(10)
     jobs.cancel("a")
     assert said.wait(10)
@@ -369,7 +373,7 @@ def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, new_pool_t
     if how == "cancelled":
         jobs.cancel("a")
     elif how == "superseded":
-        jobs.start("a", lambda: "newer", results.append, unexpected)
+        jobs.start("a", Job(lambda: "newer", results.append, unexpected))
         qtbot.waitUntil(lambda: results == ["newer"])
     else:
         jobs.shut_down()
@@ -384,8 +388,15 @@ def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, new_pool_t
 def test_what_has_ended_is_not_stopped(qtbot, jobs):
     stopped, results = [], []
     for name in ("first", "second"):
-        jobs.start("a", lambda name=name: name, results.append, unexpected,
-                   stop=lambda name=name: stopped.append(name))  # fmt: skip
+        jobs.start(
+            "a",
+            Job(
+                lambda name=name: name,
+                results.append,
+                unexpected,
+                stop=lambda name=name: stopped.append(name),
+            ),
+        )
         qtbot.waitUntil(lambda name=name: results[-1:] == [name])
     jobs.cancel("a")
     assert stopped == []
@@ -394,7 +405,7 @@ def test_what_has_ended_is_not_stopped(qtbot, jobs):
 def test_jobs_that_wait_for_others_keep_nothing_waiting(qtbot, jobs, session):
     gates = [stoppable(jobs, f"network {i}") for i in range(5)]
     results = []
-    jobs.start("a", lambda: "computed", results.append, unexpected)
+    jobs.start("a", Job(lambda: "computed", results.append, unexpected))
     qtbot.waitUntil(lambda: results == ["computed"])
     assert session.jobs == len(gates)
     for gate in gates:
@@ -406,7 +417,7 @@ def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeyp
     """A name that is being looked up: its thread ends later, and tells nobody."""
     monkeypatch.setattr("gui.services.jobs.qt_jobs.PATIENCE_S", 0.0)
     jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
-    jobs.start("a", gate, results.append, unexpected, stop=lambda: None)
+    jobs.start("a", Job(gate, results.append, unexpected, stop=lambda: None))
     assert gate.begun.wait(10)
     thread = next(t for t in threading.enumerate() if t.name == "helixscope-a")
     jobs.shut_down()
@@ -421,14 +432,15 @@ def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeyp
 
 def test_inline_jobs_do_the_same_and_tell_at_once():
     jobs, results, errors = InlineJobs(), [], []
-    jobs.start("a", lambda: 1, results.append, unexpected)
-    jobs.start("a", lambda: 1 / 0, results.append, errors.append)
+    jobs.start("a", Job(lambda: 1, results.append, unexpected))
+    jobs.start("a", Job(lambda: 1 / 0, results.append, errors.append))
     jobs.cancel("a")
     assert results == [1]
     assert [type(e) for e in errors] == [ZeroDivisionError]
     heard = []
-    InlineJobs().start("a", lambda tell: tell(1) or 2, heard.append, unexpected,
-                       on_progress=heard.append)  # fmt: skip
+    InlineJobs().start(
+        "a", Job(lambda tell: tell(1) or 2, heard.append, unexpected, on_progress=heard.append)
+    )
     assert heard == [1, 2]
 
 
@@ -443,12 +455,14 @@ def panicking():
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_panic_of_a_library_ends_the_job_with_a_sentence(qtbot, jobs, session, alone):
     errors = []
-    jobs.start("a", panicking, pytest.fail, errors.append, stop=(lambda: None) if alone else None)
+    jobs.start(
+        "a", Job(panicking, pytest.fail, errors.append, stop=(lambda: None) if alone else None)
+    )
     qtbot.waitUntil(lambda: bool(errors))
     assert str(errors[0]) == "An error occurred inside a library."
     assert session.jobs == 0
 
-    InlineJobs().start("a", panicking, pytest.fail, errors.append)
+    InlineJobs().start("a", Job(panicking, pytest.fail, errors.append))
     assert isinstance(errors[1], HelixscopeError)
 
 
@@ -457,7 +471,7 @@ def test_a_job_at_once_leaves_ctrl_c_alone():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        InlineJobs().start("a", stopped, pytest.fail, pytest.fail)
+        InlineJobs().start("a", Job(stopped, pytest.fail, pytest.fail))
 
 
 def test_a_job_that_tells_faster_than_it_is_heard_is_heard(qtbot, jobs):
@@ -469,7 +483,7 @@ def test_a_job_that_tells_faster_than_it_is_heard_is_heard(qtbot, jobs):
             tell(i := i + 1)
         return "done"
 
-    jobs.start("a", work, heard.append, unexpected, on_progress=heard.append, stop=ended.set)
+    jobs.start("a", Job(work, heard.append, unexpected, on_progress=heard.append, stop=ended.set))
     qtbot.waitUntil(lambda: len(heard) > 5)
     ended.set()
     qtbot.waitUntil(lambda: "done" in heard)

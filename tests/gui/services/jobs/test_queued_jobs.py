@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from gui.services.answers import Answers
-from gui.services.jobs.jobs import InlineJobs, QueuedJobs, SlottedJobs
+from gui.services.jobs.jobs import InlineJobs, Job, QueuedJobs, SlottedJobs
 from gui.services.questions import QuestionContext
 from gui.state.session import Session
 from tests.gui.hand_jobs import HandJobs
@@ -23,7 +23,7 @@ def queued(jobs):
 
 def start(queued, *slots, got=None, fail=pytest.fail):
     for slot in slots:
-        queued.start(slot, lambda slot=slot: slot, got.append if got is not None else id, fail)
+        queued.start(slot, Job(lambda slot=slot: slot, got.append if got is not None else id, fail))
 
 
 def test_no_more_than_so_many_are_under_way_and_after_an_error_the_next_begins(jobs, queued):
@@ -35,7 +35,7 @@ def test_no_more_than_so_many_are_under_way_and_after_an_error_the_next_begins(j
     jobs.deliver_all()
     assert got == ["b", "a", "c", "d"]
     errors = []
-    queued.start("a", lambda: 1 / 0, pytest.fail, errors.append)
+    queued.start("a", Job(lambda: 1 / 0, pytest.fail, errors.append))
     start(queued, "b", "c")
     jobs.deliver("a")
     assert isinstance(errors[0], ZeroDivisionError)
@@ -69,9 +69,9 @@ def test_a_result_may_start_another_in_its_slot(jobs, queued):
     def again(result):
         got.append(result)
         if len(got) < 3:
-            queued.start("a", lambda: len(got), again, pytest.fail)
+            queued.start("a", Job(lambda: len(got), again, pytest.fail))
 
-    queued.start("a", lambda: 0, again, pytest.fail)
+    queued.start("a", Job(lambda: 0, again, pytest.fail))
     jobs.deliver_all()
     assert got == [0, 1, 2]
 
@@ -129,13 +129,13 @@ def two(jobs):
 def test_the_same_slot_of_two_is_two_jobs_and_each_supersedes_its_own_only(jobs, two):
     got = []
     for number, one in enumerate(two, 1):
-        one.start("curve", lambda number=number: number, got.append, pytest.fail)
+        one.start("curve", Job(lambda number=number: number, got.append, pytest.fail))
     jobs.deliver_all()
     assert jobs.started == ["compared 1 curve", "compared 2 curve"]
     assert got == [1, 2]
     got = []
     for one, text in ((two[0], "old"), (two[1], "other"), (two[0], "new")):
-        one.start("curve", lambda text=text: text, got.append, pytest.fail)
+        one.start("curve", Job(lambda text=text: text, got.append, pytest.fail))
     jobs.deliver_all()
     assert got == ["other", "new"]
 
@@ -145,7 +145,7 @@ def test_all_of_one_are_given_up_and_stopped(jobs, two):
     for one, name in zip(two, "ab", strict=True):
         for slot in ("curve", "norms"):
             stop = partial(stopped.append, f"{name} {slot}")
-            one.start(slot, lambda name=name: name, got.append, pytest.fail, stop=stop)
+            one.start(slot, Job(lambda name=name: name, got.append, pytest.fail, stop=stop))
     two[0].cancel_all()
     jobs.deliver_all()
     assert got == ["b", "b"]
@@ -154,7 +154,7 @@ def test_all_of_one_are_given_up_and_stopped(jobs, two):
 
 def test_one_is_held_back_without_the_other(jobs, two):
     for one in two:
-        one.start("curve", lambda: 1, id, pytest.fail)
+        one.start("curve", Job(lambda: 1, id, pytest.fail))
     two[0].hold("curve")
     assert jobs.held == {"compared 1 curve"}
     two[1].resume("curve")
@@ -171,7 +171,8 @@ def test_errors_progress_and_slowness_are_passed_on(jobs, two):
         raise ValueError("no")
 
     two[0].start(
-        "x", work, pytest.fail, errors.append, lambda: slow.append(True), on_progress=told.append
+        "x",
+        Job(work, pytest.fail, errors.append, lambda: slow.append(True), on_progress=told.append),
     )
     jobs.drag_on("compared 1 x")
     jobs.deliver_all()
