@@ -460,7 +460,7 @@ def _check_source(source: str, shown: tuple[int, int] | None, table: str | None 
         NoSuchTable,
         UnknownArchitecture,
         may_ask_hub,
-        open_source,
+        open_model,
     )
     from geometry.pca.components import check_range
     from gui.services.work_files.projects import is_work
@@ -474,7 +474,7 @@ def _check_source(source: str, shown: tuple[int, int] | None, table: str | None 
     if may_ask_hub(source):
         return
     try:
-        model = open_source(source, table=table)
+        model = open_model(source, table=table)
     except NoSuchTable:
         raise
     except UnknownArchitecture:

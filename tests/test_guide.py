@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.export.pictures import still_session
 from gui.export.window_data import WindowData
 from gui.services.lessons.reader import parse_lesson
@@ -120,7 +120,7 @@ def test_every_example_runs(page, example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if page == "saving.md":
         # What it reads.
-        session = still_session(open_source("sinusoidal:128x32"))
+        session = still_session(open_model("sinusoidal:128x32"))
         WindowData.of(session).write(tmp_path / "gpt2.npz")
     printed = run_script(example)
     assert printed or (tmp_path / "curve.png").stat().st_size > 5000

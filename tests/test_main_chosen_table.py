@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from typer.main import get_group
 
 import main as command_line
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.bare_models import CHOICE, NAME, write_bare
 from tests.command_line import run
 from tests.test_main import window  # noqa: F401, a fixture
@@ -60,7 +60,7 @@ def test_the_option_that_an_error_names_can_be_typed(request, which, counts, tmp
     found = []
     for option in options_in(said):
         assert run("export", source, "--out", out, "--table", option, "--positions", "0-27") == 0
-        found.append(open_source(source, table=option).n_positions)
+        found.append(open_model(source, table=option).n_positions)
     assert tuple(found) == counts
 
 
@@ -127,7 +127,7 @@ def test_the_window_opens_with_it(window, bare, two, capsys):  # noqa: F811
 
 @pytest.mark.slow
 def test_changes_of_positions_are_made_of_the_chosen_rows(tmp_path, capsys):
-    name = open_source("sample").table
+    name = open_model("sample").table
     words = ("--length", "32", "--texts-at-most", "4", "--changes", "identity,top 0")
     found = []
     for choice in ((), ("--table", name), ("--table", f"{name}[:32]"), ("--table", f"{name}[8:]")):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.claims.effect_claims import NEEDED
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT, run
 
 GUIDE = ROOT / "resources" / "guide"
@@ -25,7 +25,7 @@ def test_it_prints_and_writes_the_effects(tmp_path, capsys):
     assert "shift 400: A shift by 400 needs 464 positions; there are 256." in printed.err
     content = json.loads(out.read_text("utf-8"))
     assert content.keys() == {"fingerprint", "baseline", "windows", "changes"}
-    assert content["fingerprint"] == open_source("sample").fingerprint
+    assert content["fingerprint"] == open_model("sample").fingerprint
     same, none, shift = content["changes"]
     assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0, "by_window": [0] * 8}
     assert np.mean(none["by_window"]) == pytest.approx(none["delta"])
@@ -65,7 +65,7 @@ def test_it_changes_pos_in_a_layer(tmp_path, capsys):
     same, none, _ = content["changes"]
     assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0, "by_window": [0] * 8}
     assert none["delta"] > 0.01
-    layer = open_source(tmp_path / "inside" / "layer 1")
+    layer = open_model(tmp_path / "inside" / "layer 1")
     assert content["fingerprint"] == layer.fingerprint
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.survey import run
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry, read_populations
@@ -46,7 +46,7 @@ def test_it_writes_a_row_for_each_checkpoint_below_a_folder(command, tmp_path, o
     assert [row["step"] for row in found] == [*STEPS, None]
     for row in found[:-1]:
         told = {one.quantity.key: one.value for one in
-                scalar_results(open_source(row["source"]), (1, 40))}  # fmt: skip
+                scalar_results(open_model(row["source"]), (1, 40))}  # fmt: skip
         assert {key: row[key] for key in told} == told
     assert "torn.npy" in found[-1]["error"]
     # There is nothing left to measure.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.command_line import run
 
 
@@ -46,7 +46,7 @@ def test_a_csv_file_has_a_line_for_each_model_and_is_sorted(tables, tmp_path):
     found = rows(out)
     assert [row["model"] for row in found] == ["helix", "line", "noise"]
     for row, path in zip(found, tables, strict=True):
-        expected = scalar_results(open_source(path), (5, 60), (2, 1, 3))
+        expected = scalar_results(open_model(path), (5, 60), (2, 1, 3))
         for one in expected:
             told = "" if one.value is None else str(one.value)
             assert row[one.quantity.key] == told, one.quantity.key

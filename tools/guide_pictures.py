@@ -17,7 +17,7 @@ from geometry.hub.network import default_network
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import PositionsSettings
 from geometry.models.sources.catalogue import SAMPLE
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import expand
 from geometry.survey.rows import Access, RowSettings
@@ -84,7 +84,7 @@ def picture_guide(qt: Any, gpt2: str, minilm: str, folder: Path) -> None:
     picture_effects(qt, folder / "effects.png")
     picture_survey(qt, folder)
     film = folder / "turntable.gif"
-    export_turntable(open_source(gpt2), film, SMOOTH, turn=TURN, size=TURN_SIZE, fps=TURN_FPS)
+    export_turntable(open_model(gpt2), film, SMOOTH, turn=TURN, size=TURN_SIZE, fps=TURN_FPS)
 
 
 def picture_layers(qt: Any, source: str, path: Path) -> None:

@@ -22,7 +22,7 @@ from PySide6.QtTest import QTest
 from geometry.history.here import history_here
 from geometry.models.residual_stream import Subject
 from geometry.models.sources.catalogue import SAMPLE
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
 from gui.export.timelapse_film import timeline_session, write_timelapse
@@ -146,7 +146,7 @@ def picture_sample(qt: Any, gallery: Path) -> None:
     with opened(qt, SAMPLE) as application:
         for wanted in OF_SAMPLE:
             picture_panel(application, wanted, gallery)
-    model = open_source(SAMPLE)
+    model = open_model(SAMPLE)
     session = timeline_session(model, history_here(model))
     write_timelapse(session, gallery / "forming.gif", size=FILM)
 

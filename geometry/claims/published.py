@@ -129,7 +129,7 @@ def compare(published: Published, measured: Measurements) -> Compared:
     return Compared(published, published.measure(measured))
 
 
-def compare_all(measured: Measurements) -> tuple[Compared, ...]:
+def compare_published(measured: Measurements) -> tuple[Compared, ...]:
     """Compare all that is published for a model with what is measured."""
     return tuple(compare(one, measured) for one in published_for(measured.model))
 

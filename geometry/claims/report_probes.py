@@ -6,7 +6,7 @@ from typing import Any
 
 from geometry.checkpoints.errors import RangeError
 from geometry.claims.measurements import Measurements
-from geometry.claims.published import compare_all
+from geometry.claims.published import compare_published
 
 
 def describe_probes(measured: Measurements, missing: dict[str, str]) -> dict[str, float] | None:
@@ -35,5 +35,5 @@ def describe_published(measured: Measurements) -> list[dict[str, Any]]:
             "ours": one.ours,
             "within": one.within,
         }
-        for one in compare_all(measured)
+        for one in compare_published(measured)
     ]

@@ -23,7 +23,7 @@ from geometry.history.plan import HistoryPlan
 from geometry.history.trainer_log import read_log
 from geometry.hub.faults import HubError
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
@@ -285,7 +285,7 @@ class _Round:
         table = self._gathering.plan.origin.table
         if self._network is None:
             self._all.check()
-            return open_source(snapshot.source, table=table)
+            return open_model(snapshot.source, table=table)
         counted = 0
 
         def count(waiting: str = "") -> None:
@@ -303,7 +303,7 @@ class _Round:
         )
         with self._all.interruptible(own.cancel):
             try:
-                return open_source(snapshot.source, table=table, network=network)
+                return open_model(snapshot.source, table=table, network=network)
             finally:
                 count()
 

@@ -38,7 +38,7 @@ class Origin:
     shape
         (n_positions, d_model) of the open model's table, the same for its history.
     table
-        The ``table`` argument of ``open_source``; None for the default.
+        The ``table`` argument of ``open_model``; None for the default.
     """
 
     kind: Literal["file", "layers", "folder", "hub"]
@@ -57,7 +57,7 @@ class Snapshot:
     step
         Of training.
     source
-        Its source for :func:`geometry.models.sources.opening.open_source`.
+        Its source for :func:`geometry.models.sources.opening.open_model`.
     commit
         Its commit on the Hub; None for a local checkpoint.
     here

@@ -35,7 +35,7 @@ from geometry.models.sources.layer_tables import (
     open_layer,
     read_layers,
 )
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def intervene(
     changes
         Names, see :func:`geometry.inside.interventions.find_change`.
     table
-        As for :func:`geometry.models.sources.opening.open_source`.
+        As for :func:`geometry.models.sources.opening.open_model`.
     layer
         The folder of a finished run of ``helixscope positions`` of this model, with "/layer 3" for
         a layer of the residual stream, whose pos(t) is changed in place of the table; without, for
@@ -186,7 +186,7 @@ def intervene(
         change is unknown, the texts are too short, or the memory is not enough.
     """
     wanted = {name: find_change(name) for name in changes}
-    model = open_source(source, table=table) if layer is None else None
+    model = open_model(source, table=table) if layer is None else None
     if model is not None and model.no_table:
         raise InsideError(f"{model.name}: {model.no_table}.", LEARNED)
     network = load_network(source, device=device, head=True, attention=attention)

@@ -16,7 +16,7 @@ from geometry.inside.interventions import LONGEST, find_change, usual_length
 from geometry.inside.network import RunnableNetwork, load_network
 from geometry.inside.settings import InsideError
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.models.tokens import FastTokenizer, TokenizedPrompt
 from geometry.pca.components import Array
 
@@ -117,7 +117,7 @@ def run_prompt(
     change
         A name, see :func:`geometry.inside.interventions.find_change`; None for none.
     table
-        As for :func:`geometry.models.sources.opening.open_source`.
+        As for :func:`geometry.models.sources.opening.open_model`.
     layer
         As for :func:`geometry.inside.intervene.intervene`: pos(t) in a layer is changed in place
         of the table, and the text is split as the windows of that run.
@@ -142,7 +142,7 @@ def run_prompt(
     made = None if change is None else find_change(change)
     if not text:
         raise InsideError("The text is empty.", "Enter a text.")
-    model = open_source(source, table=table) if layer is None else None
+    model = open_model(source, table=table) if layer is None else None
     say, passes = tell or (lambda *_: None), 1 if made is None else 2
     say("Loading the network", 0, passes)
     network = load_network(source, device=device, head=True, attention=True)

@@ -216,9 +216,9 @@ def _prompt(
 
 def _check_same(source: str, table: str | None, fingerprint: str) -> None:
     """Raise FileChanged if a source is no longer what the window has opened."""
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    if open_source(source, table=table).fingerprint != fingerprint:
+    if open_model(source, table=table).fingerprint != fingerprint:
         raise FileChanged(Path(source).name)
 
 

@@ -103,7 +103,7 @@ class Survival:
         return np.asarray(ratio / mean if mean > 0.0 else ratio)
 
 
-def compare(
+def line_or_helix(
     curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1
 ) -> Mapping[CurveKind, Survival]:
     """Apply LayerNorm to a line, circle and helix of the same spacing.

@@ -140,7 +140,7 @@ class SyntheticCurve:
 
     @property
     def source(self) -> str:
-        """The source by which `geometry.models.sources.opening.open_source` opens the table."""
+        """The source by which `geometry.models.sources.opening.open_model` opens the table."""
         fields = (f"{short}={getattr(self, name)!r}" for short, name in SOURCE_FIELDS.items())
         return f"synthetic:{self.kind}," + ",".join(fields)
 

@@ -310,7 +310,7 @@ class PositionalModel:
     def sides(self) -> tuple[str, ...]:
         """The tables of a model with two: "decoder" and "encoder", or "text" and "vision".
 
-        ``open_source(source, table=side)`` opens the other one.
+        ``open_model(source, table=side)`` opens the other one.
         """
         return self._architecture.sides
 

@@ -47,7 +47,7 @@ class Entry:
     ----------
     source
         Its name, which no other entry has. Except for a step of a history, a source for
-        :func:`geometry.models.sources.opening.open_source`; paths are absolute.
+        :func:`geometry.models.sources.opening.open_model`; paths are absolute.
     group
         What it is one of: a population, a model's id, or the name of a folder.
     seed

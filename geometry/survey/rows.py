@@ -28,7 +28,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
 from geometry.models.model import PositionalModel
 from geometry.models.sources.history_steps import NoStep, open_step
-from geometry.models.sources.opening import NoSuchTable, is_on_hub, open_source
+from geometry.models.sources.opening import NoSuchTable, is_on_hub, open_model
 from geometry.pca.pca import fit_pca
 from geometry.survey.populations import Entry
 
@@ -71,7 +71,7 @@ class RowSettings:
     kept
         Number of principal components that each row holds, for a time-lapse.
     table
-        The ``table`` argument of :func:`geometry.models.sources.opening.open_source` for
+        The ``table`` argument of :func:`geometry.models.sources.opening.open_model` for
         checkpoints that have such a tensor or side; None for each one's default.
     server
         What tells the Hub's endpoint from others, see :func:`geometry.hub.address.server_name`:
@@ -265,7 +265,7 @@ def _open(entry: Entry, table: str | None, access: Access, transfer: Transfer) -
             )  # its last known commit is one of them
             moved = known_commit(network.cache, address) not in (None, entry.commit)
             network = replace(network, fresh=moved and not access.offline)
-    return open_source(entry.source, table=table, network=network)
+    return open_model(entry.source, table=table, network=network)
 
 
 def _open_step(entry: Entry) -> PositionalModel:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.opening import may_ask_hub, open_source
+from geometry.models.sources.opening import may_ask_hub, open_model
 from gui.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def open_for_command(
     Parameters
     ----------
     source, table
-        As in :func:`geometry.models.sources.opening.open_source`.
+        As in :func:`geometry.models.sources.opening.open_model`.
     offline
         Whether to send no requests.
     whole
@@ -56,7 +56,7 @@ def open_for_command(
         Ctrl+C was pressed; unfinished downloads are discarded.
     """
     if not may_ask_hub(source):
-        return open_source(source, table=table)
+        return open_model(source, table=table)
     from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
@@ -66,7 +66,7 @@ def open_for_command(
     network = Network(Hub(offline=offline), cache, transfer, whole, fresh)
 
     def work() -> PositionalModel:
-        model = open_source(source, table=table, network=network)
+        model = open_model(source, table=table, network=network)
         wait_until_kept(cache.root)  # while the log is still active, for its errors
         return model
 

@@ -59,7 +59,7 @@ class Comparing:
     show
         Shows a model in place of the open one.
     opener
-        Opens a source; ``geometry.models.sources.opening.open_source`` except in tests.
+        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
     Attributes
     ----------

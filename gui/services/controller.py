@@ -67,7 +67,7 @@ class Controller:
     Parameters
     ----------
     opener
-        Opens a source; ``geometry.models.sources.opening.open_source`` except in tests.
+        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
     cache_limit
         Size limit of the cache in bytes; its default if None.
     """
@@ -158,7 +158,7 @@ class Controller:
             Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
             has its own table and range; or the file of a survey, which is shown beside.
         table
-            As for :func:`geometry.models.sources.opening.open_source`; if None, the one that was
+            As for :func:`geometry.models.sources.opening.open_model`; if None, the one that was
             chosen for this source before, if it has that; "" for its default.
         positions
             Range to show first; 1 to the last position if None.

@@ -101,10 +101,10 @@ def open_from(
     geometry.checkpoints.errors.HelixscopeError
         If the source cannot be opened.
     """
-    from geometry.models.sources.opening import may_ask_hub, open_source
+    from geometry.models.sources.opening import may_ask_hub, open_model
 
     through = network() if may_ask_hub(source) else None
-    return (opener or open_source)(source, table=table, network=through)
+    return (opener or open_model)(source, table=table, network=through)
 
 
 def load(

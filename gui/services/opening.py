@@ -39,7 +39,7 @@ class Opening:
     on_error
         Called with an error, a description of what failed, and the source.
     opener
-        Opens a source; ``geometry.models.sources.opening.open_source`` except in tests.
+        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ def opening(model: PositionalModel) -> str:
 
 
 def opened(model: PositionalModel) -> str:
-    """Return the ``open_source`` call that opens the same model."""
+    """Return the ``open_model`` call that opens the same model."""
     from geometry.models.sources.derived import at_commit, model_source
     from gui.services.loading import is_of_hub
 

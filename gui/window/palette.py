@@ -123,7 +123,7 @@ def source_kind(text: str, *, word: bool = False) -> str:
 
 def sources_meant(
     text: str,
-    open_source: Callable[[str], object] | None,
+    open_model: Callable[[str], object] | None,
     add: Callable[[str], object] | None,
 ) -> list[Item]:
     """Return items for a typed path, id of the Hub, or formula.
@@ -132,16 +132,16 @@ def sources_meant(
     ----------
     text
         What was typed.
-    open_source
+    open_model
         Opens a source; None to offer only that it is added.
     add
         Shows it beside the open model; None if that is impossible.
     """
     source = text.strip()
-    kind = source_kind(source, word=open_source is None) if source else ""
+    kind = source_kind(source, word=open_model is None) if source else ""
     found = []
-    if kind and open_source is not None:
-        found.append(Item(f"Open {visible(source)}", kind, partial(open_source, source)))
+    if kind and open_model is not None:
+        found.append(Item(f"Open {visible(source)}", kind, partial(open_model, source)))
     if kind and add is not None and not is_work(source):
         found.append(Item(f"Add {visible(source)} beside", kind, partial(add, source)))
     return found

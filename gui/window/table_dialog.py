@@ -77,7 +77,7 @@ class TableDialog(QDialog):
 
     @property
     def table(self) -> str:
-        """The chosen tensor, or its rows from one on, as ``open_source`` takes them."""
+        """The chosen tensor, or its rows from one on, as ``open_model`` takes them."""
         name, first = self._candidate.name, self.rows.checkedId()
         return name if first == _AUTOMATIC else rows_from(name, first)
 

@@ -30,7 +30,7 @@ from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.first_look import first_look
 
 NAMES = [f"helix/gpt2-{number}" for number in range(9)]
@@ -80,7 +80,7 @@ class Opener:
     def coordinates(self, name: str) -> object:
         """What the application does until there are coordinates to draw."""
         cache = TensorCache(self._folder / f"cache-{next(self._number)}")
-        model = open_source(name, network=Network(self._hub, cache, Transfer()))
+        model = open_model(name, network=Network(self._hub, cache, Transfer()))
         return first_look(model.W_pos, (1, model.n_positions - 1)).coordinates
 
 

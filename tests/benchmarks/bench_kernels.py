@@ -16,7 +16,7 @@ from geometry.measures.kernels import HeadKernels, attention_map, head_kernels
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.head_projections import attention_input, project_heads
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 D_MODEL, HEADS = 768, 12
 RANGE = (1, 1023)
@@ -52,7 +52,7 @@ def main() -> int:
     report = Report("Where heads look by position alone")
     with scratch() as folder:
         write_checkpoint(folder)
-        model = open_source(folder)
+        model = open_model(folder)
         x = attention_input(model, AttentionLayer(model.layers), model.W_pos).astype(np.float32)
         weights = [model.weight(which).astype(np.float32) for which in ("W_Q", "W_K")]
         report.note("GPT-2 small: 12 heads, 1,024 positions")

@@ -27,7 +27,7 @@ from ratios import Report, scratch
 from safetensors.numpy import save_file
 from windows import our_window, rest, run_until
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.first_look import first_look
 from gui.commands.qt_start import prepare_qt
 
@@ -36,7 +36,7 @@ REPEATS, MEMORY_REPEATS = 15, 3
 
 def coordinates(folder: Path) -> np.ndarray:
     """What the application does until there are coordinates to draw."""
-    model = open_source(folder)
+    model = open_model(folder)
     return first_look(model.stored_W_pos, (1, model.n_positions - 1)).coordinates
 
 

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 from geometry.claims.measurements import Measurements
 from geometry.measures.directions import Directions
 from geometry.measures.overlaps import capture, squared_overlaps
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 VOCABULARY, D_MODEL, RANK = 50257, 768, 30
 MEMORY_FACTOR = 2.2
@@ -39,7 +39,7 @@ def write_checkpoint(folder: Path) -> None:
 
 def ours(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """What the panels do: the squared overlaps P × E and the capture of E."""
-    measured = Measurements(open_source(folder))
+    measured = Measurements(open_model(folder))
     return measured.overlaps("P", "E"), measured.capture
 
 

@@ -26,9 +26,9 @@ def read_table() -> tuple[str, np.ndarray]:
     shared = Path(os.environ.get("HELIXSCOPE_SHARED", ROOT.parent / "shared"))
     folder = shared / "checkpoints" / "gpt2"
     if (folder / "model.safetensors").is_file():
-        from geometry.models.sources.opening import open_source
+        from geometry.models.sources.opening import open_model
 
-        return "GPT-2 small's real table, 1024 × 768", open_source(folder).W_pos
+        return "GPT-2 small's real table, 1024 × 768", open_model(folder).W_pos
     return "a synthetic helix with GPT-2's spectrum, 1024 × 768", synthetic_table()
 
 

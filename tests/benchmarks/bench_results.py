@@ -36,7 +36,7 @@ from geometry.claims.report import report
 from geometry.measures.probes import FOLDS, N_ROWS, SHUFFLES
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.commands.qt_start import prepare_qt
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -67,7 +67,7 @@ def gpt2_table() -> str | None:
 
 def ledger(source: str, *, nulls: bool = True) -> None:
     """Open a model and check all claims."""
-    check_claims(Measurements(open_source(source), Scope(nulls=nulls)))
+    check_claims(Measurements(open_model(source), Scope(nulls=nulls)))
 
 
 def report_of_many(folder: Path) -> tuple[float, float]:
@@ -229,10 +229,10 @@ def show_mosaic(qt: QApplication) -> tuple[float, float, float]:
 
 def main() -> int:
     table = Report("Results")
-    model = open_source(MINILM)
+    model = open_model(MINILM)
     report(model)  # the imports
     ours, grams = interleave(
-        lambda: report(open_source(MINILM), nulls=False), lambda: bare_grams(model), repeats=7
+        lambda: report(open_model(MINILM), nulls=False), lambda: bare_grams(model), repeats=7
     )
     table.add("report on MiniLM, vs the bare Gram decompositions", ours, grams, at_most=4)
     for name, source in (("MiniLM", MINILM), ("GPT-2's table", gpt2_table())):

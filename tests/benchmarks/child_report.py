@@ -9,11 +9,11 @@ sys.path.insert(0, str(ROOT))
 
 from memory import peak_megabytes  # noqa: E402
 
-from geometry.models.sources.opening import open_source  # noqa: E402
+from geometry.models.sources.opening import open_model  # noqa: E402
 from gui.commands.report_files import ReportFiles, ReportRequest  # noqa: E402
 
 source = Path(sys.argv[1])
-files = ReportFiles(open_source(source), ReportRequest(source.parent / "report"))
+files = ReportFiles(open_model(source), ReportRequest(source.parent / "report"))
 for _, work in files.steps():
     work()
 sys.stdout.write(f"peak {peak_megabytes()}\nfirst {time.monotonic()}\n")

@@ -8,7 +8,7 @@ import pytest
 
 from geometry.hub.client import Hub
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS
 from tests.geometry.hub_opening import add_files, network_of
@@ -28,7 +28,7 @@ def open_array(tmp_path) -> Callable[[np.ndarray], PositionalModel]:
 
     def opened(table: np.ndarray) -> PositionalModel:
         np.save(tmp_path / "table.npy", table)
-        return open_source(tmp_path / "table.npy")
+        return open_model(tmp_path / "table.npy")
 
     return opened
 
@@ -49,7 +49,7 @@ def opened(loopback_hub, cache) -> Callable[..., PositionalModel]:
     """Open a model of the Hub as another start of the program does, over the same cache."""
 
     def open_it(source: str = "someone/model", table: str | None = None, **options: object):
-        return open_source(source, table=table, network=network_of(loopback_hub, cache, **options))
+        return open_model(source, table=table, network=network_of(loopback_hub, cache, **options))
 
     return open_it
 

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Transfer, TransferProgress
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import kept, network_of, serve
 from tests.loopback_hub import LoopbackHub
 
@@ -32,12 +32,12 @@ class Served:
     def opens(self, root: Path) -> None:
         """An ordinary opening works, gives the right numbers, and keeps what it should."""
         self.hub.clear_faults()
-        model = open_source(NAME, network=network_of(self.hub, root))
+        model = open_model(NAME, network=network_of(self.hub, root))
         np.testing.assert_array_equal(model.W_pos, self.table)
         assert (model.fingerprint, model.n_heads) == (self.fingerprint, 4)
         assert kept(root) == self.sound
         with self.hub.unasked():
-            open_source(NAME, network=network_of(self.hub, root))
+            open_model(NAME, network=network_of(self.hub, root))
 
 
 def write_model(folder: Path, kind: str) -> np.ndarray:
@@ -75,7 +75,7 @@ def serve_kind_of(hub: LoopbackHub, folder: Path, kind: str) -> Served:
     table = write_model(folder / "files", kind)
     serve(hub, folder / "files", NAME)
     hub.redirect = True
-    model = open_source(NAME, network=network_of(hub, folder / "reference"))
+    model = open_model(NAME, network=network_of(hub, folder / "reference"))
     return Served(hub, table, kept(folder / "reference"), model.fingerprint)
 
 
@@ -83,7 +83,7 @@ def attempt(served: Served, root: Path, **options: object) -> HelixscopeError | 
     """Open with whatever is in the way; the error, of which nothing is kept, or None."""
     before, error = kept(root), None
     try:
-        model = open_source(NAME, network=network_of(served.hub, root, **options))
+        model = open_model(NAME, network=network_of(served.hub, root, **options))
     except HelixscopeError as raised:
         error = raised
     if error is None:

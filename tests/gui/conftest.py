@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.commands import qt_start
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
@@ -78,7 +78,7 @@ def open_table(write_table: Callable[..., Path]) -> Callable[..., PositionalMode
     """Open a table as a model, through a real file."""
 
     def opened(W_pos: np.ndarray | None = None, name: str = "helix") -> PositionalModel:
-        return open_source(write_table(W_pos, name))
+        return open_model(write_table(W_pos, name))
 
     return opened
 

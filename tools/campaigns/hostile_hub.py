@@ -35,7 +35,7 @@ from geometry.hub.client import Hub, Retries
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write as write_gguf
 from tests.geometry.hub_kinds import write_model
 from tests.raw_server import CLOSE, RESET, STALL, Asked, Piece, RawServer, chunked, endless
@@ -176,7 +176,7 @@ def truth(kind: str) -> np.ndarray:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files(kind).items():
             (Path(folder) / name).write_bytes(content)
-        return open_source(folder).W_pos.copy()
+        return open_model(folder).W_pos.copy()
 
 
 @dataclass(slots=True)
@@ -492,7 +492,7 @@ def _act(action: str, kind: str, network: Network) -> str:
     elif action == "history":
         list_snapshots(Origin("hub", REPO, "model", truth(kind).shape, None), network)
     else:
-        model = open_source(REPO, network=network)
+        model = open_model(REPO, network=network)
         _ = model.W_pos
         _ = model.W_E
         model.tokenize("A prompt.")
@@ -511,7 +511,7 @@ def _check_cache(server: RawServer, kind: str, network: Network) -> None:
     """What was refused is not kept: a good answer opens the model afterwards."""
     server.script = lambda asked: good(asked, kind).pieces()
     try:
-        table = open_source(REPO, network=network).W_pos
+        table = open_model(REPO, network=network).W_pos
     except HelixscopeError as error:
         raise Fault("poisoned", f"{error}") from error
     if not np.array_equal(table, truth(kind)):

@@ -149,7 +149,7 @@ def one_hub(home: Path, n_processes: int, rng: random.Random) -> None:
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
     from tests.loopback_hub import LoopbackHub
     from tests.stand_ins import OPENAI, positions_of, write_stand_in
 
@@ -164,7 +164,7 @@ def one_hub(home: Path, n_processes: int, rng: random.Random) -> None:
             for _ in range(4):
                 name = rng.choice(names)
                 kept = TensorCache(home / "hub", 40 * BOUND if rng.random() < 0.7 else 1)
-                model = open_source(name, network=Network(Hub(), kept, Transfer()))
+                model = open_model(name, network=Network(Hub(), kept, Transfer()))
                 if (model.W_pos != positions_of(name)).any():
                     raise Fault("lost", f"{name} has other positions")
                 opened += 1

@@ -239,9 +239,9 @@ def check_sentence(error: HelixscopeError) -> None:
 
 
 def _open_model(path: Path, table: str | None = None) -> object:
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    model = open_source(path, table=table)
+    model = open_model(path, table=table)
     found: list[object] = [model.W_pos, model.fingerprint, model.missing, model.warnings,
                            model.d_vocab, model.n_layers, model.n_heads, model.causal]  # fmt: skip
     reads: list[Callable[[], object]] = [
@@ -262,11 +262,11 @@ def _open_model(path: Path, table: str | None = None) -> object:
 
 def _open_gguf(folder: Path) -> object:
     from geometry.models.pair_use import pair_use
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
     found = [_open_model(folder / "a.gguf")]
     try:
-        found.append(pair_use(open_source(folder / "a.gguf")))
+        found.append(pair_use(open_model(folder / "a.gguf")))
     except HelixscopeError as error:
         check_sentence(error)
     return found
@@ -342,16 +342,16 @@ def _open_history(folder: Path) -> object:
 
 
 def _open_step(folder: Path) -> object:
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    return open_source(folder / "step 10").W_pos
+    return open_model(folder / "step 10").W_pos
 
 
 def _open_layers(folder: Path) -> object:
     from geometry.history.here import history_here
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    history = history_here(open_source(folder))
+    history = history_here(open_model(folder))
     return [history.table(n) for n in range(history.n_snapshots)]
 
 
@@ -454,18 +454,18 @@ def _columns() -> Files:
 
 def _open_effects(folder: Path) -> object:
     from geometry.inside.effects_file import read_effects
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    return read_effects(folder / "effects.json", open_source("sample"))
+    return read_effects(folder / "effects.json", open_model("sample"))
 
 
 def _effects() -> Files:
     from geometry.inside.effects_file import write_effects
     from geometry.inside.intervene import Effect, Effects
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
     found = (Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2)), Effect("shift 1", *3 * (0.5,)))
-    effects = Effects(4.0, found, 2, fingerprint=open_source("sample").fingerprint)
+    effects = Effects(4.0, found, 2, fingerprint=open_model("sample").fingerprint)
     with tempfile.TemporaryDirectory() as name:
         write_effects(Path(name) / "effects.json", effects)
         return {"effects.json": (Path(name) / "effects.json").read_bytes()}
@@ -473,13 +473,13 @@ def _effects() -> Files:
 
 def _open_cache(folder: Path) -> object:
     from geometry.models.sources.catalogue import cached_models
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
     before = os.environ.get("HF_HUB_CACHE")
     os.environ["HF_HUB_CACHE"] = str(folder)
     try:
         listed = cached_models()
-        return listed, open_source(folder / "models--o--m").W_pos
+        return listed, open_model(folder / "models--o--m").W_pos
     finally:
         os.environ.pop("HF_HUB_CACHE")
         if before is not None:

@@ -145,9 +145,9 @@ def check_whole(write: Write, folder: Path, known: Expected, *, at_the_end: bool
 @cache
 def sample() -> PositionalModel:
     """Return the bundled model."""
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    return open_source("sample")
+    return open_model("sample")
 
 
 def _random(version: int) -> np.random.Generator:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["NoSuchTable", "UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_source"]
+__all__ = ["NoSuchTable", "UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_model"]
 
 #: Names of files and folders that do not identify the model in them.
 GENERIC = re.compile(
@@ -83,7 +83,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ATTEMPTS = 3
 
 
-def open_source(
+def open_model(
     source: str | os.PathLike[str],
     *,
     table: str | None = None,
@@ -132,11 +132,11 @@ def open_source(
     if (computed := find_computed(text)) is not None:
         return open_computed(computed)
     if (derived := find_derived(text)) is not None:
-        return _made(derived, open_source(derived.of, table=table, network=network), network)
+        return _made(derived, open_model(derived.of, table=table, network=network), network)
     if (layers := _within(find_layers, text)) is not None:
         return open_layer(*layers, text)
     if (step := _within(find_step, text)) is not None:
-        return open_step(*step, text, whole=partial(open_source, step[0].parent))
+        return open_step(*step, text, whole=partial(open_model, step[0].parent))
     if is_bundled(text):
         raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
     path = _path(text)

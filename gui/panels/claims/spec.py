@@ -19,7 +19,7 @@ from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_ve
 from geometry.claims.effect_claims import NEEDED, check_effects
 from geometry.claims.group_claims import Member, check_groups, family_of, member
 from geometry.claims.measurements import Measurements, Scope
-from geometry.claims.published import Compared, compare_all
+from geometry.claims.published import Compared, compare_published
 from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
@@ -141,7 +141,7 @@ class ClaimsOf:
         # A cancelled check is no verdict.
         about.check()
         kept |= {claim: one for claim, one in verdicts.items() if one.value is not None}
-        published = compare_all(measured)
+        published = compare_published(measured)
         members = []
         for number, one in enumerate(self.group):
             message = f"Measuring {one.name}: {number + 1} of {len(self.group)} models"
@@ -261,7 +261,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ClaimsOf, Ledger]:
         measured = reported.measured
-        positions, published = measured.positions, compare_all(measured)
+        positions, published = measured.positions, compare_published(measured)
         return ClaimsOf(positions), Ledger(positions, reported.verdicts, published)
 
     def plots(self, view: LedgerView) -> tuple[()]:

@@ -22,13 +22,13 @@ from geometry.checkpoints.files import open_store
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE
 from geometry.checkpoints.torch_store import open_torch
 from geometry.history.trainer_log import read_log
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 def refusal(path):
     """The error for a source: one sentence that names the file."""
     with pytest.raises(SourceError) as caught:
-        open_source(path)
+        open_model(path)
     assert path.name in str(caught.value)
     assert len(str(caught.value)) <= LONGEST_SENTENCE
     return str(caught.value)

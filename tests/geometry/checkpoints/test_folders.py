@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import weights_in
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 TABLE = np.arange(32, dtype="f4").reshape(8, 4)
 
@@ -65,7 +65,7 @@ def test_the_weights_of_a_folder(names, chosen, tmp_path):
             weights_in(tmp_path)
     else:
         assert weights_in(tmp_path) == tmp_path / chosen
-        np.testing.assert_array_equal(open_source(tmp_path).W_pos, TABLE)
+        np.testing.assert_array_equal(open_model(tmp_path).W_pos, TABLE)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_several_folders_are_named(tmp_path):
     names = ("one", "two", "three")
     written(tmp_path, *(f"{name}/model.safetensors" for name in names), "empty/readme.md")
     with pytest.raises(SourceError) as caught:
-        open_source(tmp_path)
+        open_model(tmp_path)
     assert all(name in str(caught.value) for name in names)
     assert "empty" not in str(caught.value)
 
@@ -142,7 +142,7 @@ def test_an_adapter_names_its_model(base, more, tmp_path):
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
     for source in (tmp_path, tmp_path / "adapter_model.safetensors"):
         with pytest.raises(SourceError, match=f"an adapter of {base or 'another model'}") as error:
-            open_source(source)
+            open_model(source)
         assert error.value.advice.startswith(f"Open {base or 'the model'}")
 
 
@@ -150,7 +150,7 @@ def test_an_adapter_names_its_model(base, more, tmp_path):
 def test_an_adapter_with_a_table_of_its_own_is_a_model(name, tmp_path):
     tensors = {"h.0.attn.c_attn.lora_A.weight": TABLE, name: TABLE}
     save_file(tensors, tmp_path / "adapter_model.safetensors")
-    np.testing.assert_array_equal(open_source(tmp_path, table=name).W_pos, TABLE)
+    np.testing.assert_array_equal(open_model(tmp_path, table=name).W_pos, TABLE)
 
 
 @pytest.mark.parametrize("name", ["zero_pp_rank_0_mp_rank_00_model_states.pt"])
@@ -158,5 +158,5 @@ def test_parts_of_zero_name_what_joins_them(name, tmp_path):
     written(tmp_path, name)
     for source in (tmp_path, tmp_path / name):
         with pytest.raises(SourceError, match="ZeRO") as error:
-            open_source(source)
+            open_model(source)
         assert "zero_to_fp32.py" in error.value.advice

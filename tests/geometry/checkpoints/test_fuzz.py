@@ -14,13 +14,13 @@ from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.hostile_pickles import HOSTILE, beside_a_tensor, torch_file
 
 
 def opens_or_refuses(path: Path) -> None:
     try:
-        model = open_source(path)
+        model = open_model(path)
     except HelixscopeError:
         return
     assert np.isfinite(model.W_pos).all()

@@ -11,7 +11,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.torch_store import open_torch
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
 from tests.hostile_pickles import (
     COSTLY,
@@ -29,9 +29,9 @@ WATCHED = """
 import os, sys
 sys.path[:0] = [sys.argv[1]]
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 names = sorted(os.listdir())
-open_source("a good one.pt")  # imports what it needs
+open_model("a good one.pt")  # imports what it needs
 now = None
 def heard(event, arguments):
     usual = event == "open" and (arguments[0] == now or isinstance(arguments[0], int))
@@ -41,7 +41,7 @@ sys.addaudithook(heard)
 for name in names:
     now = name
     try:
-        open_source(name)
+        open_model(name)
     except HelixscopeError:
         pass
     finally:
@@ -80,7 +80,7 @@ def test_what_refers_to_something_outside_is_refused(name, tmp_path):
     path = tmp_path / "a.pt"
     path.write_bytes(torch_file(beside_a_tensor(REFUSED[name])))
     with pytest.raises(SourceError, match=r"a\.pt is damaged"):
-        open_source(path)
+        open_model(path)
 
 
 @pytest.mark.parametrize("name", COSTLY)

@@ -15,7 +15,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.stores import LocalFile
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.stand_ins import write_stand_in
 
 CONFIG = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4, "vocab_size": 6, "n_layer": 0}
@@ -167,7 +167,7 @@ def test_one_file_of_several_that_changes_stops_all(write, which, folder, tmp_pa
 def test_a_model_does_not_mix_positions_and_tokens_of_two_versions(write, folder, tmp_path):
     (folder / "config.json").write_text(json.dumps(CONFIG))
     path = write(folder, 0)
-    model = open_source(path, table="wpe.weight" if path.suffix == ".npz" else None)
+    model = open_model(path, table="wpe.weight" if path.suffix == ".npz" else None)
     new = copies(tmp_path / "other", write, 1, "")
     for file, content in zip(sorted(set(folder.iterdir()) - {folder / "config.json"}), new,
                              strict=True):  # fmt: skip
@@ -271,7 +271,7 @@ def test_a_model_that_is_replaced_while_it_is_opened_is_opened_again(
         return found
 
     monkeypatch.setattr(LocalFile, "read_at", disturbed)
-    model = open_source(folder)
+    model = open_model(folder)
     np.testing.assert_array_equal(model.W_pos, tensors_of(1)["wpe.weight"])
     np.testing.assert_array_equal(model.W_E, tensors_of(1)["wte.weight"])
 
@@ -287,7 +287,7 @@ def test_a_model_that_changes_all_the_time_is_refused(folder, monkeypatch):
 
     monkeypatch.setattr(LocalFile, "read_at", disturbed)
     with pytest.raises(FileChanged, match=r"model\.safetensors has changed"):
-        open_source(folder)
+        open_model(folder)
 
 
 def test_a_configuration_written_while_a_model_is_opened_belongs_to_its_weights(
@@ -303,7 +303,7 @@ def test_a_configuration_written_while_a_model_is_opened_belongs_to_its_weights(
         return real(file, offset, nbytes)
 
     monkeypatch.setattr(LocalFile, "read_at", disturbed)
-    model = open_source(folder)
+    model = open_model(folder)
     model.check_files()
 
 
@@ -331,7 +331,7 @@ def with_tokenizer(tmp_path) -> Path:
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json"])
 def test_a_tokenizer_of_another_version_is_not_used(name, with_tokenizer):
-    model = open_source(with_tokenizer)
+    model = open_model(with_tokenizer)
     path = with_tokenizer / name
     replace(path, path.read_bytes())
     with pytest.raises(FileChanged, match=f"^{name} has changed"):
@@ -341,7 +341,7 @@ def test_a_tokenizer_of_another_version_is_not_used(name, with_tokenizer):
 
 
 def test_a_tokenizer_that_was_removed_is_not_replaced_by_another(with_tokenizer):
-    model = open_source(with_tokenizer)
+    model = open_model(with_tokenizer)
     (with_tokenizer / "tokenizer.json").unlink()
     (with_tokenizer / "vocab.txt").write_text("Hello\n")
     with pytest.raises(FileChanged, match=r"^tokenizer\.json has changed"):
@@ -349,7 +349,7 @@ def test_a_tokenizer_that_was_removed_is_not_replaced_by_another(with_tokenizer)
 
 
 def test_a_tokenizer_that_was_read_is_used_on(with_tokenizer):
-    model = open_source(with_tokenizer)
+    model = open_model(with_tokenizer)
     before = model.tokenize("Hello my name").ids
     (with_tokenizer / "tokenizer_config.json").write_text('{"bos_token": "my"}')
     path = with_tokenizer / "tokenizer.json"
@@ -360,7 +360,7 @@ def test_a_tokenizer_that_was_read_is_used_on(with_tokenizer):
 def test_a_tokenizer_that_was_missing_may_be_added(with_tokenizer, tmp_path):
     path = with_tokenizer / "tokenizer.json"
     shutil.move(path, tmp_path / "aside")
-    model = open_source(with_tokenizer)
+    model = open_model(with_tokenizer)
     shutil.move(tmp_path / "aside", path)
     assert model.tokenize("Hello").ids
 

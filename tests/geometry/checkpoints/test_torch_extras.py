@@ -19,7 +19,7 @@ import torch
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stored_settings import MAX_VALUES, settings_in
 from geometry.checkpoints.torch_store import open_torch
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 STATE = {
     "transformer.wpe.weight": torch.arange(32.0).reshape(8, 4),
@@ -235,11 +235,11 @@ def test_a_tensor_without_plain_numbers_is_listed_and_cannot_be_read(what, tmp_p
 def test_a_whole_module_is_named_and_not_run(content, tmp_path):
     torch.save(content, tmp_path / "model.pt")
     with pytest.raises(SourceError, match=f"whole module \\({__name__}.Net\\)") as caught:
-        open_source(tmp_path / "model.pt")
+        open_model(tmp_path / "model.pt")
     assert "torch.save(model.state_dict()" in caught.value.advice
 
 
 def test_an_object_without_tensors_is_named(tmp_path):
     torch.save(GPTConfig(), tmp_path / "model.pt")
     with pytest.raises(SourceError, match=f"no tensors, only an object of {__name__}.GPTConfig"):
-        open_source(tmp_path / "model.pt")
+        open_model(tmp_path / "model.pt")

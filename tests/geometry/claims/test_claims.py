@@ -22,7 +22,7 @@ from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.evidence.null import OUTCOMES, null_of
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 def verdicts(model):
@@ -46,7 +46,7 @@ def test_the_ledger_is_a_ledger():
 
 
 def test_gpt2_has_the_numbers_of_the_articles(gpt2_folder):
-    found = verdicts(open_source(gpt2_folder))
+    found = verdicts(open_model(gpt2_folder))
     # E and the MLP are not in this checkpoint.
     for name, verdict in found.items():
         assert (verdict.holds is None) == (verdict.why_null is not None), name
@@ -70,7 +70,7 @@ def test_gpt2_has_the_numbers_of_the_articles(gpt2_folder):
 
 
 def test_claims_about_weights_are_of_the_first_layer_whatever_is_shown(gpt2_folder):
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     wanted = [claim for claim in CLAIMS if claim.id in ("overlap.W_Q_P", "overlap.W_O_P")]
     first, other = (
         [check(claim, Measurements(model, scope)).value for claim in wanted]
@@ -145,7 +145,7 @@ def test_expectations(expected, value, holds, words):
 
 @pytest.mark.slow
 def test_report_fills_what_the_ledger_reads(minilm_folder):
-    measured = report(open_source(minilm_folder))
+    measured = report(open_model(minilm_folder))
     assert json.loads(json.dumps(measured, allow_nan=False)) == measured
     assert measured["missing"] == {}
     assert measured["model"]["family"] == "bert"
@@ -186,7 +186,7 @@ SECTIONS = {
 
 @pytest.fixture(scope="module")
 def gpt2(gpt2_folder):
-    return open_source(gpt2_folder)
+    return open_model(gpt2_folder)
 
 
 def test_gpt2(gpt2, gpt2_folder):

@@ -8,7 +8,7 @@ import pytest
 
 from geometry.claims.report import report
 from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.degenerate_tables import FLAT, SCALED, SCALES, TABLES, helix, write_gpt2_of
@@ -27,7 +27,7 @@ CLAIMS_BESIDE_TOKENS = ("layernorm.sum_of_squares", "layernorm.constant", "decod
 def model_of(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     tables = {**TABLES, "helix": helix()}
-    return cache(lambda name: open_source(write_gpt2_of(folder / name, tables[name])))
+    return cache(lambda name: open_model(write_gpt2_of(folder / name, tables[name])))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_range_that_is_too_short_is_the_reason(model_of):
 def test_all_the_energy_of_a_narrow_table_says_nothing(tmp_path):
     table = np.random.default_rng(0).normal(size=(200, 16)).astype("f4")
     np.save(tmp_path / "narrow.npy", table)
-    claims = report(open_source(tmp_path / "narrow.npy"), nulls=False)["claims"]
+    claims = report(open_model(tmp_path / "narrow.npy"), nulls=False)["claims"]
     (low_rank,) = (claim for claim in claims if claim["id"] == "spectrum.P")
     assert low_rank["outcome"] == "not applicable"
 
@@ -185,4 +185,4 @@ def test_numbers_whose_differences_are_infinite_are_refused(tmp_path):
     huge = np.finfo(float).max * np.where(np.arange(40)[:, None] % 2, 1.0, -1.0) * np.ones((40, 8))
     np.save(tmp_path / "huge.npy", huge)
     with pytest.raises(SourceError, match=r"numbers up to 1\.8e\+308"):
-        open_source(tmp_path / "huge.npy")
+        open_model(tmp_path / "huge.npy")

@@ -10,7 +10,7 @@ from geometry.claims.effect_claims import EFFECT_CLAIMS, FEWEST, NEEDED, NEEDS, 
 from geometry.claims.report import report
 from geometry.inside.intervene import Effect, Effects
 from geometry.inside.interventions import USUAL
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 #: Nats per token that changes of the bundled model cost, as in docs/findings.md.
 BUNDLED = {
@@ -166,7 +166,7 @@ def test_shares_of_nothing_are_no_shares():
 
 
 def test_a_report_has_them():
-    model = open_source("synthetic:helix,n=60,d=8,turns=3")
+    model = open_model("synthetic:helix,n=60,d=8,turns=3")
     found = {one["id"]: one for one in report(model, effects=effects(), nulls=False)["claims"]}
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert set(IDS) <= set(found)

@@ -10,7 +10,7 @@ from geometry.claims.group_claims import GROUP_CLAIMS, Member, check_groups, fam
 from geometry.claims.measurements import Measurements
 from geometry.claims.report import report
 from geometry.models.sources.computed import model_of_table
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 STANFORD = ("alias-x21", "battlestar-x49", "caprica-x81", "darkmatter-x343", "expanse-x777")
@@ -95,7 +95,7 @@ def test_families_are_known_by_name(source, family):
 
 
 def test_a_member_has_the_numbers_of_its_model(gpt2_folder):
-    found = member(Measurements(open_source(gpt2_folder)))
+    found = member(Measurements(open_model(gpt2_folder)))
     assert (found.family, found.n_positions, found.helix) == ("openai", 1024, True)
     assert round(100 * found.top3, 2) == 91.06
     assert found.gain == pytest.approx(0.0405, abs=1e-4)
@@ -105,9 +105,9 @@ def test_a_member_has_the_numbers_of_its_model(gpt2_folder):
 
 @pytest.mark.slow
 def test_a_report_tells_of_a_group_what_stands_beside_it(gpt2_folder):
-    other = open_source("synthetic:helix,n=200,d=32,turns=3")
+    other = open_model("synthetic:helix,n=200,d=32,turns=3")
     other.name = "gpt2-medium"
-    found = report(open_source(gpt2_folder), positions=(100, 300), beside=[other])
+    found = report(open_model(gpt2_folder), positions=(100, 300), beside=[other])
     claims = {one["id"]: one for one in found["claims"]}
     assert claims["group.all_but_xl"]["value"] == 0
     assert claims["group.all_but_xl"]["outcome"] == "holds"

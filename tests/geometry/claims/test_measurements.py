@@ -15,7 +15,7 @@ from geometry.claims.measured_model import LEADING, MeasuredModel
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.hub.faults import NoNetwork
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 N, D = 160, 16
 ONE, OTHER = (1, N - 1), (20, 130)
@@ -36,7 +36,7 @@ def gpt2(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     arrays = {name: array.astype(np.float32) for name, array in tensors.items()}
     save_file(arrays, tmp_path / "model.safetensors")
-    return open_source(tmp_path)
+    return open_model(tmp_path)
 
 
 def values(verdicts):

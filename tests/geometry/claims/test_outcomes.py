@@ -7,7 +7,7 @@ from geometry.claims.claim import CannotTell
 from geometry.claims.claims import CLAIMS, check_claims
 from geometry.claims.group_claims import member
 from geometry.claims.measurements import Measurements, Scope
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 #: By outcome, the claims about rows and weights; those that are not listed lack tensors.
 EXPECTED = {
@@ -144,16 +144,16 @@ def outcomes(model):
 @pytest.mark.parametrize("name", list(EXPECTED))
 def test_each_gets_the_outcomes_that_one_expects(name, request, open_array):
     if name == "gpt2":
-        model = open_source(request.getfixturevalue("gpt2_folder"))
+        model = open_model(request.getfixturevalue("gpt2_folder"))
     elif name == "minilm":
-        model = open_source(request.getfixturevalue("minilm_folder"))
+        model = open_model(request.getfixturevalue("minilm_folder"))
     elif name == "shuffled":
-        rows = open_source(request.getfixturevalue("gpt2_folder")).W_pos
+        rows = open_model(request.getfixturevalue("gpt2_folder")).W_pos
         model = open_array(rows[np.random.default_rng(0).permutation(len(rows))])
     elif name in line_and_walk():
         model = open_array(line_and_walk()[name])
     else:
-        model = open_source(name)
+        model = open_model(name)
     expected = {
         claim: outcome for outcome, claims in EXPECTED[name].items() for claim in claims.split()
     }
@@ -165,7 +165,7 @@ def test_each_gets_the_outcomes_that_one_expects(name, request, open_array):
 
 @pytest.mark.slow
 def test_a_helix_is_one_and_looks_back_everywhere():
-    found = outcomes(open_source("synthetic:helix,n=400,d=96,turns=5,climb=0.3,noise=0.2"))
+    found = outcomes(open_model("synthetic:helix,n=400,d=96,turns=5,climb=0.3,noise=0.2"))
     for claim in ("shape.helix", "shape.turns", "lookback.everywhere", "lookback.far",
                   "lookback.rotation", "lookback.angle"):  # fmt: skip
         assert found[claim] == "holds", claim

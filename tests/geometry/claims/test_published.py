@@ -9,12 +9,12 @@ from geometry.claims.measurements import Measurements
 from geometry.claims.published import PUBLISHED, compare_all, is_table, published_for
 from geometry.claims.report import report
 from geometry.measures.probes import order_probe, position_probe
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 @pytest.fixture(scope="module")
 def gpt2(gpt2_folder):
-    return open_source(gpt2_folder)
+    return open_model(gpt2_folder)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def named(written, tmp_path):
         folder.mkdir()
         for file in written({tensor: table}, {"model_type": family}).glob("*.*"):
             file.rename(folder / file.name)
-        return open_source(folder)
+        return open_model(folder)
 
     return open_it
 
@@ -54,13 +54,13 @@ def test_gpt2_is_known_by_its_numbers_under_any_name(gpt2, open_array):
     ("", True), (":512x768", True), (":511x768", False), (":512x512", False),
 ])  # fmt: skip
 def test_the_sinusoidal_table_of_the_paper(size, known):
-    model = open_source(f"sinusoidal{size}")
+    model = open_model(f"sinusoidal{size}")
     assert is_table(model, "sinusoidal") is known
-    assert published_for(open_source(f"sinusoidal-fairseq{size}")) == ()
+    assert published_for(open_model(f"sinusoidal-fairseq{size}")) == ()
 
 
 def test_the_sinusoidal_table_is_within_what_the_paper_allows():
-    found = compare_all(Measurements(open_source("sinusoidal:512x768")))
+    found = compare_all(Measurements(open_model("sinusoidal:512x768")))
     assert [(one.published.value, one.within) for one in found] == [(0.0, True), (5.08, True)]
 
 

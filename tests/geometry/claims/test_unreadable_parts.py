@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
 
@@ -74,7 +74,7 @@ def healthy(tmp_path_factory):
             folder = tmp_path_factory.mktemp(kind)
             (folder / "config.json").write_text(json.dumps(config.to_dict()))
             save_file(tensors, folder / "model.safetensors")
-            made[kind] = tensors, folder, report(open_source(folder), nulls=False)
+            made[kind] = tensors, folder, report(open_model(folder), nulls=False)
         return made[kind]
 
     return get
@@ -105,7 +105,7 @@ def leaves(value, path=""):
 
 def check(folder, found, expected):
     """Only the expected sections are missing, with a reason, and all else is equal."""
-    said = report(open_source(folder), nulls=False)
+    said = report(open_model(folder), nulls=False)
     json.dumps(said, allow_nan=False)
     assert set(said["missing"]) - set(found["missing"]) == expected
     assert all(said["missing"].values())
@@ -130,7 +130,7 @@ def test_queries_of_every_kind_of_damage(kind, damage, damaged):
     reason = next(said["missing"][name] for name in expected)
     words = {"int8": "quantised (I8)", "packed": "quantised (U8)", "fp8": "quantised (F8_E4M3)"}
     assert words.get(damage, "") in reason
-    model = open_source(folder)
+    model = open_model(folder)
     if kind != "llama":
         with pytest.raises(TensorUnavailable):
             model.weight("W_Q")
@@ -154,8 +154,8 @@ def test_embeddings_that_are_not_finite(damaged):
 @pytest.mark.parametrize("damage", ["int8", "another width", "not finite"])
 def test_single_numbers_and_rows_of_a_survey_need_no_weights(damage, damaged, healthy):
     folder, _ = damaged("gpt2", QUERIES["gpt2"], damage)
-    of_healthy = open_source(healthy("gpt2")[1])
-    values = [[one.value for one in scalar_results(m)] for m in (of_healthy, open_source(folder))]
+    of_healthy = open_model(healthy("gpt2")[1])
+    values = [[one.value for one in scalar_results(m)] for m in (of_healthy, open_model(folder))]
     np.testing.assert_equal(values[0], values[1])
     row = measure_entry(Entry(str(folder), "group"), RowSettings(), Access()).row
     assert row["error"] is None
@@ -164,7 +164,7 @@ def test_single_numbers_and_rows_of_a_survey_need_no_weights(damage, damaged, he
 def test_a_quantised_table_is_called_so(damaged):
     folder, _ = damaged("gpt2", "wpe.weight", "packed")
     with pytest.raises(SourceError, match=r"^wpe\.weight is quantised \(U8\)\.$") as raised:
-        open_source(folder)
+        open_model(folder)
     assert "unquantised" in raised.value.advice
 
 
@@ -174,7 +174,7 @@ def test_a_weight_in_the_parts_of_a_quantiser_is_called_so(damaged, healthy):
     packed = QUERIES["opt"].replace("weight", "qweight")
     save_file({**tensors, packed: torch.ones((2, 16), dtype=torch.int32)},
               folder / "model.safetensors")  # fmt: skip
-    model = open_source(folder)
+    model = open_model(folder)
     assert model.missing["W_Q"] == f"{packed} is quantised (I32)"
     with pytest.raises(TensorUnavailable, match=r"quantised \(I32\)"):
         model.weight("W_Q")
@@ -182,7 +182,7 @@ def test_a_weight_in_the_parts_of_a_quantiser_is_called_so(damaged, healthy):
 
 def test_a_file_that_changed_is_no_missing_part(damaged):
     folder, _ = damaged("gpt2", QUERIES["gpt2"], "int8")
-    model = open_source(folder)
+    model = open_model(folder)
     with (folder / "model.safetensors").open("ab") as file:
         file.write(b"\0")
     with pytest.raises(FileChanged):
@@ -194,4 +194,4 @@ def test_keys_of_a_head_do_not_need_queries(damaged):
 
     folder, _ = damaged("bert", QUERIES["bert"], "int8")
     key = Subject("W_K", head=1)
-    assert ResidualStream(open_source(folder)).matrix(key).shape == (4, 16)
+    assert ResidualStream(open_model(folder)).matrix(key).shape == (4, 16)

@@ -7,7 +7,7 @@ from scipy.stats import ks_2samp
 from geometry.evidence.null import null_of
 from geometry.evidence.turning_nulls import MEANINGS, rule_null, turning_nulls
 from geometry.evidence.turning_share import turning_share
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.evidence.rates import ROWS, process, walk
 
 
@@ -47,7 +47,7 @@ def test_the_rule_is_drawn_as_it_is_asked_of_whole_tables():
 
 
 def test_phases_drawn_anew_make_gpt2_unremarkable(gpt2_folder):
-    P = open_source(gpt2_folder).W_pos[1:1023]
+    P = open_model(gpt2_folder).W_pos[1:1023]
     found = turning_nulls(P, 400)["phase"]
     assert found.share_from(turning_share(P).b) < 0.08
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.evidence.turning_share import balanced_turning, turn_counts, turning_share, waves
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from tests.geometry.evidence.rates import families, rate
 
@@ -127,7 +127,7 @@ def test_long_tables_take_bounded_memory_and_give_the_same(monkeypatch):
 
 
 def test_gpt2_turns_more_than_any_smooth_curve(gpt2_folder):
-    P = open_source(gpt2_folder).W_pos
+    P = open_model(gpt2_folder).W_pos
     found, later = turning_share(P[1:1023]), turning_share(P[100:1023])
     assert (found.b, found.b_prime) == pytest.approx((0.564, 0.753), abs=5e-4)
     assert (later.b, later.b_prime) == pytest.approx((0.693, 0.897), abs=5e-4)
@@ -138,20 +138,20 @@ def test_gpt2_turns_more_than_any_smooth_curve(gpt2_folder):
 
 
 def test_the_bundled_model_is_a_helix_of_more_turns_than_gpt2():
-    found = turning_share(open_source("sample").W_pos[1:255])
+    found = turning_share(open_model("sample").W_pos[1:255])
     assert (found.b, found.b_prime) == pytest.approx((0.577, 0.877), abs=5e-4)
     assert found.turns == pytest.approx(2.15, abs=0.05)
     assert (found.tier, found.kind) == (2, "helix")
 
 
 def test_the_sinusoidal_table_does_not():
-    found = turning_share(open_source("sinusoidal").W_pos[1:1023])
+    found = turning_share(open_model("sinusoidal").W_pos[1:1023])
     assert found.b == pytest.approx(0.108, abs=5e-4)
     assert found.remarkable is False
 
 
 def test_minilm_does_not(minilm_folder):
-    found = turning_share(open_source(minilm_folder).W_pos[1:511])
+    found = turning_share(open_model(minilm_folder).W_pos[1:511])
     assert found.b < 5e-4
     assert found.remarkable is False
 

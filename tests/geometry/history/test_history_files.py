@@ -20,7 +20,7 @@ from geometry.history.record import read_history
 from geometry.history.timelapse import make_timelapse
 from geometry.history.trainer_log import read_log
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 100, 1000]
@@ -160,27 +160,27 @@ def test_snapshots_count_from_both_ends():
 
 def test_a_model_with_a_record_beside_it(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
-    assert find_history(open_source(folder)) is None
+    assert find_history(open_model(folder)) is None
     with pytest.raises(NoHistory, match="no training history"):
-        history_here(open_source(folder))
+        history_here(open_model(folder))
     path = write_record(folder / "history.safetensors", STEPS)
     for source in (folder, folder / "model.safetensors"):
-        origin = find_history(open_source(source))
+        origin = find_history(open_model(source))
         assert (origin.kind, origin.source, origin.shape) == ("file", str(path), (N, D))
         with pytest.raises(ValueError, match="read_history"):
             list_snapshots(origin)
-    assert history_here(open_source(folder)).steps.tolist() == STEPS
+    assert history_here(open_model(folder)).steps.tolist() == STEPS
 
 
 def test_a_bare_table_has_no_history(tmp_path):
     np.save(tmp_path / "table.npy", growing([0])[0])
     write_record(tmp_path / "history.safetensors", STEPS)
-    assert find_history(open_source(tmp_path / "table.npy")) is None
+    assert find_history(open_model(tmp_path / "table.npy")) is None
 
 
 def gathering_of(source: Path) -> Gathering:
     """All checkpoints of a model."""
-    origin = find_history(open_source(source))
+    origin = find_history(open_model(source))
     return Gathering(plan_history(origin, list_snapshots(origin)))
 
 
@@ -197,7 +197,7 @@ def run(tmp_path) -> Path:
 
 @pytest.mark.parametrize("opened", [".", "checkpoint-100"])
 def test_a_folder_of_checkpoints(opened, run):
-    origin = find_history(open_source(run / opened))
+    origin = find_history(open_model(run / opened))
     assert (origin.kind, Path(origin.source)) == ("folder", run)
     snapshots = list_snapshots(origin)
     assert [one.step for one in snapshots] == STEPS
@@ -216,20 +216,20 @@ def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run):
         (run / name).unlink()
     (run / "training_args.bin").write_bytes(b"beside")
     write_record(run / "history.safetensors", STEPS)  # no weights either
-    model = open_source(run)
+    model = open_model(run)
     assert model.name == "run"
     np.testing.assert_array_equal(model.W_pos, growing([1000])[0])
     origin = find_history(model)
     assert (origin.kind, Path(origin.source)) == ("folder", run)
     (run / "checkpoint-1000" / "model.safetensors").unlink()
     with pytest.raises(SourceError, match="checkpoint-1000 has no weights"):
-        open_source(run)
+        open_model(run)
 
 
 def test_the_record_beside_a_model_is_no_second_model(run):
     (run / "model.safetensors").rename(run / "mine.safetensors")
     write_record(run / "history.safetensors", STEPS)
-    np.testing.assert_array_equal(open_source(run).W_pos, growing([2000])[0])
+    np.testing.assert_array_equal(open_model(run).W_pos, growing([2000])[0])
 
 
 def test_checkpoints_that_cannot_be_used_are_named(run):

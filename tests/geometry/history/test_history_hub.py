@@ -19,7 +19,7 @@ from geometry.hub.faults import HubBusy, NotOnHub, Offline
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
 from geometry.models.sources.catalogue import cached_models
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import QUICK, asked, network_of
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
@@ -55,7 +55,7 @@ def network(loopback_hub, cache) -> Network:
 
 
 def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
-    origin = find_history(open_source(name, network=network))
+    origin = find_history(open_model(name, network=network))
     return plan_history(origin, list_snapshots(origin, network), count)
 
 
@@ -165,12 +165,12 @@ def test_at_most_four_at_once(serve, monkeypatch, network):
             together += 1
             most = max(most, together)
         try:
-            return open_source(*args, **options)
+            return open_model(*args, **options)
         finally:
             with lock:
                 together -= 1
 
-    monkeypatch.setattr("geometry.history.gathering.open_source", opened)
+    monkeypatch.setattr("geometry.history.gathering.open_model", opened)
     gathering = Gathering(plan, network)
 
     def on_progress(progress: Gathered) -> None:
@@ -220,7 +220,7 @@ def test_a_branch_that_has_moved_is_fetched_anew(serve, loopback_hub, tmp_path, 
 
 def test_a_model_without_checkpoints(loopback_hub, tmp_path, network):
     loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
-    origin = find_history(open_source(SAFETENSORS, network=network))
+    origin = find_history(open_model(SAFETENSORS, network=network))
     assert list_snapshots(origin, network) == ()
     gone = Origin("hub", "someone/else", "else", (64, 24))
     with pytest.raises(NotOnHub):
@@ -250,7 +250,7 @@ def test_offline_there_is_what_was_fetched(serve, loopback_hub, network):
 def test_steps_of_a_history_are_not_listed_among_the_models(serve, loopback_hub):
     name = serve(BIN)
     network = Network(Hub(endpoint=loopback_hub.url, retries=QUICK), default_cache(), Transfer())
-    model = open_source(name, network=network)
+    model = open_model(name, network=network)
     with pytest.raises(NotFetched):
         history_here(model)
     plan = plan_of(name, network, 5)
@@ -260,7 +260,7 @@ def test_steps_of_a_history_are_not_listed_among_the_models(serve, loopback_hub)
     assert last_position(history_here(model)).position == 63
     # One that is opened as a model is listed as one, and takes no request.
     with loopback_hub.unasked():
-        open_source(f"{name}@checkpoint-100", network=network)
+        open_model(f"{name}@checkpoint-100", network=network)
     assert [one.id for one in cached_models()] == [f"{name}@checkpoint-100"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from geometry.claims.claims import CLAIMS, check, check_claims
 from geometry.claims.measurements import Measurements
 from geometry.history.last_position import follow, last_position
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.history_stage import (
     D,
     N,
@@ -121,13 +121,13 @@ def test_the_claim_of_a_model_with_a_history(tmp_path):
     folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
 
     def checked():
-        return check(CLAIM, Measurements(open_source(folder)))
+        return check(CLAIM, Measurements(open_model(folder)))
 
     assert (checked().value, checked().holds) == (None, None)
     assert checked().why_null == "this model has no training history"
 
     path = write_record(folder / "history.safetensors", STEPS)
-    found = {one.claim.id: one for one in check_claims(Measurements(open_source(folder)))}
+    found = {one.claim.id: one for one in check_claims(Measurements(open_model(folder)))}
     assert found[CLAIM.id].holds is True
     assert found[CLAIM.id].value == pytest.approx(0, abs=1e-3)
 
@@ -147,5 +147,5 @@ def test_the_claim_of_a_model_with_a_history(tmp_path):
 def test_the_claim_of_a_folder_of_checkpoints(tmp_path):
     for step, table in zip(STEPS, growing(STEPS), strict=True):
         write_checkpoint(tmp_path / f"checkpoint-{step}", table)
-    model = open_source(tmp_path / f"checkpoint-{STEPS[-1]}")
+    model = open_model(tmp_path / f"checkpoint-{STEPS[-1]}")
     assert check(CLAIM, Measurements(model)).holds is True

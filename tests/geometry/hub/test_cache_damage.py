@@ -12,7 +12,7 @@ from geometry.hub import entries, hub_tokenizer
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.kept_index import VERSION
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_kinds import NAME, write_model
 from tests.geometry.hub_opening import network_of, serve
 
@@ -89,11 +89,11 @@ def test_a_remembered_commit_that_is_no_text(tmp_path):
 def test_a_kept_index_that_is_none_is_fetched_again(loopback_hub, tmp_path, content):
     write_model(tmp_path / "files", "safetensors")
     commit = serve(loopback_hub, tmp_path / "files", NAME)
-    table = open_source(NAME, network=network_of(loopback_hub, tmp_path / "cache")).W_pos
+    table = open_model(NAME, network=network_of(loopback_hub, tmp_path / "cache")).W_pos
     wait_until_kept(tmp_path / "cache")
     cache = TensorCache(tmp_path / "cache")
     cache.put(NAME, commit, f"index {VERSION}/model.safetensors", content, core=True)
-    again = open_source(NAME, network=network_of(loopback_hub, tmp_path / "cache"))
+    again = open_model(NAME, network=network_of(loopback_hub, tmp_path / "cache"))
     np.testing.assert_array_equal(again.W_pos, table)
 
 

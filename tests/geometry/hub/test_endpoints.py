@@ -13,7 +13,7 @@ from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.whole_model import fetch_model, list_model
 from geometry.models.kept_directions import weights_identity
 from geometry.models.sources import catalogue
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import network_of
 
 SOURCE = "someone/model"
@@ -40,7 +40,7 @@ def test_the_cache_tells_clients_of_two_servers_apart(hubs, cache):
     models = []
     for _ in range(2):
         for number, hub in enumerate(hubs, start=1):
-            models.append(open_source(SOURCE, network=network_of(hub, cache)))
+            models.append(open_model(SOURCE, network=network_of(hub, cache)))
             assert value(models[-1]) == (number, number)
             wait_until_kept(cache)
     identities = [weights_identity(model) for model in models]
@@ -52,14 +52,14 @@ def test_another_endpoint_of_the_environment_shows_its_own(hubs, cache, monkeypa
     monkeypatch.setattr("geometry.hub.network.default_cache", lambda: TensorCache(cache))
     for number, hub in enumerate((*hubs, *hubs), start=0):
         monkeypatch.setenv("HF_ENDPOINT", f"{hub.url}/")
-        assert value(open_source(SOURCE)) == (number % 2 + 1,) * 2
+        assert value(open_model(SOURCE)) == (number % 2 + 1,) * 2
         wait_until_kept(cache)
         assert [one.repo for one in TensorCache(cache).commits()] == [SOURCE]
         assert len(list(kept_models(TensorCache(cache)))) == 1
     asked = [len(hub.requests) for hub in hubs]
     for hub in hubs:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        open_source(SOURCE)
+        open_model(SOURCE)
     assert [len(hub.requests) for hub in hubs] == asked  # both are cached
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert TensorCache(cache).commits() == ()
@@ -98,4 +98,4 @@ def test_whole_models_in_the_hub_cache_are_of_the_endpoint_that_sent_them(hubs, 
         assert catalogue.locate(SOURCE) == listed.snapshot
         patched.setenv("HF_ENDPOINT", hubs[1].url)
         assert catalogue.locate(SOURCE) is None
-        assert value(open_source(SOURCE, network=network_of(hubs[1], cache))) == (2, 2)
+        assert value(open_model(SOURCE, network=network_of(hubs[1], cache))) == (2, 2)

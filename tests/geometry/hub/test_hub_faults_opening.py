@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.hub.faults import HubBusy, HubError, WholeDownload
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept, network_of
@@ -114,12 +114,12 @@ def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(serve
     assert isinstance(error, WholeDownload)
     assert error.nbytes > 98_304
     network = network_of(served.hub, tmp_path / "cache", whole=True)
-    np.testing.assert_array_equal(open_source(NAME, network=network).W_pos, served.table)
+    np.testing.assert_array_equal(open_model(NAME, network=network).W_pos, served.table)
     # And what came by on the way.
     assert served.sound.items() <= kept(tmp_path / "cache").items()
     served.hub.clear_faults()
     with served.hub.unasked():
-        open_source(NAME, network=network_of(served.hub, tmp_path / "cache"))
+        open_model(NAME, network=network_of(served.hub, tmp_path / "cache"))
 
 
 # ---- many times over -------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_a_header_that_makes_no_sense_is_not_kept(serve_kind, tmp_path):
         served.hub.fault(Fault.flip(offset), path="*.safetensors")
         root = tmp_path / f"cache {offset}"
         try:
-            open_source(NAME, network=network_of(served.hub, root))
+            open_model(NAME, network=network_of(served.hub, root))
         except HelixscopeError:
             refused += 1
             assert not kept(root)
@@ -197,13 +197,13 @@ def test_a_header_that_makes_no_sense_is_not_kept(serve_kind, tmp_path):
 def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
     served = serve_kind("safetensors")
     fault, times = FAULTS[name]
-    expected = open_source(tmp_path / "files").weight("W_Q")
+    expected = open_model(tmp_path / "files").weight("W_Q")
     for after in range(2):
         root = tmp_path / f"cache {after}"
         for reopened in (False, True):
             served.hub.clear_faults()
             network = network_of(served.hub, root, timeout_s=patience(fault))
-            model = open_source(NAME, network=network)
+            model = open_model(NAME, network=network)
             before = kept(root)
             served.hub.fault(fault, times=times, after=after)
             try:
@@ -286,9 +286,9 @@ from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.checkpoints.transfer import Transfer
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 network = Network(Hub(endpoint=sys.argv[1]), TensorCache(Path(sys.argv[2])), Transfer())
-open_source({NAME!r}, network=network)
+open_model({NAME!r}, network=network)
 """
 
 

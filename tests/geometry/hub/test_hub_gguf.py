@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.models.sources.catalogue import is_here
-from geometry.models.sources.opening import is_on_hub, open_source
+from geometry.models.sources.opening import is_on_hub, open_model
 from tests.geometry.checkpoints.test_gguf_store import write, write_parts
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of
 from tests.geometry.models.test_gguf_models import EYE, LLAMA
@@ -53,7 +53,7 @@ def serve(hub, *files, name="someone/model"):
 def test_a_table_is_read_by_range(loopback_hub, gpt2, opened):
     commit = serve(loopback_hub, gpt2)
     model = opened("someone/model/gpt2-q8.gguf")
-    local = open_source(gpt2)
+    local = open_model(gpt2)
     assert set(asked(loopback_hub)) == {"gpt2-q8.gguf"}
     assert (model.name, model.commit) == ("gpt2-q8", commit)
     assert model.warnings == local.warnings
@@ -77,7 +77,7 @@ def test_it_opens_again_without_the_network(loopback_hub, gpt2, opened, cache):
 
 def test_the_only_file_of_a_repository_needs_no_name(loopback_hub, gpt2, opened):
     serve(loopback_hub, gpt2)
-    assert_same(opened("someone/model"), open_source(gpt2))
+    assert_same(opened("someone/model"), open_model(gpt2))
 
 
 def test_of_several_files_one_has_to_be_named(loopback_hub, gpt2, tmp_path, opened, cache):
@@ -97,7 +97,7 @@ def test_factors_of_pairs_and_the_tokenizer_come_along(loopback_hub, tmp_path, o
     tensors = {"token_embd.weight": EYE, "rope_freqs.weight": np.array([1, 2, 4, 8], "f4")}
     path = write(tmp_path / "llama.gguf", tensors, [*LLAMA, *TOKENIZER])
     serve(loopback_hub, path)
-    model, local = opened("someone/model/llama.gguf"), open_source(path)
+    model, local = opened("someone/model/llama.gguf"), open_model(path)
     np.testing.assert_array_equal(model.rotary.rates, local.rotary.rates)
     prompt = local.tokenize("a b")
     assert prompt.texts == ("<s>", " a", " b")
@@ -132,7 +132,7 @@ def test_a_model_in_the_user_s_own_cache_is_found_there(hub_home, gpt2, opened, 
     (snapshot / gpt2.name).write_bytes(gpt2.read_bytes())
     assert is_here("someone/model/gpt2-q8.gguf")
     assert not is_here("someone/model/other.gguf")
-    assert_same(opened("someone/model/gpt2-q8.gguf"), open_source(gpt2))
+    assert_same(opened("someone/model/gpt2-q8.gguf"), open_model(gpt2))
     assert not loopback_hub.requests
 
 
@@ -154,7 +154,7 @@ def test_a_real_model_by_range(loopback_hub, opened):
     """SmolLM2, 98 MB: its settings and tokenizer, and then one layer's weights."""
     serve(loopback_hub, SMOLLM2, name="someone/smollm2")
     source = f"someone/smollm2/{SMOLLM2.name}"
-    model, local = opened(source), open_source(SMOLLM2)
+    model, local = opened(source), open_model(SMOLLM2)
     assert loopback_hub.bytes_sent < 4_000_000 + ALLOWANCE
     assert len(loopback_hub.requests) <= 4
     np.testing.assert_array_equal(model.rotary.rates, local.rotary.rates)
@@ -171,14 +171,14 @@ def test_a_real_model_by_range(loopback_hub, opened):
 def test_offline_says_so(loopback_hub, opened, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(Offline, match=r"someone/model/x\.gguf is not on this machine"):
-        open_source("someone/model/x.gguf")
+        open_model("someone/model/x.gguf")
 
 
 def test_a_split_file_opens_by_its_first_part(loopback_hub, tmp_path, opened, cache):
     tensors = {"token_embd.weight": EYE, "a": EYE, "b": 2 * EYE}
     parts = write_parts(tmp_path, tensors, LLAMA)
     serve(loopback_hub, *parts)
-    local = open_source(parts[0])
+    local = open_model(parts[0])
     for source in ("someone/model", f"someone/model/{parts[0].name}"):
         model = opened(source)
         assert model.rotary is not None

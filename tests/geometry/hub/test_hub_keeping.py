@@ -13,7 +13,7 @@ from geometry.hub.keeping import PATIENCE_S, keep_soon, opening, wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import add_two_shards, asked, kept
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, positions_of
@@ -41,7 +41,7 @@ def slow(cache) -> SlowCache:
 def test_a_model_is_open_before_it_is_kept(loopback_hub, stand_in, slow):
     stand_in(GPT2)
     network = Network(Hub(endpoint=loopback_hub.url), slow, Transfer())
-    model = open_source(GPT2, network=network)
+    model = open_model(GPT2, network=network)
     np.testing.assert_array_equal(model.W_pos, positions_of(GPT2))
     tokens = model.W_E
     # Not on the disk, but not to be fetched either.
@@ -53,10 +53,10 @@ def test_a_model_is_open_before_it_is_kept(loopback_hub, stand_in, slow):
 
     # Whoever opens it again waits until it is kept.
     opened: list[np.ndarray] = []
-    again = threading.Thread(target=lambda: opened.append(open_source(GPT2, network=network).W_pos))
+    again = threading.Thread(target=lambda: opened.append(open_model(GPT2, network=network).W_pos))
     again.start()
     other, _ = stand_in(OPENAI[1])
-    assert open_source(OPENAI[1], network=network).commit == other
+    assert open_model(OPENAI[1], network=network).commit == other
     assert opened == []
     with loopback_hub.unasked():
         slow.gate.set()

@@ -16,7 +16,7 @@ from geometry.checkpoints.errors import (
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import NoNetwork, NotOnHub
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
 from tests.geometry.models.test_bad_input import Evil
 from tests.loopback_hub import Fault
@@ -57,14 +57,14 @@ def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(loopback_hub,
     offer(files)
     network = network_of(loopback_hub, cache)
     with pytest.raises(UnknownArchitecture) as error:
-        open_source("someone/model", network=network)
+        open_model("someone/model", network=network)
     assert [info.name for info in error.value.candidates] == ["where_pos", "mix.weight"]
     loopback_hub.forget_requests()
-    model = open_source("someone/model", table="where_pos", network=network)
+    model = open_model("someone/model", table="where_pos", network=network)
     np.testing.assert_array_equal(model.W_pos, table)
     assert len(loopback_hub.requests) <= 3
     with loopback_hub.unasked():
-        assert open_source("someone/model", table="where_pos", network=network).n_positions == 64
+        assert open_model("someone/model", table="where_pos", network=network).n_positions == 64
 
 
 def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, cache, offer):
@@ -76,10 +76,10 @@ def test_an_unknown_model_in_shards_offers_the_tables_of_all(loopback_hub, cache
     offer(files)
     network = network_of(loopback_hub, cache)
     with pytest.raises(UnknownArchitecture) as error:
-        open_source("someone/model", network=network)
+        open_model("someone/model", network=network)
     assert [info.name for info in error.value.candidates] == ["where.0", "where.1", "where.2"]
     loopback_hub.forget_requests()
-    model = open_source("someone/model", table="where.2", network=network)
+    model = open_model("someone/model", table="where.2", network=network)
     np.testing.assert_array_equal(model.W_pos, 3 * table)
     assert set(asked(loopback_hub)) == {"model-2-of-3.safetensors"}
 
@@ -199,14 +199,14 @@ def test_nothing_of_that_name_anywhere(loopback_hub, cache):
     network = network_of(loopback_hub, cache)
     for text in ("gtp2", "models/gtp2"):
         with pytest.raises(NotOnHub) as error:
-            open_source(text, network=network)
+            open_model(text, network=network)
         sentence = str(error.value)
         assert sentence.startswith(f"There is no file or folder '{text}' here, and ")
         assert sentence.endswith(f" has no model {text}, or it is private.")
     with loopback_hub.unasked():
         for text in ("./gtp2", "gtp2.safetensors", "a/b/c", "/nowhere/at/all", ""):
             with pytest.raises(SourceError, match="does not exist"):
-                open_source(text, network=network)
+                open_model(text, network=network)
 
 
 def test_a_model_without_a_configuration_is_told_by_its_names(loopback_hub, tmp_path, opened):
@@ -248,7 +248,7 @@ def test_other_tensors_are_fetched_one_by_one_and_kept(loopback_hub, tmp_path, o
 
 def test_a_model_on_this_machine_fetches_nothing(tmp_path):
     folder = write_stand_in(tmp_path, GPT2)["config.json"].parent
-    model = open_source(folder)
+    model = open_model(folder)
     assert model.commit is None
     assert model.bytes_to_fetch("W_E") == model.bytes_to_fetch("W_in", 1) == 0
     transfer = Transfer()
@@ -318,7 +318,7 @@ def test_the_tokenizer_is_fetched_when_first_asked_for(name, loopback_hub, stand
     model = opened(name)
     loopback_hub.forget_requests()
     prompt = model.tokenize("hello my name")
-    assert prompt == open_source(folder).tokenize("hello my name")
+    assert prompt == open_model(folder).tokenize("hello my name")
     assert "".join(prompt.texts[1:]) == "hello my name"
     fetched = asked(loopback_hub)
     assert ("vocab.json" in fetched) == (name == ALIAS)

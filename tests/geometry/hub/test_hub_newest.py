@@ -11,7 +11,7 @@ import pytest
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import network_of
 from tests.stand_ins import OPENAI, write_stand_in
 
@@ -54,7 +54,7 @@ def tell(reference: Path, commit: str, after_s: float) -> Path:
 
 
 def opened(network: Network) -> PositionalModel:
-    model = open_source(NAME, network=network)
+    model = open_model(NAME, network=network)
     wait_until_kept(network.cache.root)
     return model
 
@@ -67,7 +67,7 @@ def test_what_was_asked_for_later_is_opened(loopback_hub, commits, reference, ca
     with loopback_hub.unasked():
         assert opened(usual).commit == commits[NEW]
         for commit in commits.values():
-            assert open_source(f"{NAME}@{commit}", network=usual).commit == commit
+            assert open_model(f"{NAME}@{commit}", network=usual).commit == commit
         # What is no longer kept here is taken from there.
         usual.cache.clear()
         assert opened(usual).commit == commits[OLD]

@@ -25,7 +25,7 @@ from geometry.models.sources.catalogue import (
     read_catalogue,
     state,
 )
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
 from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of
 
@@ -41,8 +41,8 @@ def offline(cache: Path) -> Network:
 
 OPEN = """
 import sys
-from geometry.models.sources.opening import open_source
-model = open_source({name!r})
+from geometry.models.sources.opening import open_model
+model = open_model({name!r})
 print(model.fingerprint, model.commit)
 heavy = "huggingface_hub httpx2 torch transformers tokenizers scipy platformdirs".split()
 print([name for name in heavy if name in sys.modules])
@@ -57,9 +57,9 @@ def test_a_fresh_process_opens_again_what_another_one_fetched(
 ):
     """It imports nothing that it does not need."""
     commit, folder = stand_in(*name.split("@"))
-    model = open_source(name)
+    model = open_model(name)
     assert model.commit == commit
-    assert model.fingerprint == open_source(folder).fingerprint
+    assert model.fingerprint == open_model(folder).fingerprint
     wait_until_kept(default_network().cache.root)
 
     loopback_hub.close()
@@ -86,7 +86,7 @@ def test_a_snapshot_of_the_hubs_own_client_comes_first(
         model = opened(source)
         np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, revision))
         assert (model.commit, model.tokenize("my name").ids[0]) == (commit, 0)
-        assert open_source(source).fingerprint == model.fingerprint
+        assert open_model(source).fingerprint == model.fingerprint
     assert not kept(cache)
 
 
@@ -118,7 +118,7 @@ def test_half_a_snapshot_is_passed_over(name, loopback_hub, offer, opened):
 def test_what_was_not_fetched_is_not_there_offline(cache):
     for text in ("gpt2-xl", "someone/model@checkpoint-7", "gtp2"):
         with pytest.raises(Offline) as error:
-            open_source(text, network=offline(cache))
+            open_model(text, network=offline(cache))
         assert str(error.value) == f"{text} is not on this machine, and Helixscope is offline."
         assert error.value.advice == "Turn off offline mode to use the network."
 
@@ -153,7 +153,7 @@ def test_damaged_entries_are_fetched_again(name, how, loopback_hub, stand_in, ca
     for entry in sound:
         damage(cache / entry, how)
         try:
-            model = open_source(name, network=offline(cache))
+            model = open_model(name, network=offline(cache))
         except Offline:
             pass
         else:
@@ -164,7 +164,7 @@ def test_damaged_entries_are_fetched_again(name, how, loopback_hub, stand_in, ca
         with loopback_hub.unasked():
             opened(name)
     assert kept(cache) == sound
-    assert_same(model, open_source(folder))
+    assert_same(model, open_model(folder))
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
 ):
     tensors = add_two_shards(loopback_hub, tmp_path / "files")
     opened()
-    model = open_source("someone/model", network=offline(cache))
+    model = open_model("someone/model", network=offline(cache))
     found = report(model)
     assert found["model"]["d_vocab"] == len(tensors["wte.weight"])
     assert found["pca"]["explained_variance_ratio"]
@@ -187,7 +187,7 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(loopback_hub, tmp
     (tmp_path / "a file").write_text("in the way")
     for _ in range(2):
         loopback_hub.forget_requests()
-        model = open_source(GPT2, network=network_of(loopback_hub, tmp_path / "a file"))
+        model = open_model(GPT2, network=network_of(loopback_hub, tmp_path / "a file"))
         np.testing.assert_array_equal(model.W_pos, positions_of(GPT2))
         assert model.W_E.shape[1] == model.d_model
         assert len(loopback_hub.requests) >= 3
@@ -200,7 +200,7 @@ def test_a_cache_that_is_cleared_under_an_open_model(stand_in, cache, opened):
     model = opened(GPT2)
     assert kept(cache)
     shutil.rmtree(cache)
-    assert_same(model, open_source(folder))
+    assert_same(model, open_model(folder))
     assert model.tokenize("my name").ids[0] == 0
 
 
@@ -218,7 +218,7 @@ def test_several_threads_open_the_same_model_at_once(name, loopback_hub, stand_i
         if number % 2:
             network = Network(shared.hub, shared.cache, Transfer())
         together.wait(30)
-        model = open_source(name, network=network)
+        model = open_model(name, network=network)
         together.wait(30)
         assert model.commit == commit
         assert model.weight("W_in", 1).shape == (4 * model.d_model, model.d_model)
@@ -226,8 +226,8 @@ def test_several_threads_open_the_same_model_at_once(name, loopback_hub, stand_i
 
     with ThreadPoolExecutor(6) as pool:
         fingerprints = set(pool.map(work, range(6)))
-    assert fingerprints == {open_source(folder).fingerprint}
-    assert open_source(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
+    assert fingerprints == {open_model(folder).fingerprint}
+    assert open_model(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
 
 
 def test_nine_models_at_once_and_then_offline(loopback_hub, tmp_path, cache):
@@ -235,7 +235,7 @@ def test_nine_models_at_once_and_then_offline(loopback_hub, tmp_path, cache):
     shared = network_of(loopback_hub, cache)
 
     def work(name: str) -> np.ndarray:
-        return open_source(name, network=Network(shared.hub, shared.cache, Transfer())).W_pos
+        return open_model(name, network=Network(shared.hub, shared.cache, Transfer())).W_pos
 
     with ThreadPoolExecutor(9) as pool:
         for name, table in zip(NINE, pool.map(work, NINE), strict=True):
@@ -243,7 +243,7 @@ def test_nine_models_at_once_and_then_offline(loopback_hub, tmp_path, cache):
     assert len(kept(cache)) >= 5 * 9
     loopback_hub.close()
     for name in NINE:
-        model = open_source(name, network=offline(cache))
+        model = open_model(name, network=offline(cache))
         np.testing.assert_array_equal(model.W_pos, positions_of(name))
         with pytest.raises(Offline, match="offline"):
             model.weight("W_Q")
@@ -262,11 +262,11 @@ def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatc
     add_files(loopback_hub, tmp_path / "bert", bert)
     entry = find_entry(ALIAS)
     assert (state(entry), is_here(ALIAS), cached_models()) == ("online", False, ())
-    open_source(f"{ALIAS}@checkpoint-1000")
+    open_model(f"{ALIAS}@checkpoint-1000")
     assert (state(entry), is_here(ALIAS)) == ("online", False)
     assert is_here(f"{ALIAS}@checkpoint-1000")
-    open_source("alias-gpt2-small-x21")
-    open_source("someone/model")
+    open_model("alias-gpt2-small-x21")
+    open_model("someone/model")
     assert (state(entry), is_here(ALIAS), is_here("alias-gpt2-small-x21")) == ("cached", True, True)
     assert sum(state(one) == "cached" for one in read_catalogue()) == 1
     assert not is_here("someone/else")
@@ -279,7 +279,7 @@ def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatc
     assert second.title == "alias-gpt2-small-x21@checkpoint-1000"
     loopback_hub.close()
     for one in (entry, first, second):
-        assert open_source(one.id).n_positions in (8, 64)
+        assert open_model(one.id).n_positions in (8, 64)
 
 
 def test_listing_is_no_use(loopback_hub, tmp_path):
@@ -287,7 +287,7 @@ def test_listing_is_no_use(loopback_hub, tmp_path):
     add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
     network = default_network()
     for name in NINE[:4]:
-        open_source(name)
+        open_model(name)
         wait_until_kept(network.cache.root)
     order = [kept.repo for kept in network.cache.commits()]
     assert order == list(NINE[3::-1])
@@ -301,11 +301,11 @@ def test_a_chosen_table_alone_makes_no_model_of_the_list(offer):
     tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
     files = {"model.safetensors": tensors, "config.json": {"model_type": "new"}}
     offer(files)
-    assert open_source("someone/model", table="b").n_positions == 9
+    assert open_model("someone/model", table="b").n_positions == 9
     assert cached_models() == ()
     assert not is_here("someone/model")
     with pytest.raises(SourceError, match="2 tensors could be"):
-        open_source("someone/model")
+        open_model("someone/model")
 
 
 def test_a_snapshot_is_listed_once(offer):
@@ -314,7 +314,7 @@ def test_a_snapshot_is_listed_once(offer):
     config = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4}
     files = {"config.json": config, "model.safetensors": {"wpe.weight": np.eye(8, 4, dtype="f4")}}
     offer(files)
-    open_source("someone/model")
+    open_model("someone/model")
     assert [entry.group for entry in cached_models()] == [FETCHED_GROUP]
     snapshot_download("someone/model")
     assert [entry.group for entry in cached_models()] == [OTHER_GROUP]

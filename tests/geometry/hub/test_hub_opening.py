@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of, serve
@@ -37,7 +37,7 @@ def test_the_nine_open_by_range_as_from_their_folders(name, loopback_hub, stand_
     np.testing.assert_array_equal(model.W_pos, positions_of(name))
     assert model.commit == commit
     assert (model.name, model.source) == (name.rsplit("/", 1)[-1], name)
-    assert_same(model, open_source(folder))
+    assert_same(model, open_model(folder))
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if name in OPENAI])
@@ -65,7 +65,7 @@ def test_three_megabytes_of_a_torch_file(loopback_hub, tmp_path, opened):
         "pytorch_model.bin",
     ]  # fmt: skip
     assert loopback_hub.bytes_sent <= table.nbytes + ALLOWANCE + TAIL_BYTES
-    assert_same(model, open_source(files["config.json"].parent))
+    assert_same(model, open_model(files["config.json"].parent))
 
 
 def test_a_header_that_is_longer_than_the_first_request(loopback_hub, tmp_path, offer, opened):
@@ -105,7 +105,7 @@ def test_a_model_for_those_with_a_token(access, loopback_hub, tmp_path, cache, m
     assert not kept(cache)
     monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
     model = opened(GPT2)
-    assert_same(model, open_source(files["config.json"].parent))
+    assert_same(model, open_model(files["config.json"].parent))
     # Once it is here, it opens without.
     monkeypatch.delenv("HF_TOKEN")
     with loopback_hub.unasked():
@@ -127,7 +127,7 @@ def test_any_revision(revision, loopback_hub, tmp_path, cache, stand_in):
     name = {"commit": commit, "short commit": commit[:8]}.get(revision, revision)
     network = network_of(loopback_hub, cache)
     for _ in range(2):
-        model = open_source(f"{ALIAS}@{name}", network=network)
+        model = open_model(f"{ALIAS}@{name}", network=network)
         np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
         assert model.commit == commit
         shown = {"main": "", "commit": f"@{commit[:7]}"}.get(revision, f"@{name}")
@@ -136,7 +136,7 @@ def test_any_revision(revision, loopback_hub, tmp_path, cache, stand_in):
     assert last == len(loopback_hub.requests) > 0
     # The same commit under another name is not fetched twice.
     with loopback_hub.unasked():
-        assert open_source(f"{ALIAS}@{commit}", network=network).fingerprint == model.fingerprint
+        assert open_model(f"{ALIAS}@{commit}", network=network).fingerprint == model.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_branch_that_moves_during_the_opening(loopback_hub, tmp_path, cache):
             loopback_hub.move(ALIAS, "main", second)
 
     network = network_of(loopback_hub, cache, transfer=Transfer(on_progress))
-    model = open_source(ALIAS, network=network)
+    model = open_model(ALIAS, network=network)
     assert model.commit == first
     np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
 
@@ -203,7 +203,7 @@ def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, t
     assert len(shards) == 3
     serve(loopback_hub, folder)
     model = opened()
-    local = open_source(folder)
+    local = open_model(folder)
     np.testing.assert_array_equal(model.W_pos, local.W_pos)
     assert model.fingerprint == local.fingerprint
     assert set(model.missing) == set(local.missing)
@@ -249,7 +249,7 @@ KINDS = {
 def test_every_kind_of_family_opens_as_from_its_folder(case, loopback_hub, tmp_path, opened):
     built(case).save_pretrained(tmp_path / "files")
     serve(loopback_hub, tmp_path / "files")
-    local = open_source(tmp_path / "files", table=case.table)
+    local = open_model(tmp_path / "files", table=case.table)
     model = opened(table=case.table)
     assert len(loopback_hub.requests) <= 3
     assert_same(model, local)
@@ -268,9 +268,9 @@ def test_both_tables_of_a_model_and_the_index_once(loopback_hub, tmp_path, cache
     transformers.BartModel(config).save_pretrained(tmp_path / "files")
     serve(loopback_hub, tmp_path / "files")
     network = network_of(loopback_hub, cache)
-    decoder = open_source("someone/model", network=network)
+    decoder = open_model("someone/model", network=network)
     loopback_hub.forget_requests()
-    encoder = open_source("someone/model", table="encoder", network=network)
+    encoder = open_model("someone/model", table="encoder", network=network)
     assert encoder.side == "encoder"
     assert asked(loopback_hub) == ["model.safetensors"] * 2
     assert loopback_hub.bytes_sent == 514 * 64 * 4 + 1

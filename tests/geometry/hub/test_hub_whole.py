@@ -12,7 +12,7 @@ from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.hub.faults import HubError, WholeDownload
 from geometry.hub.keeping import wait_until_kept
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import asked, kept, network_of, serve
 from tests.loopback_hub import Fault
@@ -30,7 +30,7 @@ def everything(model: PositionalModel) -> dict[str, np.ndarray]:
 
 def assert_same(model: PositionalModel, folder: Path) -> None:
     """All that panels read is what the files on this machine say."""
-    local = everything(open_source(folder))
+    local = everything(open_model(folder))
     assert local
     for name, values in everything(model).items():
         np.testing.assert_array_equal(values, local.pop(name))
@@ -92,14 +92,14 @@ def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
     wait_until_kept(cache)
     network = network_of(loopback_hub, cache)
     network.hub.offline = True
-    assert_same(open_source(NAME, network=network), folder)
+    assert_same(open_model(NAME, network=network), folder)
 
 
 def test_what_was_agreed_to_at_the_opening_holds(folder, loopback_hub, weights, cache):
     loopback_hub.ranges = False
     transfer = Transfer()
     network = network_of(loopback_hub, cache, whole=True, transfer=transfer)
-    model = open_source(NAME, network=network)
+    model = open_model(NAME, network=network)
     with loopback_hub.unasked():
         assert_same(model, folder)
     # The directory of a zip archive is at its end, and is needed first.
@@ -111,7 +111,7 @@ def test_what_was_agreed_to_at_the_opening_holds(folder, loopback_hub, weights, 
 def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(loopback_hub, folder, cache, opened):
     before = kept(cache)
     network = network_of(loopback_hub, cache)
-    again = open_source(NAME, network=network)
+    again = open_model(NAME, network=network)
     needed = sum(map(len, before.values()))
     network.cache.max_bytes = needed + 100_000
     again.agree("whole files")
@@ -157,7 +157,7 @@ def test_what_was_complete_before_the_end_is_kept_and_sound(
     loopback_hub.clear_faults()
     wait_until_kept(cache)
     network = network_of(loopback_hub, cache, whole=True)
-    assert_same(open_source(NAME, network=network), folder)
+    assert_same(open_model(NAME, network=network), folder)
 
 
 @pytest.mark.parametrize("how", ["cut", "cancelled", "contradictory"])
@@ -259,7 +259,7 @@ def test_weights_of_unknown_length_are_asked_about_and_then_read(
     told: list[TransferProgress] = []
     transfer = Transfer(told.append)
     network = network_of(loopback_hub, cache, whole=True, transfer=transfer)
-    assert_same(open_source(NAME, network=network), tmp_path / "files")
+    assert_same(open_model(NAME, network=network), tmp_path / "files")
     size = (tmp_path / "files" / "model.safetensors").stat().st_size
     assert max(progress.done for progress in told if not progress.total) <= size
 
@@ -272,4 +272,4 @@ def test_a_length_that_the_hub_says_when_it_sends_on_is_believed(
         opened(NAME)
     assert caught.value.nbytes == weights.stat().st_size
     network = network_of(loopback_hub, cache, whole=True)
-    assert_same(open_source(NAME, network=network), folder)
+    assert_same(open_model(NAME, network=network), folder)

@@ -10,7 +10,7 @@ from geometry.inside.network import load_network
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import draw_windows, find_texts
 from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 WORDS = "\n".join(" ".join(f"w{i * j % 59}" for j in range(400)) for i in (1, 7, 11))
 CHANGES = ("identity", "top 128", "top 0", "fitted helix", "shift 10")
@@ -29,7 +29,7 @@ def test_the_loss_is_that_of_transformers(found, guide):
         expected = float(network.module(input_ids=tokens, labels=tokens).loss)
     assert found.baseline == pytest.approx(expected, rel=1e-5)
     assert found.windows == 12
-    assert found.fingerprint == open_source("sample").fingerprint
+    assert found.fingerprint == open_model("sample").fingerprint
 
 
 def test_each_window_is_told_at_the_end_and_not_before(found, guide, monkeypatch):
@@ -62,7 +62,7 @@ def test_what_changes_nothing_costs_nothing_and_no_positions_cost_much(found):
 def test_the_loss_without_positions_is_that_of_a_changed_checkpoint(found, guide):
     """By hand: the table's weight replaced by its mean row."""
     network = load_network("sample", head=True)
-    model = open_source("sample")
+    model = open_model("sample")
     weight, first = find_table(network, model)
     windows = draw_windows(find_texts(guide), network.splitter, 96, 12, seed=0)
     tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
@@ -94,8 +94,8 @@ def test_the_network_is_as_before_whatever_happens(guide, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         intervene("sample", guide, ("top 0", "top 1"), length=64, texts_at_most=4, tell=tell)
-    weight, first = find_table(networks[0], open_source("sample"))
-    np.testing.assert_allclose(weight.detach().numpy()[first:], open_source("sample").W_pos)
+    weight, first = find_table(networks[0], open_model("sample"))
+    np.testing.assert_allclose(weight.detach().numpy()[first:], open_model("sample").W_pos)
 
 
 def test_an_encoder_has_no_loss_but_states(minilm_folder, guide):
@@ -121,7 +121,7 @@ def test_what_cannot_be_changed(guide):
 def test_the_table_is_found_in_the_network(kind, offset, write):
     folder = str(write(kind))
     network = load_network(folder, head=True)
-    weight, first = find_table(network, open_source(folder))
+    weight, first = find_table(network, open_model(folder))
     assert first == offset
     assert weight.shape == (40 + offset, 32)
 
@@ -131,7 +131,7 @@ def test_a_network_without_a_table_is_a_sentence(write):
     rotary = load_network(str(write("llama", head=True)), head=True)
     assert rotary.head
     with pytest.raises(InsideError, match="no table of learned positions"):
-        find_table(rotary, open_source(folder))
+        find_table(rotary, open_model(folder))
 
 
 def test_a_checkpoint_without_its_head_is_not_completed_at_random(write):
@@ -199,8 +199,8 @@ def test_the_table_and_pos_in_layer_0_are_the_same_change(write, words, run_of):
     of_table = intervene(str(folder), words, changes, **options)
     of_layer = intervene(str(folder), words, changes, layer=f"{run}/layer 0", **options)
     assert (of_table.layer, of_layer.layer) == (None, 0)
-    assert of_table.fingerprint == open_source(folder).fingerprint
-    assert of_layer.fingerprint == open_source(f"{run}/layer 0").fingerprint
+    assert of_table.fingerprint == open_model(folder).fingerprint
+    assert of_layer.fingerprint == open_model(f"{run}/layer 0").fingerprint
     assert of_table.baseline == of_layer.baseline
     for one, other in zip(of_table.effects, of_layer.effects, strict=True):
         assert other.name == one.name

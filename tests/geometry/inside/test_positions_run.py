@@ -78,13 +78,13 @@ def test_published_numbers_stand_beside_ours(settings, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_layer_0_has_the_table(settings, tmp_path):
     """The mean over texts is P plus a mean token, of which little depends on the position."""
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
     measure_positions(replace(settings, texts_at_most=120), tmp_path / "out")
     _, tensors, _ = content(tmp_path / "out")
     weights = tensors["windows"] / tensors["windows"].sum()
     pos = weights[0] * tensors["half_a"][0] + weights[1] * tensors["half_b"][0]
-    P = open_source("sample").W_pos[1:64]
+    P = open_model("sample").W_pos[1:64]
     P, pos = P - P.mean(axis=0), pos[1:] - pos[1:].mean(axis=0)
     assert np.vdot(P, pos) / np.linalg.norm(P) / np.linalg.norm(pos) > 0.8
 

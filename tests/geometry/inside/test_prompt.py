@@ -18,7 +18,7 @@ from geometry.inside.settings import InsideError
 from geometry.inside.worker import apart
 from geometry.models.sources.catalogue import locate
 from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 TEXT = "Hello my name is Adam, and the curve of positions is a helix."
 
@@ -59,7 +59,7 @@ def attention(output):
 
 
 def test_tokens_are_those_of_the_panel(found):
-    shown = open_source("sample").tokenize(TEXT)
+    shown = open_model("sample").tokenize(TEXT)
     assert (found.ids, found.texts) == (shown.ids, shown.texts)
     assert shown.texts[0] == "<|endoftext|>"
     assert found.causal
@@ -67,7 +67,7 @@ def test_tokens_are_those_of_the_panel(found):
 
 def test_probabilities_and_attention_are_those_of_transformers(found, plain):
     before = output_of(plain, found.ids)
-    after = with_positions(plain, changed_table(open_source("sample"), "top 0", 240), found.ids)
+    after = with_positions(plain, changed_table(open_model("sample"), "top 0", 240), found.ids)
     one, other = probabilities(before), probabilities(after)
     T = len(found.ids)
     assert found.attention.shape == (2, 4, T, T)
@@ -79,14 +79,14 @@ def test_probabilities_and_attention_are_those_of_transformers(found, plain):
     for token in found.next_tokens:
         assert token.before == pytest.approx(one[token.token], abs=1e-5)
         assert token.after == pytest.approx(other[token.token], abs=1e-5)
-        assert token.text == open_source("sample").token_text(token.token)
+        assert token.text == open_model("sample").token_text(token.token)
     assert found.moved == pytest.approx(np.abs(one - other).sum() / 2, abs=1e-5)
     assert 0.05 < found.moved < 1
 
 
 def test_the_likeliest_tokens_before_or_after(found, plain):
     one = probabilities(output_of(plain, found.ids))
-    after = with_positions(plain, changed_table(open_source("sample"), "top 0", 240), found.ids)
+    after = with_positions(plain, changed_table(open_model("sample"), "top 0", 240), found.ids)
     largest = np.maximum(one, probabilities(after))
     assert len(found.next_tokens) == module.TOP
     expected = set(np.argsort(-largest)[: module.TOP].tolist())
@@ -198,7 +198,7 @@ def test_a_text_or_a_change_that_is_none(text, change, said):
 
 
 def test_a_text_of_other_tokens_than_those_shown():
-    shown = open_source("sample").tokenize(TEXT).ids
+    shown = open_model("sample").tokenize(TEXT).ids
     assert run_prompt("sample", TEXT, ids=shown).ids == shown
     with pytest.raises(InsideError, match="other tokens than when it was split"):
         run_prompt("sample", TEXT, ids=shown[:-1])
@@ -208,7 +208,7 @@ def test_a_text_whose_attention_would_be_too_large(monkeypatch):
     assert most_tokens(144) == 341
     assert 144 * 341**2 <= MOST_WEIGHTS < 144 * 342**2
     monkeypatch.setattr(module, "MOST_WEIGHTS", 8 * 20**2)
-    count = len(open_source("sample").tokenize(TEXT).ids)
+    count = len(open_model("sample").tokenize(TEXT).ids)
     assert count > 20
     with pytest.raises(InsideError) as raised:
         run_prompt("sample", TEXT)
@@ -264,7 +264,7 @@ def outcome(telling):
 @pytest.mark.slow
 def test_a_process_of_its_own_finds_the_same(found):
     request = {"source": "sample", "text": TEXT, "change": "top 0", "ids": found.ids}
-    fingerprint = open_source("sample").fingerprint
+    fingerprint = open_model("sample").fingerprint
     told, result = outcome(apart("prompt", fingerprint=fingerprint, **request))
     run = from_json(result)
     assert (run.next_tokens, run.moved) == (found.next_tokens, found.moved)

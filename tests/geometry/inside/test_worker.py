@@ -15,7 +15,7 @@ from geometry.inside import worker
 from geometry.inside.intervene import intervene
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.worker import Told, apart
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
 
 SIZES = {"length": 40, "texts_at_most": 6, "seed": 3}
@@ -33,7 +33,7 @@ def outcome(telling):
 
 
 def effects(texts, **more):
-    given = {"fingerprint": open_source("sample").fingerprint, **SIZES, **more}
+    given = {"fingerprint": open_model("sample").fingerprint, **SIZES, **more}
     return apart("effects", source="sample", texts=str(texts), changes=CHANGES, **given)
 
 
@@ -59,8 +59,8 @@ def test_effects_are_those_of_this_process_and_known_in_part_before(texts):
 
 @pytest.mark.slow
 def test_effects_of_chosen_rows_are_those_of_the_model_that_has_them(texts):
-    choice = f"{open_source('sample').table}[:100]"
-    fingerprint = open_source("sample", table=choice).fingerprint
+    choice = f"{open_model('sample').table}[:100]"
+    fingerprint = open_model("sample", table=choice).fingerprint
     result = outcome(effects(texts, fingerprint=fingerprint, table=choice))[1]
     assert result["fingerprint"] == fingerprint
     with pytest.raises(FileChanged):  # all rows are not those that the window shows

@@ -15,7 +15,7 @@ from geometry.measures.alignment import (
     in_basis,
     share_held,
 )
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 SEEDS = st.integers(0, 10_000)
@@ -230,7 +230,7 @@ def test_another_width_is_refused(table):
 
 def test_gpt2s_halves(gpt2_folder):
     """The components of one half of the positions, applied to the other one."""
-    W = open_source(gpt2_folder).W_pos
+    W = open_model(gpt2_folder).W_pos
     early, late = fit_pca(W, (1, 511), 3), fit_pca(W, (512, 1022), 3)
     rows = W[512:1023]
     held = share_held(rows, early)

@@ -18,7 +18,7 @@ from geometry.measures.overlaps import (
     top3,
 )
 from geometry.models.residual_stream import ResidualStream, Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -127,7 +127,7 @@ def test_random_directions_are_orthonormal_and_not_sparse():
 
 def test_gpt2(gpt2_folder):
     """Its queries and keys read the top of positions, whose directions are sparse."""
-    gpt2 = ResidualStream(open_source(gpt2_folder))
+    gpt2 = ResidualStream(open_model(gpt2_folder))
     found = {name: top3(gpt2.overlaps(Subject(name), Subject("P"))) for name in ("W_Q", "W_K")}
     assert {name: round(value, 2) for name, value in found.items()} == {"W_Q": 1.65, "W_K": 2.76}
     contrast = corner_contrast(gpt2.overlaps(Subject("W_Q"), Subject("P")), 1 / 768)
@@ -143,7 +143,7 @@ def test_gpt2(gpt2_folder):
 
 
 def test_heads_are_parts_of_their_weights(minilm_folder):
-    model = open_source(minilm_folder)
+    model = open_model(minilm_folder)
     stream = ResidualStream(model)
     for name in ("W_Q", "W_K", "W_V"):
         parts = [stream.matrix(Subject(name, head=head)) for head in range(model.n_heads)]

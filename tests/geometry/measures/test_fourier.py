@@ -12,7 +12,7 @@ from geometry.measures.directions import singular_directions
 from geometry.measures.fourier import column_spectra, fourier, phase_shifts
 from geometry.measures.heads import HeadProjections
 from geometry.models.head_projections import project_heads
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 M = 240
 
@@ -132,7 +132,7 @@ def test_heads_without_a_shift_are_none_in_json():
 
 
 def test_gpt2(gpt2_folder):
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     P = singular_directions(model.W_pos)
     found = fourier(model.W_pos, P, (1, 1023), project_heads(model))
     np.testing.assert_allclose(found.waves.cycles[:2], [1.93, 1.78], atol=0.01)

@@ -11,7 +11,7 @@ from geometry.measures.head_lookback import look_back_heads, preferred_lags
 from geometry.measures.heads import HeadProjections
 from geometry.measures.lookback import follow_turning
 from geometry.models.head_projections import project_heads
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 def rotary(lags: tuple[int, ...], omega: float = 0.07, n: int = 300) -> HeadProjections:
@@ -79,7 +79,7 @@ def test_short_ranges_and_flat_heads():
 
 def test_gpt2(gpt2_folder):
     """Most of the first layer's heads look back by a rotation and a shift, within a few tokens."""
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     found = look_back_heads(project_heads(model), (1, 1023), (10, 50), scoring="halves")
     assert found.n_heads == 12
     for one in (*found.queries, *found.keys):

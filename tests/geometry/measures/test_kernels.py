@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import BERT, GPT
 
 RANDOM = np.random.default_rng(3)
@@ -147,7 +147,7 @@ def test_maps_are_the_modules(kind, tmp_path):
         ids = torch.arange(12).reshape(1, -1)
         expected = module(input_ids=ids, output_attentions=True).attentions[0][0].numpy()
     module.save_pretrained(tmp_path)
-    heads = project_heads(open_source(tmp_path))
+    heads = project_heads(open_model(tmp_path))
     for head in range(2):
         np.testing.assert_allclose(attention_map(heads, head, (0, 11)), expected[head], atol=1e-5)
 
@@ -156,7 +156,7 @@ def test_maps_are_the_modules(kind, tmp_path):
 
 
 def test_gpt2_has_three_sharply_local_heads_which_averaged_positions_blunt(gpt2_folder):
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     found = head_kernels(project_heads(model), (1, 1023))
     assert np.flatnonzero(found.mass_lag_0_10 > 0.9).tolist() == [3, 4, 7]
     assert (found.mass_lag_0_10[[3, 4, 7]] > 0.99).all()

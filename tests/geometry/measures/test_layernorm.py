@@ -6,7 +6,7 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
 from geometry.measures.layernorm import layernorm_errors, token_position_cosines
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_cosines_of_many_tokens_are_made_in_blocks():
 
 
 def test_minilm_most_alike_is_a_special_token(minilm_folder):
-    model = open_source(minilm_folder)
+    model = open_model(minilm_folder)
     most = token_position_cosines(model.W_E, model.W_pos).most_alike(1)[0]
     assert (model.token_text(most.token), most.position) == ("[CLS]", 0)
     assert model.token_type.shape == (384,)

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.measures.line_or_helix import compare, distances, look_back_r2, normalised, survival
+from geometry.measures.line_or_helix import (
+    distances,
+    line_or_helix,
+    look_back_r2,
+    normalised,
+    survival,
+)
 from geometry.measures.shape import fit_shapes
 from geometry.measures.synthetic import (
     DIRECTIONS,
@@ -17,7 +23,7 @@ from geometry.measures.synthetic import (
     curve_like,
     mean_free_directions,
 )
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 CURVES = st.builds(
@@ -193,7 +199,7 @@ def test_before_layernorm_looking_back_is_a_screw_for_all_of_them(curve, lag):
 
 
 def test_after_layernorm_it_is_still_one_for_the_circle_nearly_for_a_helix_and_not_for_a_line():
-    found = compare(made(n_positions=601, climb=0.3), token_norm=1.0, lag=30)
+    found = line_or_helix(made(n_positions=601, climb=0.3), token_norm=1.0, lag=30)
     after = {kind: one.look_back_after for kind, one in found.items()}
     assert after["circle"] == pytest.approx(1)
     assert 0.8 < after["helix"] < 1
@@ -261,11 +267,11 @@ def test_without_a_helix_it_has_the_rows_own_spacing():
 
 
 def test_gpt2s_own_helix(gpt2_folder):
-    rows = open_source(gpt2_folder).W_pos[1:1023]
-    points = fit_pca(open_source(gpt2_folder).W_pos, (1, 1022), 3).project(rows)
+    rows = open_model(gpt2_folder).W_pos[1:1023]
+    points = fit_pca(open_model(gpt2_folder).W_pos, (1, 1022), 3).project(rows)
     fits = fit_shapes(points).fits
     curve = curve_like(rows, fits["helix"])
     assert curve.turns == pytest.approx(1.85, abs=0.02)
-    found = compare(curve, token_norm=4.0, lag=100)
+    found = line_or_helix(curve, token_norm=4.0, lag=100)
     assert found["line"].mean_square > 3 * found["helix"].mean_square
     assert found["helix"].after.alike == 0

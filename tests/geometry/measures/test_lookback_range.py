@@ -16,7 +16,7 @@ from geometry.measures.lookback_range import (
     look_back_range,
     spread_lags,
 )
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 
@@ -86,7 +86,7 @@ def test_a_table_of_fewer_dimensions():
 
 
 def test_gpt2(gpt2_folder):
-    W_pos = open_source(gpt2_folder).W_pos
+    W_pos = open_model(gpt2_folder).W_pos
     found = look_back_range(W_pos, (100, 1022)).found
     at = [found.index(10), found.index(50)]
     assert found.r2["screw"][at] == pytest.approx([0.999, 0.983], abs=5e-4)

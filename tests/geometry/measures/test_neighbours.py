@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.neighbours import PairDistance, pair_distance, position_details
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 
@@ -16,7 +16,7 @@ def random_walk(seed, n=60, d=7):
 
 
 def test_gpt2(gpt2_folder):
-    table = open_source(gpt2_folder).W_pos
+    table = open_model(gpt2_folder).W_pos
     pca = fit_pca(table, (1, 1022))
     details = position_details(table, pca, 300)
     assert details.position == 300

@@ -9,7 +9,7 @@ from geometry.measures import row_lengths as module
 from geometry.measures.norms import log_ratios, norm_profile, outlyingness
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, measure_stretch
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.components import row_norms
 
 
@@ -18,7 +18,7 @@ def random_table(seed, n=40, d=6):
 
 
 def test_gpt2(gpt2_folder):
-    profile = norm_profile(open_source(gpt2_folder).W_pos)
+    profile = norm_profile(open_model(gpt2_folder).W_pos)
     some = profile.values[[0, 1, 2, 10, 100, 500, 1022, 1023]]
     expected = [9.876, 5.192, 4.585, 3.773, 3.358, 3.384, 3.858, 0.118]
     assert np.round(some, 3).tolist() == expected
@@ -28,19 +28,19 @@ def test_gpt2(gpt2_folder):
     assert profile.outlyingness[[0, 1023]].min() > 2
     assert np.delete(profile.outlyingness, [0, 1023]).max() < 1
     assert not profile.values.flags.writeable
-    steps = row_lengths(open_source(gpt2_folder).W_pos).steps
+    steps = row_lengths(open_model(gpt2_folder).W_pos).steps
     assert len(steps) == 1023
     assert steps[:10].mean() > 3 * steps[100:1022].mean()
 
 
 def test_minilm(minilm_folder):
-    profile = norm_profile(open_source(minilm_folder).W_pos)
+    profile = norm_profile(open_model(minilm_folder).W_pos)
     assert np.round(profile.values[[0, 1, 511]], 3).tolist() == [2.362, 0.491, 0.970]
     assert profile.outliers == profile.outliers_about_mean == (0, 127, 510, 511)
 
 
 def test_the_bundled_model():
-    assert norm_profile(open_source("sample").W_pos).outliers == (0, 255)
+    assert norm_profile(open_model("sample").W_pos).outliers == (0, 255)
 
 
 def test_centred_rows_lose_their_mean():
@@ -127,7 +127,7 @@ def test_an_added_vector_and_a_rotation_hide_no_outlier(seed, magnitude, directi
 
 @pytest.mark.parametrize("size", [0.1, 3.0, 100.0, 1e6, 1e10])
 def test_an_added_vector_of_any_size_hides_no_outlier_of_gpt2(gpt2_folder, size):
-    W_pos = open_source(gpt2_folder).W_pos.astype(np.float64)
+    W_pos = open_model(gpt2_folder).W_pos.astype(np.float64)
     added = np.random.default_rng(7).standard_normal(768)
     found = norm_profile(W_pos + size * added / np.linalg.norm(added))
     assert found.outliers_about_mean == (0, 1023)
@@ -207,7 +207,7 @@ def test_too_few_values_are_measured_whole(after):
 
 
 def test_a_profile_measured_from_elsewhere_is_the_profile_of_that(gpt2_folder):
-    W_pos = open_source(gpt2_folder).W_pos
+    W_pos = open_model(gpt2_folder).W_pos
     first = norm_profile(W_pos)
     assert first.after == AFTER
     for after in (0, 3, 500, 1022, 1023, 4000):

@@ -19,12 +19,12 @@ from geometry.measures.probes import (
     position_probe,
 )
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 @pytest.fixture(scope="module")
 def gpt2(gpt2_folder):
-    return open_source(gpt2_folder).W_pos
+    return open_model(gpt2_folder).W_pos
 
 
 def smooth(n: int, d: int, seed: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from geometry.measures.roughness import roughness
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 
@@ -82,7 +82,7 @@ def test_what_is_no_curve_is_refused(points):
 
 @pytest.mark.parametrize(("positions", "turns"), [((1, 1022), 1.84), ((100, 1022), 1.62)])
 def test_gpt2_goes_round_as_its_fitted_helix_does(gpt2_folder, positions, turns):
-    P = open_source(gpt2_folder).W_pos
+    P = open_model(gpt2_folder).W_pos
     first, last = positions
     found = roughness(fit_pca(P, positions, 3).project(P[first : last + 1]))
     assert found.loops == pytest.approx(turns, abs=0.05)

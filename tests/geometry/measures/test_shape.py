@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.shape import fit_shapes, rotation_derivatives, rotation_of
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from tests.geometry.evidence.rates import process, walk
 
@@ -136,7 +136,7 @@ def test_pose_and_size_do_not_matter(seed, size):
     ],
 )  # fmt: skip
 def test_gpt2(gpt2_folder, positions, r2, turns):
-    W_pos = open_source(gpt2_folder).W_pos
+    W_pos = open_model(gpt2_folder).W_pos
     rows = W_pos[positions[0] : positions[1] + 1]
     shapes = fit_shapes(fit_pca(W_pos, positions, 3).project(rows))
     assert [round(fit.r2, 3) for fit in shapes.fits.values()] == r2
@@ -146,7 +146,7 @@ def test_gpt2(gpt2_folder, positions, r2, turns):
 
 
 def test_minilm_has_no_helix(minilm_folder):
-    W_pos = open_source(minilm_folder).W_pos
+    W_pos = open_model(minilm_folder).W_pos
     shapes = fit_shapes(fit_pca(W_pos, (1, 511), 3).project(W_pos[1:]))
     assert shapes.best == "none"
 

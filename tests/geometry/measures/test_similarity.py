@@ -13,7 +13,7 @@ from geometry.measures.similarity import (
     similarity,
     similarity_nulls,
 )
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 
@@ -104,9 +104,9 @@ def test_projection_on_all_components_changes_nothing():
 
 
 def test_gpt2(gpt2_folder):
-    found = similarity(open_source(gpt2_folder).W_pos, (100, 1022))
+    found = similarity(open_model(gpt2_folder).W_pos, (100, 1022))
     assert [round(float(found.by_lag[lag]), 3) for lag in (1, 100, 300)] == [0.999, 0.498, -0.602]
-    alone = mean_by_lag(open_source(gpt2_folder).W_pos, (100, 1022))
+    alone = mean_by_lag(open_model(gpt2_folder).W_pos, (100, 1022))
     np.testing.assert_allclose(alone, found.by_lag, atol=1e-13)
 
 

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from geometry.measures.single_dimensions import _inverse_grams, best_sinusoids, r2_after_projection
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 
@@ -110,7 +110,7 @@ def test_single_rows_that_stand_out_have_no_end_of_peaks():
 
 
 def test_gpt2s_dimensions_have_their_best_waves(gpt2_folder):
-    rows = open_source(gpt2_folder).W_pos[1:1023].astype(np.float64)
+    rows = open_model(gpt2_folder).W_pos[1:1023].astype(np.float64)
     found = best_sinusoids(rows, (0, 1021))
     # Two entries of the first 256 have two peaks of nearly the same height.
     some = [int(k) for k in np.argsort(-found.r2[:256])[-12:]]
@@ -118,7 +118,7 @@ def test_gpt2s_dimensions_have_their_best_waves(gpt2_folder):
 
 
 def test_r2_is_that_of_the_fitted_values(gpt2_folder):
-    W_pos = open_source(gpt2_folder).W_pos
+    W_pos = open_model(gpt2_folder).W_pos
     found = best_sinusoids(W_pos, (1, 1022))
     for column in (0, 138, 300, 767):
         values = W_pos[1:1023, column]

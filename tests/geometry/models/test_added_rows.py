@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built, run
 from tests.geometry.models.test_grids import COMPOSITE, MORE, PREFIX, TEXT, VISION
@@ -63,7 +63,7 @@ def is_added(module, table, row, act) -> bool:
 def test_rows_of_a_text_are_added_as_they_are_shown(case, tmp_path):
     module = built(case)
     module.save_pretrained(tmp_path)
-    model = open_source(tmp_path, table=case.table)
+    model = open_model(tmp_path, table=case.table)
     table = module.get_submodule(case.positions).weight
     assert is_added(module, table, model.prefix_rows + ROW, lambda: run(module))
 
@@ -101,8 +101,8 @@ def test_rows_of_patches_are_added_as_they_are_shown(kind, tmp_path):
     if kind in COMPOSITE:
         config = {"text_config": TEXT, "vision_config": VISION, **COMPOSITE[kind][1]}
     own = saved(kind, tmp_path, **config).eval()
-    sides = open_source(tmp_path).sides
-    model = open_source(tmp_path, table="vision" if len(sides) > 1 else None)
+    sides = open_model(tmp_path).sides
+    model = open_model(tmp_path, table="vision" if len(sides) > 1 else None)
     part = part_with_table(own)
     if kind == "vit_mae":
         part.config.mask_ratio = 0.0

@@ -17,7 +17,7 @@ from torch.utils.serialization import config
 from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
-from geometry.models.sources.opening import UnknownArchitecture, open_source
+from geometry.models.sources.opening import UnknownArchitecture, open_model
 
 CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
 
@@ -36,7 +36,7 @@ def checkpoint(write_safetensors, tmp_path) -> Path:
 def refusal(source: Path | str, **options: Any) -> SourceError:
     """The error for a source: one sentence, with something to do next."""
     with pytest.raises(SourceError) as caught:
-        open_source(source, **options)
+        open_model(source, **options)
     sentence = str(caught.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -74,7 +74,7 @@ def test_a_table_of_whole_numbers(dtype, written):
 def test_more_class_tokens_than_rows(written):
     tensors = {"pos_embed": np.ones((1, 3, 4), "f4"), "reg_token": np.ones((1, 5, 4), "f4"),
                "cls_token": np.ones((1, 1, 4), "f4"), "conv.weight": np.ones(4, "f4")}  # fmt: skip
-    assert open_source(written(tensors, {}), table="pos_embed[1:]").n_positions == 2
+    assert open_model(written(tensors, {}), table="pos_embed[1:]").n_positions == 2
 
 
 @pytest.mark.parametrize("source", ["\0", "a" * 5000, "no such model", "x.safetensors"])
@@ -275,7 +275,7 @@ def test_unknown_architecture_offers_its_tables(checkpoint, write_safetensors):
     assert [info.name for info in error.candidates] == ["where_pos", "mix.weight"]
     assert "'brandnew' is unknown; 2 tensors could be" in str(error)
 
-    model = open_source(checkpoint, table="where_pos")
+    model = open_model(checkpoint, table="where_pos")
     np.testing.assert_array_equal(model.W_pos, table)
     assert model.table == "where_pos"
     assert set(model.missing) == {"W_E", "W_Q", "W_K", "W_V", "W_O", "W_in"}
@@ -366,7 +366,7 @@ def test_a_file_with_more_than_its_archive_is_refused(name, content, tmp_path):
 def test_an_archive_is_padded_between_its_entries(alignment, tmp_path):
     with config.patch("save.storage_alignment", alignment):
         (tmp_path / "a.pt").write_bytes(packed({"wpe.weight": torch.ones(8, 4)}))
-    np.testing.assert_array_equal(open_source(tmp_path / "a.pt").W_pos, np.ones((8, 4)))
+    np.testing.assert_array_equal(open_model(tmp_path / "a.pt").W_pos, np.ones((8, 4)))
 
 
 def test_a_part_of_a_distributed_checkpoint_is_refused(tmp_path):
@@ -382,7 +382,7 @@ def test_archive_with_several_tables_asks_which(tmp_path):
     error = refusal(tmp_path / "t.npz")
     assert isinstance(error, UnknownArchitecture)
     assert [info.name for info in error.candidates] == ["a", "b"]
-    assert open_source(tmp_path / "t.npz", table="b").n_positions == 6
+    assert open_model(tmp_path / "t.npz", table="b").n_positions == 6
 
 
 def test_unreadable_file_says_so(checkpoint, monkeypatch):
@@ -403,7 +403,7 @@ def test_numbers_of_layers_and_heads_that_no_model_has_are_unknown(value, checkp
     config = json.loads((checkpoint / "config.json").read_text())
     for key in ("n_layer", "n_head"):
         (checkpoint / "config.json").write_text(json.dumps({**config, key: value}))
-        model = open_source(checkpoint)
+        model = open_model(checkpoint)
         assert {"n_layer": model.n_layers, "n_head": model.n_heads}[key] is None
         assert model.n_positions == 8
 

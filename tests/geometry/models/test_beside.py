@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import COMPOSITE, FRAMES, SAM, SAM3, TEXT, VISION
 from tests.geometry.saved_models import saved
 
@@ -39,7 +39,7 @@ PROPHET = {"vocab_size": 30, "hidden_size": 16, "num_encoder_layers": 1, "num_de
 )  # fmt: skip
 def test_positions_beside_the_table_are_named(kind, config, words, tmp_path):
     saved(kind, tmp_path, **config)
-    assert any(words in note for note in open_source(tmp_path).warnings)
+    assert any(words in note for note in open_model(tmp_path).warnings)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_positions_beside_the_table_are_named(kind, config, words, tmp_path):
 def test_a_table_beside_other_positions_in_a_checkpoint_of_any_family(name, words, written):
     table = np.random.default_rng(0).standard_normal((6, 4)).astype("f4")
     tensors = {"transformer.wpe.weight": table, name: np.ones((4, 2), "f4")}
-    model = open_source(written(tensors, {"model_type": "gpt2"}))
+    model = open_model(written(tensors, {"model_type": "gpt2"}))
     assert model.scheme == "learned"
     assert [name in note and words in note for note in model.warnings] == [True] * bool(words)
 
@@ -82,24 +82,24 @@ def test_a_table_is_shown_only_where_the_family_adds_it(kind, tmp_path):
     for value, added in ((True, True), (False, False), (None, default)):
         file.write_text(json.dumps({**told, flag: value}))
         if added:
-            assert open_source(tmp_path).scheme == "grid"
+            assert open_model(tmp_path).scheme == "grid"
             continue
         with pytest.raises(NoPositionalEmbeddings, match=f"{flag} is not true") as error:
-            open_source(tmp_path)
+            open_model(tmp_path)
         assert "adds none of its" in str(error.value)
-        chosen = open_source(tmp_path, table=TABLES.get(kind, "embeddings.position_embeddings"))
+        chosen = open_model(tmp_path, table=TABLES.get(kind, "embeddings.position_embeddings"))
         assert any(f"since {flag} is not true" in note for note in chosen.warnings)
     file.write_text(json.dumps({**told, flag: "false"}))
     with pytest.raises(SourceError, match=f"as {flag}, where true or false"):
-        open_source(tmp_path)
+        open_model(tmp_path)
 
 
 def test_the_flag_of_a_part_counts_for_that_part(tmp_path):
     config = COMPOSITE["got_ocr2"][1]
     saved("got_ocr2", tmp_path, **{"text_config": TEXT, **config})
-    assert open_source(tmp_path, table="vision").grid == (3, 3)
+    assert open_model(tmp_path, table="vision").grid == (3, 3)
     file = tmp_path / "config.json"
     told = json.loads(file.read_text())
     told["vision_config"]["use_abs_pos"] = False
     file.write_text(json.dumps(told))
-    assert open_source(tmp_path).sides == ()
+    assert open_model(tmp_path).sides == ()

@@ -23,7 +23,7 @@ from geometry.models.sources.catalogue import (
     read_catalogue,
     state,
 )
-from geometry.models.sources.opening import is_on_hub, open_source
+from geometry.models.sources.opening import is_on_hub, open_model
 from geometry.models.sources.tried import tried
 
 
@@ -81,7 +81,7 @@ def test_the_catalogue_is_complete():
 
 def test_the_catalogue_tells_the_true_shape(gpt2_folder, minilm_folder):
     for name, folder in (("gpt2", gpt2_folder), ("all-MiniLM-L6-v2", minilm_folder)):
-        entry, model = find_entry(name), open_source(folder)
+        entry, model = find_entry(name), open_model(folder)
         assert (entry.n_positions, entry.d_model) == model.W_pos.shape
 
 
@@ -95,7 +95,7 @@ def test_bundled(hub):
     assert (folder.parts[-2:], state(entry)) == (("resources", "sample"), "bundled")
     # What happens to lie at that path is another thing, and opens as ./sample.
     (Path.cwd() / "sample").mkdir()
-    model = open_source(SAMPLE)
+    model = open_model(SAMPLE)
     assert (model.source, model.name) == (SAMPLE, SAMPLE)
     assert (entry.n_positions, entry.d_model) == model.W_pos.shape
     assert is_here(SAMPLE)
@@ -106,7 +106,7 @@ def test_bundled(hub):
 def test_positions_inside_the_bundled_model(source, layer, hub):
     """An id of the Hub in form, and the name of a folder that may be here too."""
     (Path.cwd() / source).mkdir(parents=True)
-    model = open_source(source)
+    model = open_model(source)
     assert (model.source, model.table) == (source, f"layer {layer}")
     assert local_path(source).is_relative_to(locate(SAMPLE))
     assert local_path(f"./{source}") == Path(f"./{source}")
@@ -125,7 +125,7 @@ def test_what_is_not_bundled(source):
 
 def test_a_layer_that_the_bundled_model_lacks(hub):
     with pytest.raises(SourceError, match="layers 0 to 2; there is no layer 3"):
-        open_source(f"{SAMPLE_INSIDE}/layer 3")
+        open_model(f"{SAMPLE_INSIDE}/layer 3")
 
 
 @pytest.mark.parametrize("source", [SAMPLE, SAMPLE_INSIDE])
@@ -133,7 +133,7 @@ def test_where_nothing_is_bundled(source, monkeypatch):
     monkeypatch.setattr(sources, "locate", lambda *_: None)
     monkeypatch.setattr(catalogue, "locate", lambda *_: None)
     with pytest.raises(SourceError, match="The bundled model is missing"):
-        open_source(source)
+        open_model(source)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_cached(name, hub, gpt2_files):
     snapshot = put(hub, name, gpt2_files)
     assert (locate(entry), state(entry)) == (snapshot, "cached")
     for source in ("gpt2", "openai-community/gpt2", snapshot, snapshot.parents[1]):
-        model = open_source(source)
+        model = open_model(source)
         assert (model.name, model.n_positions) == ("gpt2", 1024)
         assert model.tokenize("Hello").ids == (50256, 15496)
 
@@ -152,7 +152,7 @@ def test_cached(name, hub, gpt2_files):
 def test_revision_and_half_a_download(hub, gpt2_files):
     put(hub, "stanford-crfm/alias-gpt2-small-x21", gpt2_files, "checkpoint-100")
     assert locate("stanford-crfm/alias-gpt2-small-x21") is None
-    model = open_source("stanford-crfm/alias-gpt2-small-x21@checkpoint-100")
+    model = open_model("stanford-crfm/alias-gpt2-small-x21@checkpoint-100")
     assert model.name == "alias-gpt2-small-x21@checkpoint-100"
     put(hub, "openai-community/gpt2", {"config.json": gpt2_files["config.json"]})
     assert locate("gpt2") is None
@@ -170,7 +170,7 @@ def test_other_models_of_the_cache(hub, gpt2_files):
     assert (entry.id, entry.title, entry.group) == ("someone/her-model", "her-model", OTHER_GROUP)
     assert (entry.n_positions, entry.d_model) == (1024, 768)
     assert state(entry) == "cached"
-    assert open_source(entry.id).n_positions == 1024
+    assert open_model(entry.id).n_positions == 1024
 
 
 @pytest.mark.parametrize(

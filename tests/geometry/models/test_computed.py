@@ -13,13 +13,13 @@ from geometry.measures.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, par
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.catalogue import find_entry, is_here, state
 from geometry.models.sources.computed import DEFAULT_SIZE, computed_name, is_computed
-from geometry.models.sources.opening import is_on_hub, open_source
+from geometry.models.sources.opening import is_on_hub, open_model
 
 NAMES = ("sinusoidal", "sinusoidal-fairseq")
 
 
 def of_size(name, n_positions, d_model):
-    return open_source(f"{name}:{n_positions}x{d_model}").W_pos
+    return open_model(f"{name}:{n_positions}x{d_model}").W_pos
 
 
 # ---- opening it -------------------------------------------------------------------------------
@@ -48,12 +48,12 @@ def test_the_formulas_of_the_paper_and_of_fairseq():
     ],
 )
 def test_a_size_may_follow(source, shape, name, canonical):
-    model = open_source(source)
+    model = open_model(source)
     assert model.W_pos.shape == (model.n_positions, model.d_model) == shape
     assert (model.name, model.source) == (name, canonical)
     assert model.W_pos.dtype == np.float64
     assert not model.W_pos.flags.writeable
-    np.testing.assert_array_equal(open_source(canonical).W_pos, model.W_pos)
+    np.testing.assert_array_equal(open_model(canonical).W_pos, model.W_pos)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_is_no_size_is_said(source):
     assert is_computed(source)
     assert not is_on_hub(source)
     with pytest.raises(SourceError) as caught:
-        open_source(source)
+        open_model(source)
     assert str(caught.value).endswith(".")
     assert caught.value.advice.endswith(".")
 
@@ -85,7 +85,7 @@ def test_it_needs_no_network_and_no_file(tmp_path, monkeypatch):
         assert state(entry) == "computed"
         assert is_here(name)
         assert is_here(f"{name}:8x8")
-        model = open_source(name)
+        model = open_model(name)
         assert (entry.n_positions, entry.d_model) == model.W_pos.shape
         assert model.bytes_to_fetch_for([("W_E", 0)]) == 0
 
@@ -95,16 +95,16 @@ def test_it_needs_no_network_and_no_file(tmp_path, monkeypatch):
 
 def test_a_synthetic_curve_opens_by_its_own_source():
     curve = SyntheticCurve("helix", 200, 32, 0.2, 1.85, 0.3, 0.7, noise=0.1, seed=5)
-    model = open_source(curve.source)
+    model = open_model(curve.source)
     np.testing.assert_array_equal(model.W_pos, curve.table())
     assert (model.source, model.name) == (curve.source, "synthetic helix, 1.85 turns")
     assert model.computed
     assert is_here(model.source)
     assert not is_on_hub(model.source)
-    short = open_source("synthetic: line , n = 50, d=8")
+    short = open_model("synthetic: line , n = 50, d=8")
     assert short.W_pos.shape == (50, 8)
     assert short.name == "synthetic line"
-    assert open_source(short.source).fingerprint == short.fingerprint
+    assert open_model(short.source).fingerprint == short.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_synthetic_curve_opens_by_its_own_source():
 )  # fmt: skip
 def test_what_is_no_curve_is_said(text, why):
     with pytest.raises(SourceError, match=f"is not a synthetic curve: .*{why}") as caught:
-        open_source(f"synthetic:{text}")
+        open_model(f"synthetic:{text}")
     assert caught.value.advice.endswith(".")
     assert computed_name(f"synthetic:{text}") == f"synthetic:{text}"
 
@@ -137,7 +137,7 @@ def test_a_curves_source_is_that_curve(curve):
 
 
 def test_it_is_computed_and_has_neither_tokens_nor_layers():
-    model = open_source("sinusoidal:40x12")
+    model = open_model("sinusoidal:40x12")
     assert model.computed
     assert (model.family, model.table) == ("sinusoidal", "sinusoidal")
     assert (model.home, model.commit) == (None, None)
@@ -150,13 +150,13 @@ def test_it_is_computed_and_has_neither_tokens_nor_layers():
         with pytest.raises(TensorUnavailable, match="computed") as caught:
             ask()
         assert caught.value.advice.startswith("Open a")
-    assert open_source("sinusoidal:40x12").fingerprint == model.fingerprint
-    assert open_source("sinusoidal-fairseq:40x12").fingerprint != model.fingerprint
+    assert open_model("sinusoidal:40x12").fingerprint == model.fingerprint
+    assert open_model("sinusoidal-fairseq:40x12").fingerprint != model.fingerprint
 
 
 @pytest.mark.slow
 def test_the_report_says_what_is_impossible_and_measures_the_rest():
-    made = report(open_source("sinusoidal:128x32"))
+    made = report(open_model("sinusoidal:128x32"))
     assert made["model"]["family"] == made["model"]["source"].partition(":")[0] == "sinusoidal"
     assert all("computed" in why for why in made["missing"].values())
     assert "pca" not in made["missing"]

@@ -29,7 +29,7 @@ from geometry.checkpoints.stores import TensorInfo
 from geometry.claims.report import report
 from geometry.models.recognition.candidates import UnknownArchitecture
 from geometry.models.schemes.alibi import compared, find_alibi
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_lags import check_offsets, randomised
 from tests.geometry.saved_models import saved
 
@@ -61,7 +61,7 @@ def alibi_of(kind, draw):
 @pytest.mark.parametrize("kind", ["bloom", "falcon", "mpt"])
 def test_slopes_of_drawn_settings(kind, seed, written):
     config, own = alibi_of(kind, random.Random(seed))
-    model = open_source(written(ANY, config))
+    model = open_model(written(ANY, config))
     # Falcon's module rounds its slopes to bfloat16.
     np.testing.assert_allclose(model.lags.slopes, own.numpy(), rtol=4e-3)
     np.testing.assert_allclose(model.W_pos[7], -7 * np.array(model.lags.slopes))
@@ -90,11 +90,11 @@ HOW = ["alone", "with axes", "by key", "less than the last", "both ways", "halve
 def test_stored_slopes_are_compared_and_shown_where_they_differ(name, how, written):
     config = {"model_type": "bert", "position_embedding_type": "alibi", "num_attention_heads": 4,
               "hidden_size": 8}  # fmt: skip
-    formula = open_source(written(ANY, config)).lags.slopes
-    same = open_source(written({**ANY, name: bias(formula, 9, how)}, config))
+    formula = open_model(written(ANY, config)).lags.slopes
+    same = open_model(written({**ANY, name: bias(formula, 9, how)}, config))
     assert (same.lags.slopes, same.computed, same.warnings) == (formula, True, ())
     trained = np.array([0.9, 0.25, 0.11, 0.02])
-    model = open_source(written({**ANY, name: bias(trained, 9, how)}, config))
+    model = open_model(written({**ANY, name: bias(trained, 9, how)}, config))
     np.testing.assert_allclose(model.lags.slopes, trained, rtol=5e-3)
     np.testing.assert_allclose(model.W_pos[5], -5 * trained, rtol=5e-3)
     assert (model.scheme, model.computed) == ("alibi", False)
@@ -106,23 +106,23 @@ def test_slopes_of_each_layer_open_by_their_names(written):
     first, second = np.array([0.9, 0.2], "f4"), np.array([0.8, 0.1], "f4")
     tensors = {"h.0.attn.slopes": first, "h.1.attn.slopes": second}
     folder = written(tensors, {"model_type": "bloom", "n_head": 2})
-    model = open_source(folder)
+    model = open_model(folder)
     np.testing.assert_allclose(model.lags.slopes, first)
     assert any("h.1.attn.slopes" in note for note in model.warnings)
-    np.testing.assert_allclose(open_source(folder, table="h.1.attn.slopes").lags.slopes, second)
+    np.testing.assert_allclose(open_model(folder, table="h.1.attn.slopes").lags.slopes, second)
 
 
 def test_a_stored_bias_that_is_no_slope_is_refused(written):
     tensors = {"alibi": np.random.default_rng(0).standard_normal((1, 4, 1, 9)).astype("f4")}
     with pytest.raises(SourceError, match="alibi should be a slope times the distance"):
-        open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
+        open_model(written(tensors, {"model_type": "bloom", "n_head": 4}))
 
 
 @pytest.mark.parametrize("shape", [(9, 4), (1, 9, 4), (1, 9, 9, 4)])
 def test_a_stored_bias_with_heads_last_is_refused(shape, written):
     tensors = {"alibi_bias": np.ones(shape, "f4")}
     with pytest.raises(SourceError, match="alibi_bias should be a slope times the distance"):
-        open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
+        open_model(written(tensors, {"model_type": "bloom", "n_head": 4}))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
@@ -130,7 +130,7 @@ def test_a_stored_bias_with_heads_last_is_refused(shape, written):
 def test_stored_slopes_that_are_no_numbers_are_refused_by_name(value, shape, written):
     tensors = {"h.0.alibi": np.full(shape, value, "f4")}
     with pytest.raises(SourceError, match=r"h\.0\.alibi"):
-        open_source(written(tensors, {"model_type": "bloom", "n_head": 4}))
+        open_model(written(tensors, {"model_type": "bloom", "n_head": 4}))
 
 
 class HubStore:
@@ -158,10 +158,10 @@ def test_of_a_model_on_the_hub_only_the_first_slopes_are_downloaded():
 @pytest.mark.parametrize("kind", ["jais", "btlm", "gpt_bigcode"])
 def test_decoders_with_alibi_are_causal(kind, written):
     config = {"model_type": kind, "position_embedding_type": "alibi", "n_head": 4}
-    model = open_source(written(ANY, config))
+    model = open_model(written(ANY, config))
     assert (model.causal, model.lags.note) == (True, "")
     scaling = {"alibi_scaling": {"type": "linear", "factor": 2.0}}
-    model = open_source(written(ANY, {**config, **scaling}))
+    model = open_model(written(ANY, {**config, **scaling}))
     assert any("alibi_scaling" in note for note in model.warnings)
 
 
@@ -177,14 +177,14 @@ def test_decoders_with_alibi_are_causal(kind, written):
 )
 def test_settings_of_alibi_that_cannot_be_used_are_named(change, words, written):
     with pytest.raises(SourceError, match=words):
-        open_source(written(ANY, {"model_type": "mpt", "n_heads": 4, **change}))
+        open_model(written(ANY, {"model_type": "mpt", "n_heads": 4, **change}))
 
 
 def test_mpt_without_alibi_is_not_taken_for_it(written):
     tensors = {"transformer.wpe.weight": np.ones((6, 4), "f4"), **ANY}
     config = {"model_type": "mpt", "n_heads": 4, "attn_config": {"alibi": False}}
     with pytest.raises(UnknownArchitecture) as error:
-        open_source(written(tensors, config))
+        open_model(written(tensors, config))
     assert error.value.candidates[0].name == "transformer.wpe.weight"
 
 
@@ -229,7 +229,7 @@ def test_biases_of_drawn_settings_by_lag(kind, seed, written):
     name = PLACE.get(kind, "SelfAttention")
     tensors = {f"{side}.block.0.layer.0.{name}.relative_attention_bias.weight":
                stored.detach().numpy()}  # fmt: skip
-    model = open_source(written(tensors, config.to_dict()))
+    model = open_model(written(tensors, config.to_dict()))
     lags = model.lags.first + np.arange(model.lags.count)
     expected = own_bias(attention, buckets, farthest, lags, side == "encoder")
     np.testing.assert_array_equal(model.W_pos, expected)
@@ -255,7 +255,7 @@ def test_the_bias_of_mpnet_does_not_heed_settings_that_its_code_does_not(
     table = encoder.relative_attention_bias.weight.detach().numpy()
     tensors = {"encoder.relative_attention_bias.weight": table}
     settings = {**config.to_dict(), "relative_attention_max_distance": distance}
-    model = open_source(written(tensors, settings))
+    model = open_model(written(tensors, settings))
     added = encoder.compute_position_bias(torch.zeros(1, 300, 8))[0].detach().numpy()
     for lag in range(-128, 129):
         i, j = max(lag, 0), max(-lag, 0)
@@ -279,7 +279,7 @@ def test_windows_of_drawn_sizes(kind, seed, tmp_path):
     index = found[0].relative_position_index.reshape(window**2, window**2).numpy()
     tables = [one.relative_position_bias_table.detach().numpy() for one in found]
     assert len(tables) == depth + 1
-    check_offsets(open_source(tmp_path), [table.T[:, index] for table in tables], index)
+    check_offsets(open_model(tmp_path), [table.T[:, index] for table in tables], index)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -299,7 +299,7 @@ def test_windows_of_drawn_sizes_in_swin_2(seed, tmp_path):
             index = one.relative_position_index.numpy()
             table = 16 * torch.sigmoid(made.view(-1, made.shape[-1])).numpy()
             biases.append(table.T[:, index])
-    check_offsets(open_source(tmp_path), biases, index)
+    check_offsets(open_model(tmp_path), biases, index)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -314,7 +314,7 @@ def test_windows_of_drawn_pictures_in_beit(seed, tmp_path):
     found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
     index = found[0].generate_relative_position_index((rows, columns)).numpy()[1:, 1:]
     tables = [one.relative_position_bias_table.detach().numpy() for one in found]
-    check_offsets(open_source(tmp_path), [table.T[:, index] for table in tables], index)
+    check_offsets(open_model(tmp_path), [table.T[:, index] for table in tables], index)
 
 
 @pytest.mark.parametrize("kind", ["beit", "swin"])
@@ -326,11 +326,11 @@ def test_a_table_beside_the_bias_is_named_and_opens_if_it_is_added(kind, tmp_pat
         sizes = {"image_size": 16, "patch_size": 4, "embed_dim": 16, "depths": [1],
                  "num_heads": [2], "window_size": 2, "use_absolute_embeddings": True}  # fmt: skip
     own = saved(kind, tmp_path, **sizes)
-    first = open_source(tmp_path)
+    first = open_model(tmp_path)
     name = "embeddings.position_embeddings"
     assert first.scheme == "relative"
     assert any(name in note for note in first.warnings)
-    table = open_source(tmp_path, table=name)
+    table = open_model(tmp_path, table=name)
     stored = own.embeddings.position_embeddings.detach().numpy()[0]
     np.testing.assert_array_equal(table.W_pos, stored[table.prefix_rows :])
     assert (table.scheme, table.grid, table.n_positions) == ("grid", (4, 4), 16)
@@ -338,4 +338,4 @@ def test_a_table_beside_the_bias_is_named_and_opens_if_it_is_added(kind, tmp_pat
     config = json.loads((tmp_path / "config.json").read_text())
     unused = {key: False for key in config if key.startswith("use_absolute")}
     (tmp_path / "config.json").write_text(json.dumps({**config, **unused}))
-    assert not any(name in note for note in open_source(tmp_path).warnings)
+    assert not any(name in note for note in open_model(tmp_path).warnings)

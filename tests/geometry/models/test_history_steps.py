@@ -10,7 +10,7 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.history.here import NoHistory, history_here
 from geometry.models.sources.catalogue import locate
 from geometry.models.sources.history_steps import FILE_NAME
-from geometry.models.sources.opening import is_on_hub, open_source
+from geometry.models.sources.opening import is_on_hub, open_model
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 500]
@@ -27,7 +27,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("step", STEPS)
 def test_each_step_opens_with_its_positions_in_half_precision(folder, step):
     source = f"{folder}/step {step}"
-    model = open_source(source)
+    model = open_model(source)
     table = growing(STEPS)[STEPS.index(step)]
     np.testing.assert_array_equal(model.W_pos, table.astype(np.float16))
     assert (model.name, model.scheme) == (f"trained · step {step}", "learned")
@@ -39,35 +39,35 @@ def test_each_step_opens_with_its_positions_in_half_precision(folder, step):
 
 
 def test_steps_of_the_bundled_model_open_by_its_name():
-    history = history_here(open_source("sample"))
+    history = history_here(open_model("sample"))
     step = int(history.steps[-2])
-    model = open_source(f"sample/step {step}")
+    model = open_model(f"sample/step {step}")
     assert model.name == f"sample · step {step}"
     np.testing.assert_array_equal(model.W_pos, history.table(history.n_snapshots - 2))
     with pytest.raises(SourceError, match="has no step 1"):
-        open_source("sample/step 1")
+        open_model("sample/step 1")
 
 
 def test_tokens_of_a_prompt_stand_where_the_whole_model_has_them(tmp_path):
-    text, whole = "Hello my name is Adam", open_source("sample")
+    text, whole = "Hello my name is Adam", open_model("sample")
     step = int(history_here(whole).steps[-2])
     begin, *rest = whole.tokenize(text).ids
     assert whole.token_text(begin) == "<|endoftext|>"
-    assert open_source(f"sample/step {step}").tokenize(text) == whole.tokenize(text)
+    assert open_model(f"sample/step {step}").tokenize(text) == whole.tokenize(text)
     folder = shutil.copytree(locate("sample"), tmp_path / "copy")
     (folder / "model.safetensors").unlink()  # the history alone does not tell
-    assert open_source(f"{folder}/step {step}").tokenize(text).ids == tuple(rest)
+    assert open_model(f"{folder}/step {step}").tokenize(text).ids == tuple(rest)
 
 
 def test_a_step_that_is_none_is_named_with_the_last(folder):
     with pytest.raises(SourceError, match="has no step 7") as caught:
-        open_source(folder / "step 7")
+        open_model(folder / "step 7")
     assert caught.value.advice == "It has 3, up to step 500."
 
 
 def test_a_folder_of_that_name_is_a_checkpoint(folder):
     write_checkpoint(folder / "step 10", growing([10])[0])
-    assert open_source(folder / "step 10").name == "step 10"
+    assert open_model(folder / "step 10").name == "step 10"
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_folder_of_that_name_is_a_checkpoint(folder):
 def test_a_file_that_is_no_history_is_one_sentence(folder, changed):
     write_record(folder / FILE_NAME, STEPS, None, **changed)
     with pytest.raises(SourceError):
-        open_source(folder / "step 10")
+        open_model(folder / "step 10")
 
 
 def test_a_damaged_or_replaced_file_is_noticed(folder):
     file = folder / FILE_NAME
-    model = open_source(folder / "step 10")
+    model = open_model(folder / "step 10")
     whole = file.read_bytes()
     Path(f"{file}.new").write_bytes(whole)
     Path(f"{file}.new").replace(file)
@@ -98,4 +98,4 @@ def test_a_damaged_or_replaced_file_is_noticed(folder):
         model.check_files()
     file.write_bytes(whole[:-10])
     with pytest.raises(SourceError, match="truncated"):
-        open_source(folder / "step 10")
+        open_model(folder / "step 10")

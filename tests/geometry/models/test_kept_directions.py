@@ -14,7 +14,7 @@ from geometry.measures.directions import BLOCK_ROWS, singular_directions
 from geometry.models import kept_directions, residual_stream
 from geometry.models.kept_directions import DirectionsOnDisk, weights_identity
 from geometry.models.residual_stream import ResidualStream, Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 P = Subject("P")
 D = 200
@@ -33,7 +33,7 @@ def root(tmp_path):
 
 
 def stream(path, root, **options):
-    model = open_source(path)
+    model = open_model(path)
     return ResidualStream(model, DirectionsOnDisk(model, root, **options))
 
 
@@ -128,7 +128,7 @@ def test_a_place_that_cannot_be_written_costs_nothing_but_time(table, root, capl
 
 
 def test_nothing_is_kept_of_what_cannot_be_identified(table, root, tmp_path):
-    model = open_source(table)
+    model = open_model(table)
     model._store = SimpleNamespace()
     assert weights_identity(model) is None
     kept = DirectionsOnDisk(model, root)
@@ -138,17 +138,17 @@ def test_nothing_is_kept_of_what_cannot_be_identified(table, root, tmp_path):
     # Torch files are identified by their names and times.
     torch_file = tmp_path / "table.bin"
     torch.save({"wpe": torch.ones(4, 4) * torch.arange(4)}, torch_file)
-    identity = weights_identity(open_source(torch_file, table="wpe"))
+    identity = weights_identity(open_model(torch_file, table="wpe"))
     assert "table.bin" in identity
     assert str(torch_file.stat().st_mtime_ns) in identity
     # A commit needs no file.
-    model = open_source(table)
+    model = open_model(table)
     model.commit = "a" * 40
     assert weights_identity(model) == f"{'a' * 40} {model.table}"
 
 
 def test_what_is_made_of_a_model_of_a_commit_has_no_directions_in_its_name(table):
-    model = open_source(f"resampled:200,{table}")
+    model = open_model(f"resampled:200,{table}")
     model.commit = "a" * 40
     assert weights_identity(model) is None
 
@@ -172,7 +172,7 @@ def test_threads_that_want_the_same_decompose_it_once(table, monkeypatch):
         return real(*args, **options)
 
     monkeypatch.setattr(residual_stream, "singular_directions", slow)
-    shared = ResidualStream(open_source(table))
+    shared = ResidualStream(open_model(table))
     found = []
 
     def ask():
@@ -192,7 +192,7 @@ def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
     n = 2 * BLOCK_ROWS + 800
     np.save(tmp_path / "tall.npy", np.random.default_rng(0).standard_normal((n, 4)))
     told = []
-    shared = ResidualStream(open_source(tmp_path / "tall.npy"))
+    shared = ResidualStream(open_model(tmp_path / "tall.npy"))
     shared.with_progress(lambda share, words: told.append((share, words))).directions(P)
     assert [share for share, _ in told] == pytest.approx(
         [0.0, BLOCK_ROWS / n, 2 * BLOCK_ROWS / n, 1.0]
@@ -205,7 +205,7 @@ def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
     def stop(share, words):
         raise Enough
 
-    other = ResidualStream(open_source(tmp_path / "tall.npy"))
+    other = ResidualStream(open_model(tmp_path / "tall.npy"))
     with pytest.raises(Enough):
         other.with_progress(stop).directions(P)
     assert len(other.directions(P).singular_values) == 4  # and nobody waits for a lock
@@ -213,7 +213,7 @@ def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
 
 def test_what_is_kept_in_memory_is_bounded(table, monkeypatch):
     monkeypatch.setattr(residual_stream, "MAX_BYTES", int(1.5 * 8 * D * D))
-    shared = ResidualStream(open_source(table))
+    shared = ResidualStream(open_model(table))
     first = shared.directions(P)
     shared.directions(Subject("P", centred=True))
     assert shared.directions(P) is not first
@@ -230,7 +230,7 @@ def test_weights_by_layer_are_entries_of_their_own(tmp_path, root):
         name = f"h.{layer}.attn.c_attn.weight"
         tensors[name] = rng.standard_normal((192, 576)).astype(np.float32)
     save_file(tensors, folder / "model.safetensors")
-    model = open_source(folder)
+    model = open_model(folder)
     kept = ResidualStream(model, DirectionsOnDisk(model, root))
     for layer in range(2):
         kept.directions(Subject("W_Q", layer))

@@ -5,7 +5,7 @@ import pytest
 
 from geometry.checkpoints.column_files import PositionColumn, read_rows
 from geometry.checkpoints.errors import FileChanged, SourceError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def written(tmp_path):
 
 def test_numbered_columns_are_the_entries_and_the_others_labels_and_colours(written):
     path = written("day,number,x0,x1,x2,kind\nMonday,1,0.5,-1,2,work\nSunday,7,3,4,5e-1,rest\n")
-    model = open_source(path)
+    model = open_model(path)
     np.testing.assert_array_equal(model.W_pos, [[0.5, -1, 2], [3, 4, 0.5]])
     assert model.rows.labels == ("Monday", "Sunday")
     assert model.columns == (
@@ -48,7 +48,7 @@ def test_numbered_columns_are_the_entries_and_the_others_labels_and_colours(writ
     ],
 )
 def test_ways_in_which_tables_are_written(written, content, values, labels):
-    model = open_source(written(content))
+    model = open_model(written(content))
     np.testing.assert_array_equal(model.W_pos, values)
     assert model.rows.labels == labels
 
@@ -72,9 +72,9 @@ def test_what_cannot_be_read_is_said_in_a_sentence(written, content, sentence):
 
 def test_an_array_has_the_labels_of_the_table_beside_it(written, tmp_path):
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).standard_normal((3, 16)))
-    assert open_source(tmp_path / "rows.npy").rows is None
+    assert open_model(tmp_path / "rows.npy").rows is None
     path = written("word,frequency\ncat,3\ndog,2\nhouse,1\n", "rows.csv")
-    model = open_source(tmp_path / "rows.npy")
+    model = open_model(tmp_path / "rows.npy")
     assert model.rows.labels == ("cat", "dog", "house")
     assert [column.name for column in model.columns] == ["word", "frequency"]
     path.write_text("word\ncat\n")
@@ -82,12 +82,12 @@ def test_an_array_has_the_labels_of_the_table_beside_it(written, tmp_path):
         model.check_files()
     for other in ("word\ncat\n", "loss\n1\n2\n3\n", "no table"):
         path.write_text(other)
-        assert open_source(tmp_path / "rows.npy").rows is None, "it is about something else"
+        assert open_model(tmp_path / "rows.npy").rows is None, "it is about something else"
 
 
 def test_a_table_that_changed_is_said(written):
     path = written("a,b\n1,2\n3,4\n")
-    model = open_source(path)
+    model = open_model(path)
     path.write_text("a,b\n1,2\n3,4\n5,6\n")
     with pytest.raises(FileChanged):
         model.check_files()

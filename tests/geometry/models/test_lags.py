@@ -11,7 +11,7 @@ from geometry.claims.report import report
 from geometry.measures.kernels import attention_map, head_kernels
 from geometry.models.bias_heads import bias_heads, offset_attention
 from geometry.models.schemes.alibi import SHOWN_LAGS
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.saved_models import saved
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 4, "vocab_size": 30,
@@ -27,7 +27,7 @@ def test_bias_by_lag_of_both_parts_as_the_module_adds_it(kind, tmp_path):
     more = {"num_sparse_encoder_layers": 0, "num_sparse_decoder_layers": 0}
     own = saved(kind, tmp_path, **T5, **(more if kind == "switch_transformers" else {}))
     for side in ("encoder", "decoder"):
-        model = open_source(tmp_path, table=side)
+        model = open_model(tmp_path, table=side)
         attention = getattr(own, side).block[0].layer[0].SelfAttention
         n = 40
         bias = attention.compute_bias(n, n)[0].detach().numpy()  # heads, queries, keys
@@ -46,7 +46,7 @@ def test_bias_by_lag_of_both_parts_as_the_module_adds_it(kind, tmp_path):
 
 def test_mpnet_has_a_table_and_one_bias_for_all_layers(tmp_path):
     own = saved("mpnet", tmp_path, **BERT)
-    table, bias = open_source(tmp_path), open_source(tmp_path, table=MPNET)
+    table, bias = open_model(tmp_path), open_model(tmp_path, table=MPNET)
     assert (table.scheme, table.n_positions, table.prefix_rows) == ("learned", 18, 2)
     rows = own.embeddings.position_embeddings.weight.detach().numpy()
     np.testing.assert_array_equal(table.W_pos, rows[2:])
@@ -56,7 +56,7 @@ def test_mpnet_has_a_table_and_one_bias_for_all_layers(tmp_path):
         np.testing.assert_array_equal(bias.W_pos[lag - bias.lags.first], added[:, i, j])
     assert any(MPNET in note for note in table.warnings)
     (tmp_path / "config.json").unlink()
-    assert (open_source(tmp_path).family, open_source(tmp_path).prefix_rows) == ("mpnet", 2)
+    assert (open_model(tmp_path).family, open_model(tmp_path).prefix_rows) == ("mpnet", 2)
     assert any("embeddings.position_embeddings.weight" in note for note in bias.warnings)
 
 
@@ -66,7 +66,7 @@ def test_mpnet_has_a_table_and_one_bias_for_all_layers(tmp_path):
     ({"model_type": "bert", "position_embedding_type": "alibi", "num_attention_heads": 2}, 2**-4),
 ])  # fmt: skip
 def test_alibi_is_computed_from_the_number_of_heads(written, config, first):
-    model = open_source(written({"x.weight": np.eye(4, dtype="f4")}, config))
+    model = open_model(written({"x.weight": np.eye(4, dtype="f4")}, config))
     slopes = model.lags.slopes
     assert slopes[0] == pytest.approx(first)
     np.testing.assert_allclose(model.W_pos, -np.outer(np.arange(SHOWN_LAGS), slopes))
@@ -83,15 +83,15 @@ def test_alibi_is_computed_from_the_number_of_heads(written, config, first):
 def test_a_bias_wider_than_any_model_s_is_refused(written):
     name = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     with pytest.raises(SourceError, match=r"at most 2,000 heads, got \(4, 3000\)"):
-        open_source(written({name: np.ones((4, 3000), "f2")}, {"model_type": "t5"}))
+        open_model(written({name: np.ones((4, 3000), "f2")}, {"model_type": "t5"}))
     odd = {"encoder.rel_embeddings.weight": np.ones(8, "f4")}
     with pytest.raises(NoPositionalEmbeddings):
-        open_source(written(odd, {"model_type": "deberta"}))
+        open_model(written(odd, {"model_type": "deberta"}))
 
 
 def test_a_report_has_the_bias_by_head(tmp_path):
     saved("t5", tmp_path, **T5)
-    model = open_source(tmp_path, table="decoder")
+    model = open_model(tmp_path, table="decoder")
     scheme = report(model)["scheme"]
     assert (scheme["kind"], scheme["stack"]) == ("relative", "decoder")
     assert scheme["lags"] == [-lag for lag in range(25)]
@@ -102,7 +102,7 @@ def test_a_report_has_the_bias_by_head(tmp_path):
 def test_numbers_of_heads_that_cannot_be(written, heads):
     config = {"model_type": "bloom", "n_head": heads}
     with pytest.raises(SourceError, match="heads, which cannot be"):
-        open_source(written({"x.weight": np.eye(4, dtype="f4")}, config))
+        open_model(written({"x.weight": np.eye(4, dtype="f4")}, config))
 
 
 @pytest.mark.parametrize("change", [
@@ -113,22 +113,22 @@ def test_distances_that_cannot_be_are_refused(written, change):
     tensors = {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight":
                np.ones((16, 2), "f4")}  # fmt: skip
     with pytest.raises(SourceError, match="cannot reach to a distance of"):
-        open_source(written(tensors, {"model_type": "t5", **change}))
+        open_model(written(tensors, {"model_type": "t5", **change}))
 
 
 def test_a_bias_of_other_buckets_than_the_configuration_has_is_refused(written):
     tensors = {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight":
                np.ones((16, 2), "f4")}  # fmt: skip
     with pytest.raises(SourceError, match=r"should have shape \(32, heads\).*got \(16, 2\)"):
-        open_source(written(tensors, {"model_type": "t5", "relative_attention_num_buckets": 32}))
+        open_model(written(tensors, {"model_type": "t5", "relative_attention_num_buckets": 32}))
 
 
 def test_another_layer_of_umt5_opens_by_its_tensor(tmp_path):
     own = saved("umt5", tmp_path, **T5)
-    first = open_source(tmp_path)
+    first = open_model(tmp_path)
     name = "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight"
     assert any(name in note for note in first.warnings)
-    second = open_source(tmp_path, table=name)
+    second = open_model(tmp_path, table=name)
     stored = own.encoder.block[1].layer[0].SelfAttention.relative_attention_bias.weight
     np.testing.assert_array_equal(second.W_pos[24], stored[0].detach().numpy())  # lag 0
     assert (second.scheme, second.table) == ("relative", name)
@@ -138,7 +138,7 @@ def test_the_bias_between_decoder_and_encoder_of_old_checkpoints_is_no_layer(wri
     block = "decoder.block.0.layer.{}.relative_attention_bias.weight"
     tensors = {block.format("1.EncDecAttention"): np.ones((8, 2), "f4"),
                block.format("0.SelfAttention"): np.zeros((8, 2), "f4")}  # fmt: skip
-    model = open_source(written(tensors, {"model_type": "t5"}))
+    model = open_model(written(tensors, {"model_type": "t5"}))
     assert model.table == block.format("0.SelfAttention")
     assert not [note for note in model.warnings if "layer has its own" in note]
 
@@ -198,7 +198,7 @@ def test_bias_by_offset_of_swin(kind, tmp_path):
     found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
     tables = [one.relative_position_bias_table.detach().numpy() for one in found]
     index = found[0].relative_position_index.numpy().reshape(16, 16)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     check_offsets(model, [table.T[:, index] for table in tables], index)
     assert model.lags.words.endswith("a column for each head of 3 blocks")
 
@@ -218,7 +218,7 @@ def test_bias_by_offset_of_swin_2_is_made_by_a_network(kind, more, blocks, tmp_p
     sizes = {**SWIN, **more, **({"upscale": 2} if kind == "swin2sr" else {})}
     own = randomised(saved(kind, tmp_path, **sizes))
     own.save_pretrained(tmp_path)
-    model, biases = open_source(tmp_path), []
+    model, biases = open_model(tmp_path), []
     for one in own.modules():
         if not hasattr(one, "continuous_position_bias_mlp"):
             continue
@@ -250,7 +250,7 @@ def test_a_network_that_is_none_is_refused(change, written):
     tensors = {name: np.ones(shape, "f4") for name, shape in shapes.items()}
     config = {"model_type": "swinv2", "window_size": 4}
     with pytest.raises(SourceError, match="should have the shapes"):
-        open_source(written(tensors, config))
+        open_model(written(tensors, config))
 
 
 @pytest.mark.parametrize("sizes", [["x", {}], 4, [2.5], [True], "44"], ids=repr)
@@ -258,7 +258,7 @@ def test_pretrained_windows_that_are_no_numbers(sizes, written):
     tensors = {name: np.ones(shape, "f4") for name, shape in NETWORK.items()}
     config = {"model_type": "swinv2", "window_size": 4, "pretrained_window_sizes": sizes}
     with pytest.raises(SourceError, match="pretrained_window_sizes"):
-        open_source(written(tensors, config))
+        open_model(written(tensors, config))
 
 
 def test_names_with_numbers_of_any_length(written):
@@ -267,7 +267,7 @@ def test_names_with_numbers_of_any_length(written):
                long: (32, 2)}  # fmt: skip
     folder = written({name: np.ones(shape, "f4") for name, shape in tensors.items()},
                      {"model_type": "t5"})  # fmt: skip
-    assert open_source(folder).n_positions > 1
+    assert open_model(folder).n_positions > 1
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -280,12 +280,12 @@ def test_bias_by_offset_of_beit(kind, shared, tmp_path):
     index = found[0].generate_relative_position_index((3, 4)).numpy()[1:, 1:]
     tables = [one.relative_position_bias_table.detach().numpy() for one in found]
     assert len(tables) == (1 if shared else 2)
-    check_offsets(open_source(tmp_path), [table.T[:, index] for table in tables], index)
+    check_offsets(open_model(tmp_path), [table.T[:, index] for table in tables], index)
 
 
 def test_beit_may_have_a_table_instead(tmp_path):
     own = saved("beit", tmp_path, **BEIT, use_absolute_position_embeddings=True)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     table = own.embeddings.position_embeddings.detach().numpy()[0]
     np.testing.assert_array_equal(model.W_pos, table[1:])
     assert (model.scheme, model.grid, model.n_heads) == ("grid", (3, 4), 4)
@@ -296,7 +296,7 @@ def test_beit_may_have_a_table_instead(tmp_path):
 def test_a_picture_model_without_its_bias_says_so(tmp_path):
     saved("beit", tmp_path, **BEIT)
     with pytest.raises(NoPositionalEmbeddings, match="bias by offset in two directions"):
-        open_source(tmp_path)
+        open_model(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -321,16 +321,16 @@ def test_a_window_that_contradicts_the_table_is_named(changed, table, said, tmp_
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, **changed}))
     if not said:
-        assert open_source(tmp_path).lags.window == (4, 4)
+        assert open_model(tmp_path).lags.window == (4, 4)
         return
     with pytest.raises(SourceError, match=said):
-        open_source(tmp_path)
+        open_model(tmp_path)
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 def test_products_of_bias_heads_are_the_bias_that_the_module_adds(side, tmp_path):
     own = saved("t5", tmp_path, **T5)
-    heads = bias_heads(open_source(tmp_path, table=side))
+    heads = bias_heads(open_model(tmp_path, table=side))
     n = heads.queries.shape[1]
     assert (n, heads.causal) == (25, side == "decoder")
     attention = getattr(own, side).block[0].layer[0].SelfAttention
@@ -341,7 +341,7 @@ def test_products_of_bias_heads_are_the_bias_that_the_module_adds(side, tmp_path
 
 
 def test_attention_by_alibi_is_a_geometric_series(written):
-    model = open_source(
+    model = open_model(
         written({"x.weight": np.eye(4, dtype="f4")}, {"model_type": "bloom", "n_head": 4})
     )
     heads = bias_heads(model)
@@ -359,13 +359,13 @@ def test_bias_heads_are_of_biases_by_lag_alone(tmp_path, written):
     saved("deberta", tmp_path / "deberta", **BERT, relative_attention=True,
           pos_att_type=["p2c", "c2p"])  # fmt: skip
     with pytest.raises(TensorUnavailable, match="adds no bias by lag"):
-        bias_heads(open_source(tmp_path / "deberta"))
+        bias_heads(open_model(tmp_path / "deberta"))
     table = {"a.relative_position_bias_table": np.ones((9, 2), "f4")}
-    window = open_source(written(table, {"model_type": "swin", "window_size": 2}))
+    window = open_model(written(table, {"model_type": "swin", "window_size": 2}))
     with pytest.raises(TensorUnavailable, match="offsets in two directions"):
         bias_heads(window)
     bias, attention = offset_attention(window)
     assert bias.shape == attention.shape == (2, 3, 3)
     np.testing.assert_allclose(attention, 1 / 9)
     with pytest.raises(TensorUnavailable, match="no bias by offset"):
-        offset_attention(open_source(tmp_path / "deberta"))
+        offset_attention(open_model(tmp_path / "deberta"))

@@ -12,7 +12,7 @@ from geometry.history.here import history_here
 from geometry.history.origins import find_history
 from geometry.history.timelapse import make_timelapse
 from geometry.models.sources.layer_tables import FILE_NAME
-from geometry.models.sources.opening import is_on_hub, open_source
+from geometry.models.sources.opening import is_on_hub, open_model
 
 N_LAYERS, LENGTH, D_MODEL = 4, 50, 12
 METADATA = {"format": "helixscope-positions", "version": "1", "name": "toy", "source": "toy"}
@@ -43,10 +43,10 @@ def folder(tmp_path):
 
 
 def test_a_folder_opens_in_the_layer_in_which_the_halves_agree_most(folder):
-    model = open_source(folder)
+    model = open_model(folder)
     assert (model.name, model.table) == ("toy · layer 2", "layer 2")
     assert (model.n_positions, model.d_model) == (LENGTH, D_MODEL)
-    assert open_source(folder / FILE_NAME).table == "layer 2"
+    assert open_model(folder / FILE_NAME).table == "layer 2"
     assert not is_on_hub(str(folder))
     assert model.home == folder
     with pytest.raises(TensorUnavailable, match="no tokenizer"):
@@ -56,7 +56,7 @@ def test_a_folder_opens_in_the_layer_in_which_the_halves_agree_most(folder):
 
 @pytest.mark.parametrize("layer", range(N_LAYERS))
 def test_each_layer_is_the_mean_over_all_texts_about_that_over_positions(folder, layer):
-    model, own = open_source(f"{folder}/layer {layer}"), tensors()
+    model, own = open_model(f"{folder}/layer {layer}"), tensors()
     assert not is_on_hub(model.source)
     mean = 0.75 * own["half_a"][layer] + 0.25 * own["half_b"][layer].astype(np.float64)
     expected = mean - mean[1:-1].mean(axis=0)
@@ -65,14 +65,14 @@ def test_each_layer_is_the_mean_over_all_texts_about_that_over_positions(folder,
 
 
 def test_layers_are_the_history_of_each_other(folder):
-    model = open_source(f"{folder}/layer 1")
+    model = open_model(f"{folder}/layer 1")
     assert find_history(model).kind == "layers"
     history = history_here(model)
     assert history.unit == "layer"
     assert history.steps.tolist() == list(range(N_LAYERS))
     assert history.shown == 1
     for layer in range(N_LAYERS):
-        own = open_source(f"{folder}/layer {layer}").W_pos
+        own = open_model(f"{folder}/layer {layer}").W_pos
         np.testing.assert_array_equal(history.table(layer), own.astype(np.float32))
     said = []
     lapse = make_timelapse(history, (1, LENGTH - 2), lambda _, words: said.append(words))
@@ -86,16 +86,16 @@ def test_layers_are_the_history_of_each_other(folder):
 
 def test_a_layer_that_is_not_there_and_a_folder_that_is_a_model(folder):
     with pytest.raises(SourceError, match="toy has the layers 0 to 3; there is no layer 4"):
-        open_source(f"{folder}/layer 4")
+        open_model(f"{folder}/layer 4")
     with pytest.raises(SourceError, match="does not exist"):
-        open_source(f"{folder}/layer x")
+        open_model(f"{folder}/layer x")
     (folder / "config.json").write_text("{}", "utf-8")
     with pytest.raises(HelixscopeError):
-        open_source(f"{folder}/layer 1")
+        open_model(f"{folder}/layer 1")
 
 
 def test_a_file_that_was_written_again_is_not_mixed_with_the_one_that_was_opened(folder):
-    model = open_source(folder)
+    model = open_model(folder)
     history = history_here(model)
     changed = tensors()
     changed["half_a"] += 1
@@ -111,7 +111,7 @@ def test_windows_needed_are_those_for_which_halves_would_agree(folder):
     """With N windows a half has noise 2 s/N, and the cosine is 0.9 where that is a ninth of pos."""
     own = tensors() | {"share": np.array([0.2, 0.0, -0.1, 0.01])}
     save_file(own, folder / FILE_NAME, metadata=METADATA)
-    needed = open_source(folder).store.tables.windows_needed()
+    needed = open_model(folder).store.tables.windows_needed()
     s = 0.01 * 40  # the noise of one window
     np.testing.assert_allclose(2 * s / needed[[0, 3]], np.array([0.2, 0.01]) / 9)
     assert np.isinf(needed[[1, 2]]).all()
@@ -136,22 +136,22 @@ def test_a_damaged_file_is_a_sentence(folder, changed, said):
     damaged = {name: value for name, value in (tensors() | changed).items() if value is not None}
     save_file(damaged, folder / FILE_NAME, metadata=METADATA)
     if said is None:
-        assert open_source(folder).n_positions == LENGTH
+        assert open_model(folder).n_positions == LENGTH
         return
     with pytest.raises(SourceError, match=said) as caught:
-        open_source(folder)
+        open_model(folder)
     assert len(str(caught.value)) <= 200
 
 
 def test_a_file_of_something_else(folder):
     save_file(tensors(), folder / FILE_NAME, metadata={"format": "pt"})
     with pytest.raises(SourceError, match="does not hold positions of layers"):
-        open_source(folder)
+        open_model(folder)
     whole = (folder / FILE_NAME).read_bytes()
     for damaged in (b"", whole[:100], whole[:-50], re.sub(rb"F32", b"X99", whole)):
         (folder / FILE_NAME).write_bytes(damaged)
         with pytest.raises(SourceError):
-            open_source(folder)
+            open_model(folder)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_the_run_itself_opens(guide, tmp_path):
     settings = PositionsSettings("sample", str(guide), length=64, texts_at_most=24)
     result = measure_positions(settings, tmp_path / "out")
     description = json.loads((tmp_path / "out" / "positions.json").read_text("utf-8"))
-    model = open_source(tmp_path / "out")
+    model = open_model(tmp_path / "out")
     cosines = [layer.halves_cosine for layer in result.layers]
     assert model.table == f"layer {int(np.argmax(cosines))}"
     tables = model.store.tables

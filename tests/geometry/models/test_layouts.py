@@ -15,7 +15,7 @@ from geometry.models.families.stack import TABLE_ALONE
 from geometry.models.matrices import WEIGHTS
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.candidates import UnknownRows
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built
 from tests.geometry.models.test_grids import MORE, PREFIX, VISION
@@ -75,12 +75,12 @@ def differences(model: PositionalModel, whole: PositionalModel) -> list[str]:
 def opened(path: Path, table: str | None, first_row: int) -> PositionalModel:
     """Open a source; answer as the user would if it asks for the first row."""
     try:
-        return open_source(path, table=table)
+        return open_model(path, table=table)
     except UnknownRows as raised:
         question = raised
     assert first_row in question.first_rows
     (candidate,) = question.candidates
-    return open_source(path, table=f"{candidate.name}[{first_row}:]")
+    return open_model(path, table=f"{candidate.name}[{first_row}:]")
 
 
 @pytest.mark.slow
@@ -98,15 +98,15 @@ def test_patches_do_not_depend_on_the_layout(kind, tmp_path):
 
 def compare_layouts(folder: Path, side: str | None, *, ties: bool = False) -> None:
     """Compare a model with copies in other layouts, with and without a configuration."""
-    whole = open_source(folder / "whole", table=side)
+    whole = open_model(folder / "whole", table=side)
     tensors = load_file(folder / "whole" / "model.safetensors")
     config = (folder / "whole" / "config.json").read_text()
     for layout, stored in (*averaged(tensors), *(tied(tensors, whole) if ties else ())):
-        model = open_source(written(folder / layout, stored, config), table=side)
+        model = open_model(written(folder / layout, stored, config), table=side)
         assert not differences(model, whole), layout
     for wrapper in WRAPPERS:
         stored = {f"{wrapper}{name}": values for name, values in tensors.items()}
-        model = open_source(written(folder / f"{wrapper}1", stored, config), table=side)
+        model = open_model(written(folder / f"{wrapper}1", stored, config), table=side)
         for warnings in zip(model.warnings, whole.warnings, strict=True):
             assert len({warning.replace(wrapper, "") for warning in warnings}) == 1
         assert not differences(model, whole)

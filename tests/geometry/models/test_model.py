@@ -10,7 +10,7 @@ import transformers
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
-from geometry.models.sources.opening import name_of, open_source
+from geometry.models.sources.opening import name_of, open_model
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def tiny() -> transformers.GPT2LMHeadModel:
 
 
 def test_folder_reads_the_positions_only(gpt2_folder):
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     assert model.store.bytes_read == 1024 * 768 * 4
     assert (model.n_positions, model.d_model) == (1024, 768)
     assert model.W_pos.dtype == np.float64
@@ -38,7 +38,7 @@ def test_folder_reads_the_positions_only(gpt2_folder):
 
 
 def test_minilm_folder(minilm_folder):
-    model = open_source(minilm_folder)
+    model = open_model(minilm_folder)
     assert model.store.bytes_read == 512 * 384 * 4
     assert (model.name, model.family) == ("all-MiniLM-L6-v2", "bert")
     assert not model.causal
@@ -53,7 +53,7 @@ def test_minilm_folder(minilm_folder):
 
 
 def test_single_file_uses_the_configuration_beside_it(gpt2_folder):
-    model = open_source(gpt2_folder / "model.safetensors")
+    model = open_model(gpt2_folder / "model.safetensors")
     assert (model.family, model.name, model.n_layers) == ("gpt2", "gpt2", 12)
     assert model.tokenize("Hello").ids == (50256, 15496)
 
@@ -61,7 +61,7 @@ def test_single_file_uses_the_configuration_beside_it(gpt2_folder):
 def test_torch_file_reads_the_positions_only(tiny, tmp_path):
     torch.save(tiny.state_dict(), tmp_path / "pytorch_model.bin")
     (tmp_path / "config.json").write_text(tiny.config.to_json_string())
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.store.bytes_read == 12 * 16 * 4
     np.testing.assert_array_equal(model.W_pos, tiny.transformer.wpe.weight.detach().numpy())
     expected = tiny.transformer.h[1].attn.c_attn.weight.detach().numpy()[:, 16:32].T
@@ -71,10 +71,10 @@ def test_torch_file_reads_the_positions_only(tiny, tmp_path):
 def test_shards_read_the_positions_only(tiny, tmp_path):
     tiny.save_pretrained(tmp_path, max_shard_size="10KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.store.bytes_read == 12 * 16 * 4
     np.testing.assert_array_equal(model.W_pos, tiny.transformer.wpe.weight.detach().numpy())
-    by_index = open_source(tmp_path / "model.safetensors.index.json")
+    by_index = open_model(tmp_path / "model.safetensors.index.json")
     assert by_index.fingerprint == model.fingerprint
     assert by_index.name == model.name == tmp_path.name
     tokens = tiny.transformer.wte.weight.detach().numpy()
@@ -86,7 +86,7 @@ def test_any_prefix(prefix, tiny, write_safetensors, tmp_path):
     state = {f"{prefix}{n}": t.numpy() for n, t in tiny.transformer.state_dict().items()}
     write_safetensors(tmp_path / "model.safetensors", state)
     (tmp_path / "config.json").write_text(tiny.config.to_json_string())
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.table == f"{prefix}wpe.weight"
     assert not model.missing
 
@@ -109,7 +109,7 @@ def test_without_a_configuration_the_names_tell(kind, config, family, tmp_path):
     module = model_class(model_class.config_class(**{**common, **config}))
     module.save_pretrained(tmp_path)
     (tmp_path / "config.json").unlink()
-    model = open_source(tmp_path / "model.safetensors")
+    model = open_model(tmp_path / "model.safetensors")
     assert model.family == family
     assert model.n_positions == 16
     (warning,) = model.warnings
@@ -123,7 +123,7 @@ def test_arrays_are_bare_tables(tmp_path):
     np.savez_compressed(tmp_path / "archive.npz", weights=table, numbers=table[:, 0])
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
     for file, name in (("table.npy", "table"), ("archive.npz", "weights")):
-        model = open_source(tmp_path / file)
+        model = open_model(tmp_path / file)
         np.testing.assert_array_equal(model.W_pos, table)
         assert model.table == name
         assert model.family is model.n_layers is model.d_vocab is None
@@ -135,7 +135,7 @@ def test_arrays_are_bare_tables(tmp_path):
 
 def test_one_tensor_alone_is_the_table(write_safetensors, tmp_path):
     path = write_safetensors(tmp_path / "p.safetensors", {"P": np.ones((1, 6, 4), np.float32)})
-    model = open_source(path)
+    model = open_model(path)
     assert (model.n_positions, model.d_model, model.table) == (6, 4, "P")
     assert "6 rows have the same number throughout: positions 0, 1, 2, 3, 4, …." in model.warnings
 
@@ -151,8 +151,8 @@ def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     )  # fmt: skip
     module = transformers.BartModel(config)
     module.save_pretrained(tmp_path)
-    decoder, encoder = open_source(tmp_path), open_source(tmp_path, table="encoder")
-    by_name = open_source(tmp_path, table="encoder.embed_positions.weight")
+    decoder, encoder = open_model(tmp_path), open_model(tmp_path, table="encoder")
+    by_name = open_model(tmp_path, table="encoder.embed_positions.weight")
     assert (decoder.sides, decoder.side, encoder.side) == (
         ("decoder", "encoder"), "decoder", "encoder",
     )  # fmt: skip
@@ -162,9 +162,9 @@ def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     np.testing.assert_array_equal(encoder.W_pos, expected)
     np.testing.assert_array_equal(by_name.W_pos, expected)
     assert encoder.fingerprint == by_name.fingerprint != decoder.fingerprint
-    made = {table: open_source(f"resampled:24,{tmp_path}", table=table) for table in TABLES}
+    made = {table: open_model(f"resampled:24,{tmp_path}", table=table) for table in TABLES}
     for model in made.values():
-        again = open_source(model.source, table=model.table_choice)
+        again = open_model(model.source, table=model.table_choice)
         assert again.fingerprint == model.fingerprint
     assert [model.table_choice for model in made.values()] == [None, None, *TABLES[2:]]
 
@@ -172,13 +172,13 @@ def test_both_tables_of_an_encoder_and_decoder(tmp_path):
 def test_home_is_understood(tmp_path, monkeypatch, gpt2_folder):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "mine").symlink_to(gpt2_folder)
-    assert open_source("~/mine").n_positions == 1024
-    assert open_source("~/mine").name == "mine"
+    assert open_model("~/mine").n_positions == 1024
+    assert open_model("~/mine").name == "mine"
 
 
 def test_installed_model_opens_by_its_id(minilm_folder):
     for name in ("sentence-transformers/all-MiniLM-L6-v2", "all-minilm-l6-v2"):
-        model = open_source(name)
+        model = open_model(name)
         assert model.n_positions == 512
         assert model.source == name
 
@@ -188,7 +188,7 @@ def test_model_that_is_not_here_yet(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name in ("gpt2-xl", "openai-community/gpt2-xl", "gpt2-xl@checkpoint-1", "models/gpt3"):
         with pytest.raises(Offline) as error:
-            open_source(name)
+            open_model(name)
         assert str(error.value) == f"{name} is not on this machine, and Helixscope is offline."
         assert error.value.advice == "Unset HF_HUB_OFFLINE to use the network."
 
@@ -200,12 +200,12 @@ def test_model_that_is_not_here_yet(monkeypatch, tmp_path):
 )  # fmt: skip
 def test_what_can_only_be_a_path_is_not_asked_for(text):
     with pytest.raises(SourceError, match="does not exist") as error:
-        open_source(text)
+        open_model(text)
     assert error.value.advice == "Check the path."
 
 
 def test_partial_checkpoint_says_what_it_lacks(gpt2_folder):
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     assert dict(model.missing) == {
         "W_E": "no token embeddings in this checkpoint",
         "W_in": "no h.0.mlp.c_fc.weight in this checkpoint",
@@ -225,7 +225,7 @@ def test_factorised_embeddings_come_with_their_map(tmp_path):
     )  # fmt: skip
     module = transformers.AlbertModel(config)
     module.save_pretrained(tmp_path)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.d_model == model.W_E.shape[1] == 8
     assert model.weight("W_Q").shape == (16, 16)
     mapping = module.encoder.embedding_hidden_mapping_in.weight.detach().numpy()
@@ -241,7 +241,7 @@ def test_factorised_embeddings_come_with_their_map(tmp_path):
 def test_fingerprint_knows_the_positions_and_the_index(tiny, tmp_path):
     tiny.save_pretrained(tmp_path / "a")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
-    a, b = open_source(tmp_path / "a"), open_source(tmp_path / "b")
+    a, b = open_model(tmp_path / "a"), open_model(tmp_path / "b")
     read = a.store.bytes_read
     assert a.fingerprint == b.fingerprint
     assert a.store.bytes_read == read
@@ -249,19 +249,19 @@ def test_fingerprint_knows_the_positions_and_the_index(tiny, tmp_path):
     raw = bytearray(path.read_bytes())
     raw[-12 * 16 * 4 - 40 * 16 * 4] ^= 1
     path.write_bytes(raw)
-    assert open_source(tmp_path / "b").fingerprint != a.fingerprint
+    assert open_model(tmp_path / "b").fingerprint != a.fingerprint
 
 
 def test_old_names_of_layer_norm(written):
     tensors = {"embeddings.position_embeddings.weight": np.ones((4, 2), np.float32),
                "embeddings.LayerNorm.gamma": np.full(2, 3, np.float32)}  # fmt: skip
-    gain = open_source(written(tensors, {"model_type": "bert"})).layers.norm_gain("attention")
+    gain = open_model(written(tensors, {"model_type": "bert"})).layers.norm_gain("attention")
     np.testing.assert_array_equal(gain, [3, 3])
 
 
 def test_a_model_without_layers_still_has_positions_which_are_widened_when_asked_for(written):
     table = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
-    model = open_source(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
+    model = open_model(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
     assert model.stored_W_pos.dtype == np.float32
     assert not model.stored_W_pos.flags.writeable
     np.testing.assert_array_equal(model.stored_W_pos, table)

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
 from geometry.models.recognition.candidates import UnknownRows
-from geometry.models.sources.opening import UnknownArchitecture, open_source
+from geometry.models.sources.opening import UnknownArchitecture, open_model
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "resources" / "sample"
@@ -60,7 +60,7 @@ def saved(content: Any, path: Path) -> Path:
 
 
 def test_nanogpts_matrices_and_heads(gpt2, tmp_path):
-    whole, model = open_source(gpt2), open_source(saved(of_nanogpt(gpt2), tmp_path / "ckpt.pt"))
+    whole, model = open_model(gpt2), open_model(saved(of_nanogpt(gpt2), tmp_path / "ckpt.pt"))
     assert (model.n_heads, model.n_layers, model.d_vocab) == (HEADS, 2, 20)
     for layer in range(2):
         for name in ("W_Q", "W_K", "W_V", "W_O", "W_in"):
@@ -77,7 +77,7 @@ def test_shapes_win_over_a_configuration_beside_them(gpt2, tmp_path):
     save_file({name: np.ascontiguousarray(one) for name, one in state.items()},
               folder / "model.safetensors")  # fmt: skip
     (folder / "config.json").write_text((gpt2 / "config.json").read_text())
-    whole, model = open_source(gpt2), open_source(folder)
+    whole, model = open_model(gpt2), open_model(folder)
     for name in ("W_Q", "W_O", "W_in"):
         np.testing.assert_array_equal(model.weight(name, 1), whole.weight(name, 1))
     assert any("nn.Linear" in warning for warning in model.warnings)
@@ -85,9 +85,9 @@ def test_shapes_win_over_a_configuration_beside_them(gpt2, tmp_path):
 
 
 def test_without_settings_the_heads_are_not_known(gpt2, tmp_path):
-    model = open_source(saved(of_nanogpt(gpt2)["model"], tmp_path / "gpt.pt"))
+    model = open_model(saved(of_nanogpt(gpt2)["model"], tmp_path / "gpt.pt"))
     assert model.n_heads is None
-    np.testing.assert_array_equal(model.weight("W_Q"), open_source(gpt2).weight("W_Q"))
+    np.testing.assert_array_equal(model.weight("W_Q"), open_model(gpt2).weight("W_Q"))
     assert any("usual settings assumed" in warning for warning in model.warnings)
 
 
@@ -98,8 +98,8 @@ def test_without_settings_the_heads_are_not_known(gpt2, tmp_path):
 def test_settings_that_contradict_the_shapes_are_said(settings, words, gpt2, tmp_path):
     content = of_nanogpt(gpt2)
     content["model_args"] |= settings
-    model = open_source(saved(content, tmp_path / "ckpt.pt"))
-    np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
+    model = open_model(saved(content, tmp_path / "ckpt.pt"))
+    np.testing.assert_array_equal(model.W_pos, open_model(gpt2).W_pos)
     assert any(words in warning for warning in model.warnings)
     assert model.n_heads == (None if "n_head" in settings else HEADS)
 
@@ -110,7 +110,7 @@ def test_biases_that_nanogpt_leaves_out(gpt2, tmp_path):
     content["model"] = {
         name: tensor for name, tensor in content["model"].items() if not name.endswith("bias")
     }
-    made = report(open_source(saved(content, tmp_path / "ckpt.pt")), nulls=False)
+    made = report(open_model(saved(content, tmp_path / "ckpt.pt")), nulls=False)
     assert made["kernels"] is not None
 
 
@@ -134,7 +134,7 @@ def differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
 def test_every_number_of_the_report_is_that_of_the_other_layout(source, request, tmp_path):
     folder = request.getfixturevalue("gpt2_folder") if source == "gpt2" else SAMPLE
     copy = saved(of_nanogpt(folder), tmp_path / "ckpt.pt")
-    one, other = (report(open_source(path), nulls=False) for path in (folder, copy))
+    one, other = (report(open_model(path), nulls=False) for path in (folder, copy))
     # Only the whole folder of the bundled model has its training.
     untrained = [i for i, claim in enumerate(other["claims"]) if claim["value"] is None]
     for made in (one, other):
@@ -164,7 +164,7 @@ def test_the_model_is_shown_and_not_its_average(names, shown, gpt2, tmp_path):
     state = of_nanogpt(gpt2, "")["model"]
     copies = {name: {key: tensor * (i + 1) for key, tensor in state.items()}
               for i, name in enumerate(names)}  # fmt: skip
-    model = open_source(saved(copies, tmp_path / "run.pt"))
+    model = open_model(saved(copies, tmp_path / "run.pt"))
     table = state["transformer.wpe.weight"].numpy() * (names.index(shown) + 1)
     np.testing.assert_array_equal(model.W_pos, table)
     np.testing.assert_array_equal(
@@ -178,7 +178,7 @@ def test_the_model_is_shown_and_not_its_average(names, shown, gpt2, tmp_path):
 def test_another_copy_can_be_chosen(gpt2, tmp_path):
     state = of_nanogpt(gpt2, "")["model"]
     path = saved({"model": state, "ema": {k: v / 2 for k, v in state.items()}}, tmp_path / "x.pt")
-    model = open_source(path, table="ema.transformer.wpe.weight")
+    model = open_model(path, table="ema.transformer.wpe.weight")
     np.testing.assert_array_equal(model.W_pos, state["transformer.wpe.weight"].numpy() / 2)
     fused = state["transformer.h.1.attn.c_attn.weight"].numpy() / 2
     np.testing.assert_array_equal(model.weight("W_K", 1), fused[D : 2 * D])
@@ -191,19 +191,19 @@ def test_chosen_rows(written):
     table = np.arange(40, dtype="f4").reshape(10, 4)
     folder = written({"encoder.where": table, "other": np.ones((4, 4), "f4")}, {"model_type": "x"})
     for rows, expected in (("[2:]", table[2:]), ("[1:-3]", table[1:-3]), ("[:6]", table[:6])):
-        model = open_source(folder, table=f"encoder.where{rows}")
+        model = open_model(folder, table=f"encoder.where{rows}")
         np.testing.assert_array_equal(model.W_pos, expected)
         assert model.table == "encoder.where"
     with pytest.raises(SourceError, match="no positions"):
-        open_source(folder, table="encoder.where[10:]")
+        open_model(folder, table="encoder.where[10:]")
     with pytest.raises(SourceError, match="no tensor"):
-        open_source(folder, table="encoder.where[a:]")
+        open_model(folder, table="encoder.where[a:]")
 
 
 def test_a_name_that_ends_like_rows_is_a_name(written):
     table = np.arange(40, dtype="f4").reshape(10, 4)
     folder = written({"t[2:]": table, "t": table + 1}, {"model_type": "x"})
-    np.testing.assert_array_equal(open_source(folder, table="t[2:]").W_pos, table)
+    np.testing.assert_array_equal(open_model(folder, table="t[2:]").W_pos, table)
 
 
 def bert(n: int = 12) -> dict[str, np.ndarray]:
@@ -224,18 +224,18 @@ def test_rows_that_names_do_not_tell_are_asked_for(written):
     tensors = bert()
     folder = written(tensors, {})
     with pytest.raises(UnknownRows) as raised:
-        open_source(folder)
+        open_model(folder)
     (candidate,) = raised.value.candidates
     assert {0, 2} <= set(raised.value.first_rows)
     assert f"--table '{candidate.name}[2:]'" in raised.value.advice
     table = tensors[candidate.name]
     for first in raised.value.first_rows:
-        model = open_source(folder, table=f"{candidate.name}[{first}:]")
+        model = open_model(folder, table=f"{candidate.name}[{first}:]")
         np.testing.assert_array_equal(model.W_pos, table[first:])
         np.testing.assert_array_equal(model.W_E, tensors["embeddings.word_embeddings.weight"])
         assert model.weight("W_in").shape == (8, 4)
     with pytest.raises(UnknownRows):  # the choice of the table alone does not tell either
-        open_source(folder, table=candidate.name)
+        open_model(folder, table=candidate.name)
 
 
 @pytest.mark.parametrize("padding", [0, 1])
@@ -243,7 +243,7 @@ def test_a_row_of_zeros_is_that_of_padding(padding, written):
     """Rows of padding are made as zeros, and have no gradient."""
     tensors = bert()
     tensors["embeddings.position_embeddings.weight"][padding] = 0
-    model = open_source(written(tensors, {}))
+    model = open_model(written(tensors, {}))
     table = tensors["embeddings.position_embeddings.weight"]
     np.testing.assert_array_equal(model.W_pos, table[padding + 1 :])
 
@@ -258,7 +258,7 @@ def test_a_row_of_zeros_is_that_of_padding(padding, written):
 )
 def test_the_class_in_an_old_configuration_tells(evidence, first, written):
     tensors = bert()
-    model = open_source(written(tensors, evidence))
+    model = open_model(written(tensors, evidence))
     table = tensors["embeddings.position_embeddings.weight"]
     np.testing.assert_array_equal(model.W_pos, table[first:])
 
@@ -270,7 +270,7 @@ def test_class_tokens_beside_a_chosen_table_have_its_first_rows(name, tokens, wr
     table = np.arange(36 + 4 * len(tokens), dtype="f4").reshape(1, -1, 4)
     stored = {name: table, "head.weight": np.ones((4, 4), "f4")}
     stored |= {f"{place}.{token}".lstrip("."): np.ones((1, 1, 4), "f4") for token in tokens}
-    model = open_source(written(stored, {}), table=name)
+    model = open_model(written(stored, {}), table=name)
     np.testing.assert_array_equal(model.W_pos, table[0, len(tokens) :])
     assert model.grid == ((3, 3) if tokens else None)
 
@@ -278,7 +278,7 @@ def test_class_tokens_beside_a_chosen_table_have_its_first_rows(name, tokens, wr
 def test_class_tokens_that_do_not_fit_the_patches_are_asked_about(written):
     stored = {"pos_embed": np.ones((1, 13, 4), "f4"), "cls_token": np.ones((1, 1, 4), "f4")}
     with pytest.raises(UnknownRows) as raised:
-        open_source(written(stored, {}), table="pos_embed")
+        open_model(written(stored, {}), table="pos_embed")
     assert raised.value.first_rows == (0, 1)
 
 
@@ -286,9 +286,9 @@ def test_a_buffer_with_an_axis_for_the_batch_in_the_middle(written):
     table = np.arange(24, dtype="f4").reshape(6, 1, 4)
     folder = written({"encoder.weight": np.ones((5, 4), "f4"), "pos_encoder.pe": table}, {})
     with pytest.raises(UnknownArchitecture) as raised:
-        open_source(folder)
+        open_model(folder)
     assert raised.value.candidates[0].name == "pos_encoder.pe"
-    model = open_source(folder, table="pos_encoder.pe")
+    model = open_model(folder, table="pos_encoder.pe")
     np.testing.assert_array_equal(model.W_pos, table[:, 0])
 
 
@@ -297,8 +297,8 @@ def test_a_configuration_that_contradicts_a_chosen_table_is_noted(written):
     folder = written({"transformer.wpe.weight": table},
                      {"model_type": "gpt2", "n_positions": 6, "n_embd": 4})  # fmt: skip
     with pytest.raises(SourceError, match="should have shape"):
-        open_source(folder)
-    model = open_source(folder, table="transformer.wpe.weight")
+        open_model(folder)
+    model = open_model(folder, table="transformer.wpe.weight")
     np.testing.assert_array_equal(model.W_pos, table)
     assert any("counts" in warning for warning in model.warnings)
 
@@ -314,13 +314,13 @@ def test_both_sides_of_a_model_without_a_configuration(tmp_path):
     own = transformers.MBartModel(transformers.MBartConfig(**size))
     own.save_pretrained(tmp_path)
     (tmp_path / "config.json").unlink()
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.sides == ("decoder", "encoder")
     assert any("encoder.embed_positions" in warning for warning in model.warnings)
     np.testing.assert_array_equal(
         model.W_pos, own.decoder.embed_positions.weight.detach().numpy()[2:]
     )
-    encoder = open_source(tmp_path, table="encoder")
+    encoder = open_model(tmp_path, table="encoder")
     np.testing.assert_array_equal(
         encoder.W_pos, own.encoder.embed_positions.weight.detach().numpy()[2:]
     )
@@ -349,8 +349,8 @@ def test_no_checkpoint_of_many_codes_is_shown_wrong(gpt2_folder):
 def test_settings_of_another_scheme_hide_no_table(settings, gpt2, tmp_path):
     content = of_nanogpt(gpt2)
     content["model_args"] |= settings
-    model = open_source(saved(content, tmp_path / "ckpt.pt"))
-    np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
+    model = open_model(saved(content, tmp_path / "ckpt.pt"))
+    np.testing.assert_array_equal(model.W_pos, open_model(gpt2).W_pos)
     assert any("transformer.wpe.weight is shown" in warning for warning in model.warnings)
 
 
@@ -358,7 +358,7 @@ def test_a_configuration_of_another_family_hides_no_table(gpt2, tmp_path):
     (gpt2 / "config.json").write_text(
         json.dumps({"model_type": "llama", "hidden_size": D, "num_attention_heads": HEADS})
     )
-    model = open_source(gpt2)
+    model = open_model(gpt2)
     assert model.scheme == "learned"
     assert any("is shown" in warning for warning in model.warnings)
 
@@ -369,8 +369,8 @@ def test_a_configuration_of_another_family_hides_no_table(gpt2, tmp_path):
 def test_settings_beside_that_are_of_something_else_are_passed_over(settings, gpt2, tmp_path):
     path = saved(of_nanogpt(gpt2)["model"], tmp_path / "ckpt.pt")
     path.with_name("params.json").write_text(json.dumps(settings))
-    model = open_source(path)
-    np.testing.assert_array_equal(model.W_pos, open_source(gpt2).W_pos)
+    model = open_model(path)
+    np.testing.assert_array_equal(model.W_pos, open_model(gpt2).W_pos)
     assert model.n_heads is None
     assert any("params.json" in warning for warning in model.warnings)
 
@@ -391,30 +391,30 @@ def test_an_encoder_that_is_saved_alone_is_asked_about(prefix, tmp_path):
     save_file(tensors, tmp_path / "model.safetensors")
     table = f"{prefix}embed_positions.weight"
     try:
-        model = open_source(tmp_path)
+        model = open_model(tmp_path)
     except UnknownRows as question:
         first_rows = question.first_rows
     else:
         first_rows = (model.prefix_rows,)
     assert 0 in first_rows
-    model = open_source(tmp_path, table=f"{table}[0:]")
+    model = open_model(tmp_path, table=f"{table}[0:]")
     np.testing.assert_array_equal(model.W_pos, tensors[table])
     assert not model.causal
 
 
 def test_a_matrix_that_is_alone_is_said_to_be_taken_for_the_table(tmp_path):
     save_file({"lm_head.weight": np.ones((6, 4), "f4")}, tmp_path / "model.safetensors")
-    assert any("lm_head.weight" in warning for warning in open_source(tmp_path).warnings)
+    assert any("lm_head.weight" in warning for warning in open_model(tmp_path).warnings)
 
 
 def test_a_table_with_its_dimensions_first_is_none(written):
     tensors = {"trunk.pos_embed": np.ones((1, 24, 3, 3), "f4"), "x.weight": np.ones((4, 4), "f4")}
     folder = written(tensors, {})
     with pytest.raises(SourceError, match="cannot be a position table"):
-        open_source(folder, table="trunk.pos_embed")
+        open_model(folder, table="trunk.pos_embed")
     by_patch = np.arange(9 * 24, dtype="f4").reshape(1, 3, 3, 24)
     folder = written({**tensors, "trunk.pos_embed": by_patch}, {})
-    model = open_source(folder, table="trunk.pos_embed")
+    model = open_model(folder, table="trunk.pos_embed")
     np.testing.assert_array_equal(model.W_pos, by_patch.reshape(9, 24))
 
 
@@ -428,5 +428,5 @@ def test_class_rows_that_squares_do_not_tell_are_asked_about(n_rows, written):
         **({"cls_token": np.ones((1, 1, 8), "f4")} if n_rows == 289 else {}),
     }
     with pytest.raises(UnknownRows) as raised:
-        open_source(written(tensors, {}))
+        open_model(written(tensors, {}))
     assert raised.value.first_rows == (0, 1)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from geometry.models.families.model_types import FAMILIES
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import COMPOSITE, MORE, OF_TEXT, PREFIX, TEXT, VISION
 from tests.geometry.saved_models import saved
 
@@ -137,11 +137,11 @@ def test_a_picture_of_another_size_has_what_the_model_itself_would_use(kind, tmp
     else:
         config = OTHERS.get(kind) or {**VISION, **MORE.get(kind, {})}
     own = saved(kind, tmp_path, **config).eval()
-    table = "vision" if len(open_source(tmp_path).sides) > 1 else None
-    plain = open_source(tmp_path, table=table)
+    table = "vision" if len(open_model(tmp_path).sides) > 1 else None
+    plain = open_model(tmp_path, table=table)
     assert (plain.resizing == "") == (plain.family in OF_ONE_SIZE)
     for rows, columns in SIZES:
-        model = open_source(f"resampled:{rows}x{columns},{tmp_path}", table=table)
+        model = open_model(f"resampled:{rows}x{columns},{tmp_path}", table=table)
         assert (model.grid, model.n_positions) == ((rows, columns), rows * columns)
         if plain.family in OF_ONE_SIZE:
             assert "bicubic" in model.warnings[0]
@@ -169,7 +169,7 @@ def test_fractions_at_the_edge_of_a_bucket_fall_as_in_the_module(kind, size, tmp
         saved(kind, tmp_path, **{**VISION, "image_size": 28 * 4, "patch_size": 4})
     )
     for rows in (size, 28, 56, 98):
-        model = open_source(f"resampled:{rows}x{size},{tmp_path}")
+        model = open_model(f"resampled:{rows}x{size},{tmp_path}")
         with torch.no_grad():
             ask = of_idefics if kind == "idefics3_vision" else of_minicpm
             made = ask(part, rows, size, model).reshape(-1, 16)
@@ -181,6 +181,6 @@ def test_fractions_at_the_edge_of_a_bucket_fall_as_in_the_module(kind, size, tmp
 )
 def test_a_table_of_other_pictures_than_the_configuration_has_says_so(config, size, tmp_path):
     saved("vitdet", tmp_path, **{**VISION, "pretrain_image_size": 12, **config})
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert model.grid == (3, 3)
     assert any(f"resampled:{size}," in note for note in model.warnings) == bool(size)

@@ -9,7 +9,7 @@ import torch
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turn
 from geometry.models.pair_use import pair_use
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.saved_models import saved
 
 SIZES = {
@@ -69,7 +69,7 @@ def queries_and_keys(model, kind, x):
 @pytest.mark.parametrize("kind", KINDS)
 def test_products_of_queries_and_keys_are_within_the_use_of_their_pairs(kind, tmp_path):
     own = saved(kind, tmp_path, **copy.deepcopy(KINDS[kind]))
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     found, rotary = pair_use(model), model.rotary
     n = rotary.n_pairs
     assert found.use.shape == (4, n)
@@ -105,22 +105,22 @@ def test_proportional_pairs_are_half_a_head_apart(written):
     rows = np.zeros((4, 8, 32), "f4")
     rows[:, [0, 5], 0] = 1.0
     names = [f"model.layers.0.self_attn.{name}.weight" for name in ("q_proj", "k_proj")]
-    model = open_source(written(dict.fromkeys(names, rows.reshape(32, 32)), config))
+    model = open_model(written(dict.fromkeys(names, rows.reshape(32, 32)), config))
     np.testing.assert_allclose(pair_use(model).use, np.ones((4, 2)))
 
 
 def test_norms_of_queries_and_keys_are_said(tmp_path):
     for kind, normed in (("qwen3", True), ("qwen2", False)):
         saved(kind, tmp_path / kind, **SIZES)
-        warnings = open_source(tmp_path / kind).warnings
+        warnings = open_model(tmp_path / kind).warnings
         assert any("pass norms" in warning for warning in warnings) == normed
 
 
 def test_models_without_turning_or_without_known_names_say_so(written):
     with pytest.raises(TensorUnavailable, match="does not turn"):
-        pair_use(open_source("sample"))
+        pair_use(open_model("sample"))
     config = {"model_type": "brandnew", "rope_theta": 1e4, **SIZES}
-    model = open_source(written({"mix.weight": np.eye(4, dtype="f4")}, config))
+    model = open_model(written({"mix.weight": np.eye(4, dtype="f4")}, config))
     with pytest.raises(TensorUnavailable, match="no queries and keys that are known"):
         pair_use(model)
 
@@ -130,7 +130,7 @@ def test_sizes_that_do_not_fit_are_named(written):
     names = ("q_proj", "k_proj")
     tensors = {f"layers.0.self_attn.{name}.weight": np.ones((24, 32), "f4") for name in names}
     with pytest.raises(TensorUnavailable, match="3 heads of queries"):
-        pair_use(open_source(written(tensors, config)))
+        pair_use(open_model(written(tensors, config)))
     tensors = {name: np.ones((20, 32), "f4") for name in tensors}
     with pytest.raises(TensorUnavailable, match="20 rows"):
-        pair_use(open_source(written(tensors, config)))
+        pair_use(open_model(written(tensors, config)))

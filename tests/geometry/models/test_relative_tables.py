@@ -15,7 +15,7 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import (
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.claims.report import report
 from geometry.models.recognition.candidates import UnknownArchitecture
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 ABSOLUTE = "embeddings.position_embeddings.weight"
 LAYER = "encoder.layer.{}.attention.self.distance_embedding.weight"
@@ -47,7 +47,7 @@ def test_vectors_by_distance_are_shown_and_not_the_table_that_is_not_added(
     kind, root, how, written
 ):
     tensors = bert(root)
-    model = open_source(written(tensors, config(kind, position_embedding_type=how)))
+    model = open_model(written(tensors, config(kind, position_embedding_type=how)))
     vectors = tensors[root + LAYER.format(0)]
     # As in transformers 4: distance_embedding(query − key + max_position_embeddings − 1).
     for query, key in ((0, 0), (5, 2), (0, 11), (11, 0)):
@@ -63,8 +63,8 @@ def test_vectors_by_distance_are_shown_and_not_the_table_that_is_not_added(
 def test_vectors_of_another_layer_open_by_their_name(written):
     tensors = bert(layers=12)
     folder = written(tensors, config())
-    assert any(LAYER.format(11) in note for note in open_source(folder).warnings)
-    model = open_source(folder, table=LAYER.format(3))
+    assert any(LAYER.format(11) in note for note in open_model(folder).warnings)
+    model = open_model(folder, table=LAYER.format(3))
     np.testing.assert_array_equal(model.W_pos, tensors[LAYER.format(3)])
     assert (model.scheme, model.lags.first) == ("relative table", -11)
 
@@ -73,40 +73,40 @@ def test_vectors_of_another_layer_open_by_their_name(written):
 def test_vectors_of_another_layer_have_the_same_shape(shape, written):
     folder = written({**bert(), LAYER.format(1): np.ones(shape, "f4")}, config())
     with pytest.raises(SourceError, match=r"shape .*\(23, 4\)"):
-        open_source(folder, table=LAYER.format(1))
+        open_model(folder, table=LAYER.format(1))
 
 
 def test_a_chosen_table_that_is_not_added_says_so(written):
-    model = open_source(written(bert(), config()), table=ABSOLUTE)
+    model = open_model(written(bert(), config()), table=ABSOLUTE)
     assert model.n_positions == 12
     assert any("not added, since" in note and "relative_key" in note for note in model.warnings)
 
 
 def test_vectors_by_distance_beside_a_table_that_is_added(written):
-    model = open_source(written(bert(), config(position_embedding_type="absolute")))
+    model = open_model(written(bert(), config(position_embedding_type="absolute")))
     assert model.scheme == "learned"
     assert any("vectors by distance" in note for note in model.warnings)
 
 
 def test_relative_keys_without_their_vectors_are_no_table(written):
     with pytest.raises(NoPositionalEmbeddings, match="vectors by relative distance"):
-        open_source(written(bert(layers=0), config()))
+        open_model(written(bert(layers=0), config()))
 
 
 @pytest.mark.parametrize("rows", [22, 25])
 def test_vectors_of_another_number_are_refused(rows, written):
     tensors = {**bert(), LAYER.format(0): np.ones((rows, 4), "f4")}
     with pytest.raises(SourceError, match=rf"shape \(23, width\).*got \({rows}, 4\)"):
-        open_source(written(tensors, config()))
+        open_model(written(tensors, config()))
 
 
 @pytest.mark.parametrize("how", ["rel", 3, "relative_keys", ["absolute"]])
 def test_a_kind_of_positions_that_is_not_known_is_asked(how, written):
     folder = written(bert(layers=0), config(position_embedding_type=how))
     with pytest.raises(UnknownArchitecture, match="position_embedding_type") as error:
-        open_source(folder)
+        open_model(folder)
     assert ABSOLUTE in [one.name for one in error.value.candidates]
-    chosen = open_source(folder, table=ABSOLUTE)
+    chosen = open_model(folder, table=ABSOLUTE)
     assert (chosen.family, chosen.n_positions) == ("bert", 12)
     assert any("position_embedding_type" in note for note in chosen.warnings)
 
@@ -145,7 +145,7 @@ def test_relative_embeddings_of_drawn_settings_are_those_of_the_module(seed, wri
     encoder, own = drawn(seed)
     tensors = {f"deberta.encoder.{name}": value.numpy()
                for name, value in encoder.state_dict().items()}  # fmt: skip
-    model = open_source(written(tensors, own.to_dict()))
+    model = open_model(written(tensors, own.to_dict()))
     with torch.no_grad():
         used = encoder.get_rel_embedding().numpy()
     np.testing.assert_allclose(model.W_pos, used, rtol=1e-5, atol=1e-5)
@@ -180,11 +180,11 @@ def encoder_of(kind, rows=8):
 def test_a_table_that_is_added_as_well_is_named_and_opens(kind, written):
     tensors, settings = encoder_of(kind)
     folder = written(tensors, {**settings, "position_biased_input": True})
-    assert any(ABSOLUTE in note for note in open_source(folder).warnings)
-    table = open_source(folder, table=ABSOLUTE)
+    assert any(ABSOLUTE in note for note in open_model(folder).warnings)
+    table = open_model(folder, table=ABSOLUTE)
     assert (table.scheme, table.family) == ("learned", kind)
     assert any("vectors by distance" in note for note in table.warnings)
-    without = open_source(written(tensors, {**settings, "position_biased_input": False}))
+    without = open_model(written(tensors, {**settings, "position_biased_input": False}))
     assert not any(ABSOLUTE in note for note in without.warnings)
 
 
@@ -192,9 +192,9 @@ def test_a_table_that_is_added_as_well_is_named_and_opens(kind, written):
 def test_without_relative_attention_there_is_the_table_or_nothing(kind, written):
     tensors, settings = encoder_of(kind)
     settings["relative_attention"] = False
-    assert open_source(written(tensors, settings)).table == ABSOLUTE
+    assert open_model(written(tensors, settings)).table == ABSOLUTE
     with pytest.raises(NoPositionalEmbeddings, match="position_biased_input is not true"):
-        open_source(written(tensors, {**settings, "position_biased_input": False}))
+        open_model(written(tensors, {**settings, "position_biased_input": False}))
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_without_relative_attention_there_is_the_table_or_nothing(kind, written)
 def test_settings_that_contradict_the_vectors_are_named(change, words, written):
     tensors, settings = encoder_of("deberta-v2")
     with pytest.raises(SourceError, match=words):
-        open_source(written(tensors, {**settings, **change}))
+        open_model(written(tensors, {**settings, **change}))

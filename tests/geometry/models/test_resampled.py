@@ -5,7 +5,7 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.measures.extension import resample_rows
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 
@@ -39,8 +39,8 @@ def test_rows_are_between_those_that_there_are(helix):
 
 def test_a_text_of_another_length(write_table, helix):
     path = write_table(helix(90), "mine")
-    model = open_source(f"resampled:180,{path}")
-    np.testing.assert_allclose(model.W_pos, resample_rows(open_source(path).W_pos, 180))
+    model = open_model(f"resampled:180,{path}")
+    np.testing.assert_allclose(model.W_pos, resample_rows(open_model(path).W_pos, 180))
     assert (model.name, model.n_positions, model.of_text) == ("mine at 180", 180, True)
     assert model.source == f"resampled:180,{path}"
     np.save(path, helix(91))
@@ -64,5 +64,5 @@ def test_what_cannot_be_made_is_said_in_a_sentence(source, sentence, write_table
     saved("vit", tmp_path / "vit", **VISION)
     paths = {"text": write_table(helix(90), "mine"), "picture": tmp_path / "vit"}
     with pytest.raises(SourceError, match=sentence) as error:
-        open_source(source.format(**paths))
+        open_model(source.format(**paths))
     assert error.value.advice

@@ -9,7 +9,7 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, Ten
 from geometry.claims.report import report
 from geometry.measures.rotary import lag_kernel, turning
 from geometry.models.matrices import MOST_TURNED
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 CONFIG = {
     "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3,
@@ -21,7 +21,7 @@ WEIGHTS = {"model.layers.0.self_attn.q_proj.weight": np.eye(64, dtype="f4")}
 @pytest.fixture
 def rotary(written):
     def open_it(**changes):
-        return open_source(written(WEIGHTS, {**CONFIG, **changes}))
+        return open_model(written(WEIGHTS, {**CONFIG, **changes}))
 
     return open_it
 
@@ -68,7 +68,7 @@ def test_encoders_attend_to_all(rotary, kind):
 
 def test_the_text_part_of_a_model_for_pictures(written):
     part = {**CONFIG, "model_type": "qwen2", "max_position_embeddings": 128}
-    model = open_source(written(WEIGHTS, {"model_type": "llava", "text_config": part}))
+    model = open_model(written(WEIGHTS, {"model_type": "llava", "text_config": part}))
     assert (model.family, model.n_positions) == ("qwen2", 128)
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_family_with_rotary_settings_opens(rotary):
 def test_without_a_configuration_it_says_what_is_missing(written):
     names = {"layers.0.attention.rotary_emb.inv_freq": np.ones(8, "f4")}
     with pytest.raises(SourceError, match="size of a head is not in") as error:
-        open_source(written(names, {}))
+        open_model(written(names, {}))
     assert "config.json" in error.value.advice
 
 
@@ -107,7 +107,7 @@ def test_a_report_describes_the_scheme_and_has_no_table(rotary):
 
 
 def test_a_report_of_a_table_says_that_it_is_learned():
-    assert report(open_source("sample"), nulls=False)["scheme"] == {"kind": "learned"}
+    assert report(open_model("sample"), nulls=False)["scheme"] == {"kind": "learned"}
 
 
 @pytest.mark.parametrize("changes", [

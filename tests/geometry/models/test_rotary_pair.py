@@ -7,7 +7,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.shape import fit_shapes
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.models.sources.rotary_pair import pair_curve
 
 
@@ -23,11 +23,11 @@ def rotary(tmp_path, write_safetensors):
 
 
 def test_it_turns_by_the_rate_and_climbs_by_one(rotary):
-    model = open_source(f"pair:1,{rotary}")
+    model = open_model(f"pair:1,{rotary}")
     position = np.arange(64)
     expected = np.column_stack([8 * np.cos(0.1 * position), 8 * np.sin(0.1 * position), position])
     np.testing.assert_allclose(model.W_pos, expected, atol=1e-9)
-    assert model.name == f"pair 1 of {open_source(rotary).name}"
+    assert model.name == f"pair 1 of {open_model(rotary).name}"
     assert model.source == f"pair:1,{rotary}"
     assert model.computed
 
@@ -52,4 +52,4 @@ def test_its_pitch_is_that_of_the_pair():
 )
 def test_what_cannot_be_shown_is_said_in_a_sentence(rotary, source, sentence):
     with pytest.raises(SourceError, match=sentence):
-        open_source(source.format(rotary=rotary))
+        open_model(source.format(rotary=rotary))

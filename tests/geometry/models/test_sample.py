@@ -19,7 +19,7 @@ from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.models.model import PositionalModel
 from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, locate
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from geometry.training.settings import TrainingSettings
 
@@ -61,7 +61,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def model() -> PositionalModel:
-    return open_source(SAMPLE)
+    return open_model(SAMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def cosine(a, b):
 
 
 def test_the_run_inside_is_one_of_this_model(folder, model):
-    inside = open_source(SAMPLE_INSIDE)
+    inside = open_model(SAMPLE_INSIDE)
     assert (inside.source, inside.name) == (SAMPLE_INSIDE, "sample · layer 0")
     tables = inside.store.tables
     about = json.loads((folder / "config.json").read_text("utf-8"))
@@ -208,7 +208,7 @@ def test_the_run_inside_is_one_of_this_model(folder, model):
 @pytest.mark.parametrize(("layer", "least"), [(0, 0.8), (1, 0.6)])
 def test_other_texts_have_the_same_positions_inside(measured_again, layer, least):
     shipped, again = (
-        ordinary(open_source(f"{source}/layer {layer}").W_pos)
+        ordinary(open_model(f"{source}/layer {layer}").W_pos)
         for source in (SAMPLE_INSIDE, measured_again)
     )
     assert cosine(shipped, again) > least

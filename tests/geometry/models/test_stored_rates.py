@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from geometry.claims.report import report
 from geometry.measures.rotary import turning_rates
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 
 CONFIG = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
           "num_hidden_layers": 3, "max_position_embeddings": 256}  # fmt: skip
@@ -24,7 +24,7 @@ def opened(folder, config=CONFIG, **tensors):
     embeddings = {"model.embed_tokens.weight": torch.zeros(9, 64)}
     save_file(embeddings | tensors, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config))
-    return open_source(folder)
+    return open_model(folder)
 
 
 @pytest.mark.parametrize("name", NAMES)

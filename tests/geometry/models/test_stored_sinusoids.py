@@ -10,7 +10,7 @@ from transformers.models.vit_mae.modeling_vit_mae import (
 
 from geometry.claims.report import report
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 
@@ -47,10 +47,10 @@ def test_a_stored_table_is_computed_only_if_it_is_the_formula(kind, dtype, tmp_p
     saved(kind, tmp_path, **sizes)
     fixed = sinusoid(layout, 30, 16)
     stored(tmp_path, fixed, dtype)
-    model = open_source(tmp_path, table=side)
+    model = open_model(tmp_path, table=side)
     assert (model.scheme, model.computed, model.warnings) == ("computed", True, ())
     stored(tmp_path, fixed + 0.5 * (np.arange(30) == 7)[:, None], dtype)
-    trained = open_source(tmp_path, table=side)
+    trained = open_model(tmp_path, table=side)
     assert (trained.scheme, trained.computed) == ("learned", False)
     assert any("differs by up to 0.5 from" in note for note in trained.warnings)
     assert report(trained, nulls=False)["scheme"] == {"kind": "learned"}
@@ -61,8 +61,8 @@ def test_part_of_a_fixed_table_is_computed_as_well(rows, first, tmp_path):
     side, layout, sizes = KINDS["marian"]
     saved("marian", tmp_path, **sizes)
     stored(tmp_path, sinusoid(layout, 30, 16))
-    table = open_source(tmp_path, table=side).table
-    model = open_source(tmp_path, table=f"{table}{rows}")
+    table = open_model(tmp_path, table=side).table
+    model = open_model(tmp_path, table=f"{table}{rows}")
     assert (model.scheme, model.computed, model.prefix_rows) == ("computed", True, first)
     assert not any("learned" in note for note in model.warnings)
 
@@ -70,11 +70,11 @@ def test_part_of_a_fixed_table_is_computed_as_well(rows, first, tmp_path):
 def test_a_table_of_another_family_that_is_a_sinusoid_says_so(written):
     table = sinusoid("tensor2tensor", 66, 16)[2:].astype("f4")
     tensors = {"wpe.weight": table, "wte.weight": np.ones((9, 16), "f4")}
-    model = open_source(written(tensors, {"model_type": "gpt2"}))
+    model = open_model(written(tensors, {"model_type": "gpt2"}))
     assert (model.scheme, model.computed) == ("computed", True)
     assert any("from row 2 on" in note for note in model.warnings)
     table[40] += 0.1
-    model = open_source(written(tensors, {"model_type": "gpt2"}))
+    model = open_model(written(tensors, {"model_type": "gpt2"}))
     assert (model.scheme, model.warnings) == ("learned", ())
 
 
@@ -86,11 +86,11 @@ def test_a_bare_buffer_of_sines_and_cosines_says_so(open_array):
 
 def test_the_fixed_patches_of_mae_are_computed_and_trained_ones_are_not(tmp_path):
     own = saved("vit_mae", tmp_path, **VISION)
-    assert not open_source(tmp_path).computed
+    assert not open_model(tmp_path).computed
     fixed = build_2d_sinusoidal_position_embedding(3, 3, 16, cls_token=True)
     with torch.no_grad():  # its code turns the halves round
         own.embeddings.position_embeddings.copy_(fixed.roll(8, dims=1)[None])
     own.save_pretrained(tmp_path)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     assert (model.scheme, model.computed) == ("grid", True)
     assert any("row and column" in note for note in model.warnings)

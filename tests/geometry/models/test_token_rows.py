@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavaila
 from geometry.claims.report import report
 from geometry.models.sources.catalogue import is_here
 from geometry.models.sources.derived import at_commit, find_derived, is_derived
-from geometry.models.sources.opening import is_on_hub, may_ask_hub, open_source
+from geometry.models.sources.opening import is_on_hub, may_ask_hub, open_model
 from geometry.models.sources.token_rows import LISTS
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -40,7 +40,7 @@ def write_list(path, *entries):
 def test_the_days_are_the_rows_of_their_tokens(minilm_folder):
     from transformers import AutoTokenizer
 
-    model = open_source(f"tokens:weekdays,{minilm_folder}")
+    model = open_model(f"tokens:weekdays,{minilm_folder}")
     ids = AutoTokenizer.from_pretrained(minilm_folder).convert_tokens_to_ids(
         [day.lower() for day in DAYS]
     )
@@ -50,7 +50,7 @@ def test_the_days_are_the_rows_of_their_tokens(minilm_folder):
     assert model.rows.labels == DAYS == LISTS["weekdays"]
     assert model.columns == ()
     assert (model.of_text, model.usual_positions, model.computed) == (False, (0, 6), False)
-    assert model.name == f"weekdays of {open_source(minilm_folder).name}"
+    assert model.name == f"weekdays of {open_model(minilm_folder).name}"
     assert model.source == f"tokens:weekdays,{minilm_folder}"
     with pytest.raises(TensorUnavailable):
         model.tokenize("Monday")
@@ -60,7 +60,7 @@ def test_tokens_after_a_space_where_these_are_as_many(gpt2_with_tokens):
     """GPT-2 has tokens for " Wednesday" and for "Wednesday"."""
     from transformers import AutoTokenizer
 
-    model = open_source(f"tokens:weekdays,{gpt2_with_tokens}")
+    model = open_model(f"tokens:weekdays,{gpt2_with_tokens}")
     own = AutoTokenizer.from_pretrained(gpt2_with_tokens)
     expected = [own.encode(f" {day}") for day in DAYS]
     assert [len(ids) for ids in expected] == [1] * 7
@@ -71,7 +71,7 @@ def test_tokens_after_a_space_where_these_are_as_many(gpt2_with_tokens):
 def test_numbers_have_themselves_as_colours_and_split_ones_are_named(gpt2_with_tokens):
     from transformers import AutoTokenizer
 
-    model = open_source(f"tokens:numbers,{gpt2_with_tokens}")
+    model = open_model(f"tokens:numbers,{gpt2_with_tokens}")
     own = AutoTokenizer.from_pretrained(gpt2_with_tokens)
     whole = [n for n in range(1000) if len(own.encode(f"{n}")) == 1]
     assert len(whole) > sum(len(own.encode(f" {n}")) == 1 for n in range(1000))
@@ -87,7 +87,7 @@ def test_numbers_have_themselves_as_colours_and_split_ones_are_named(gpt2_with_t
 
 def test_a_list_of_ones_own(gpt2_with_tokens, tmp_path):
     words = write_list(tmp_path / "my words.txt", "cat", "  dog ", "", "zzyzzx", "house")
-    model = open_source(f"tokens:{words},{gpt2_with_tokens}")
+    model = open_model(f"tokens:{words},{gpt2_with_tokens}")
     assert model.rows.labels == ("cat", "dog", "house")
     assert model.name == "my words of gpt2-like"
     assert "Left out, as they are not one token: “zzyzzx”." in model.warnings[0]
@@ -96,7 +96,7 @@ def test_a_list_of_ones_own(gpt2_with_tokens, tmp_path):
 def test_what_the_vocabulary_does_not_know_is_left_out(minilm_folder, tmp_path):
     """BERT's tokenizer makes one token, [UNK], of what it does not know."""
     words = write_list(tmp_path / "words.txt", "cat", "dog", "\N{GRINNING FACE}")
-    assert open_source(f"tokens:{words},{minilm_folder}").rows.labels == ("cat", "dog")
+    assert open_model(f"tokens:{words},{minilm_folder}").rows.labels == ("cat", "dog")
 
 
 @pytest.mark.parametrize(
@@ -122,36 +122,36 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(gpt2_with_tokens, tmp_path, 
     }
     paths["binary"].write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match=sentence) as error:
-        open_source(source.format(**paths))
+        open_model(source.format(**paths))
     assert len(str(error.value)) < 300
     assert error.value.advice
 
 
 def test_without_embeddings_or_a_tokenizer_it_is_refused(gpt2_folder, tmp_path, write_safetensors):
     with pytest.raises(SourceError, match="has no token embeddings"):
-        open_source(f"tokens:weekdays,{gpt2_folder}")
+        open_model(f"tokens:weekdays,{gpt2_folder}")
     tensors = {"wpe.weight": np.eye(8, 4, dtype="f4"), "wte.weight": np.eye(9, 4, dtype="f4")}
     write_safetensors(tmp_path / "model.safetensors", tensors)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(TensorUnavailable, match="no tokenizer in its folder"):
-        open_source(f"tokens:weekdays,{tmp_path}")
+        open_model(f"tokens:weekdays,{tmp_path}")
 
 
 def test_a_tokenizer_with_more_tokens_than_rows_is_refused(gpt2_with_tokens, write_safetensors):
     tensors = {"wpe.weight": np.eye(8, 4, dtype="f4"), "wte.weight": np.eye(9, 4, dtype="f4")}
     write_safetensors(gpt2_with_tokens / "model.safetensors", tensors)
     with pytest.raises(SourceError, match=r"has token \d+ \(.+\); .+ rows for tokens 0 to 8"):
-        open_source(f"tokens:weekdays,{gpt2_with_tokens}")
+        open_model(f"tokens:weekdays,{gpt2_with_tokens}")
 
 
 def test_a_list_or_a_model_that_changed_is_said(gpt2_with_tokens, tmp_path):
     words = write_list(tmp_path / "words.txt", "cat", "dog")
-    model = open_source(f"tokens:{words},{gpt2_with_tokens}")
+    model = open_model(f"tokens:{words},{gpt2_with_tokens}")
     model.check_files()
     write_list(words, "cat", "dog", "house")
     with pytest.raises(FileChanged):
         model.check_files()
-    model = open_source(f"tokens:weekdays,{gpt2_with_tokens}")
+    model = open_model(f"tokens:weekdays,{gpt2_with_tokens}")
     with (gpt2_with_tokens / "model.safetensors").open("ab") as file:
         file.write(b"\0")
     with pytest.raises(FileChanged):
@@ -175,7 +175,7 @@ def test_a_source_is_no_path_and_no_id(minilm_folder):
 
 
 def test_a_report_tells_of_them_and_asks_no_claims(minilm_folder):
-    found = report(open_source(f"tokens:letters,{minilm_folder}"), nulls=False)
+    found = report(open_model(f"tokens:letters,{minilm_folder}"), nulls=False)
     assert found["scheme"] == {"kind": "rows", "labels": [*"abcdefghijklmnopqrstuvwxyz"]}
     assert {claim["value"] for claim in found["claims"]} == {None}
 
@@ -188,6 +188,6 @@ def test_of_a_model_that_turns_queries_and_keys(gpt2_folder, tmp_path, write_saf
     config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2,
               "max_position_embeddings": 16, "vocab_size": 50257}  # fmt: skip
     (tmp_path / "config.json").write_text(json.dumps(config))
-    model = open_source(f"tokens:weekdays,{tmp_path}")
+    model = open_model(f"tokens:weekdays,{tmp_path}")
     assert model.rows.labels == DAYS
     assert model.W_pos.shape == (7, 8)

@@ -9,7 +9,7 @@ import pytest
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.models.model import PositionalModel
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.models.tokens import readable, readable_bytes
 
 PROMPT = "Hello my name is Adam"
@@ -25,7 +25,7 @@ def tiny(write_safetensors, tmp_path) -> Callable[..., PositionalModel]:
         write_safetensors(tmp_path / "model.safetensors", tensors)
         config = {"model_type": family, **settings}
         (tmp_path / "config.json").write_text(json.dumps(config))
-        return open_source(tmp_path)
+        return open_model(tmp_path)
 
     return make
 
@@ -39,7 +39,7 @@ def tiny(write_safetensors, tmp_path) -> Callable[..., PositionalModel]:
     ],
 )
 def test_gpt2_begins_with_its_token(gpt2_folder, text, ids):
-    prompt = open_source(gpt2_folder).tokenize(text)
+    prompt = open_model(gpt2_folder).tokenize(text)
     assert prompt.ids == ids
     texts = ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
     assert prompt.texts == texts[: len(ids)]
@@ -47,7 +47,7 @@ def test_gpt2_begins_with_its_token(gpt2_folder, text, ids):
 
 
 def test_minilm_begins_and_ends_with_its_tokens(minilm_folder):
-    prompt = open_source(minilm_folder).tokenize(PROMPT + " embeddings")
+    prompt = open_model(minilm_folder).tokenize(PROMPT + " embeddings")
     assert prompt.texts[:3] == ("[CLS]", "hello", "my")
     assert prompt.texts[-3:] == ("##bed", "##ding", "##s", "[SEP]")[-3:]
     assert prompt.ids[0] == 101
@@ -56,7 +56,7 @@ def test_minilm_begins_and_ends_with_its_tokens(minilm_folder):
 
 def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder):
     """MiniLM's tokenizer file asks for 128 tokens, padded; the table has 512 positions."""
-    model = open_source(minilm_folder)
+    model = open_model(minilm_folder)
     assert len(model.tokenize("hello " * 300).ids) == 302
     long = model.tokenize("hello " * 600)
     assert len(long.ids) == len(long.texts) == 512
@@ -64,17 +64,17 @@ def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder):
 
 
 def test_odd_characters_survive(gpt2_folder):
-    prompt = open_source(gpt2_folder).tokenize("naïve 🙂\n\tx")
+    prompt = open_model(gpt2_folder).tokenize("naïve 🙂\n\tx")
     assert len(prompt.ids) == len(prompt.texts)
     assert "".join(prompt.texts).startswith("<|endoftext|>na")
     assert all(isinstance(text, str) for text in prompt.texts)
     # The bytes of a character that is split are shown.
-    texts = open_source(gpt2_folder).tokenize(" my 🧬 helix").texts
+    texts = open_model(gpt2_folder).tokenize(" my 🧬 helix").texts
     assert texts[1:] == (" my", " ⟨F0⟩⟨9F⟩", "⟨A7⟩", "⟨AC⟩", " hel", "ix")
 
 
 def test_a_text_alone_has_no_tokens_of_the_family_around_it(gpt2_folder, minilm_folder):
-    gpt2, minilm = open_source(gpt2_folder), open_source(minilm_folder)
+    gpt2, minilm = open_model(gpt2_folder), open_model(minilm_folder)
     assert gpt2.token_ids(" my") == (616,)
     assert gpt2.token_ids("my") == (1820,)
     assert gpt2.token_ids("<|endoftext|>") == (50256,)
@@ -98,7 +98,7 @@ def test_pieces_of_a_vocabulary(shown, piece, text):
 def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder, tmp_path):
     for name in ("config.json", "model.safetensors"):
         shutil.copy(gpt2_folder / name, tmp_path)
-    model = open_source(tmp_path)
+    model = open_model(tmp_path)
     with pytest.raises(TensorUnavailable, match="no tokenizer in its folder"):
         model.tokenize(PROMPT)
     for name in ("tokenizer.json", "tokenizer_config.json"):

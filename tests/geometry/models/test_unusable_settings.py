@@ -9,7 +9,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turning_rates
 from geometry.models.schemes.rotary import read_rotary
 from geometry.models.schemes.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write
 
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
@@ -184,14 +184,14 @@ TABLE = {"wpe.weight": np.arange(32, dtype=np.float32).reshape(8, 4)}
 @pytest.mark.parametrize("value", ["8", True, 8.0, math.nan, {"a": 1}], ids=repr)
 def test_sizes(written, key, value):
     with pytest.raises(SourceError, match=key):
-        open_source(written(TABLE, {**GPT2, key: value}))
+        open_model(written(TABLE, {**GPT2, key: value}))
 
 
 @pytest.mark.parametrize("key", ["layer_norm_epsilon"])
 @pytest.mark.parametrize("value", ["1e-5", True, -1.0, [1e-5]], ids=repr)
 def test_epsilon(written, key, value):
     with pytest.raises(SourceError, match=key):
-        open_source(written(TABLE, {**GPT2, key: value}))
+        open_model(written(TABLE, {**GPT2, key: value}))
 
 
 @pytest.mark.parametrize("key", [
@@ -200,17 +200,17 @@ def test_epsilon(written, key, value):
 @pytest.mark.parametrize("value", ["false", 2, [False]], ids=repr)
 def test_switches(written, key, value):
     with pytest.raises(SourceError, match=key):
-        open_source(written(TABLE, {**GPT2, key: value}))
+        open_model(written(TABLE, {**GPT2, key: value}))
 
 
 @pytest.mark.parametrize(("heads", "expected"), [([2, 2], 2), ([2, 4], None)])
 def test_numbers_of_heads_by_layer(written, heads, expected):
-    assert open_source(written(TABLE, {**GPT2, "n_head": heads})).n_heads == expected
+    assert open_model(written(TABLE, {**GPT2, "n_head": heads})).n_heads == expected
 
 
 def test_a_model_without_layers_has_no_layout(written):
     query = {"h.0.attn.c_attn.weight": np.ones((12, 4), np.float32)}
-    model = open_source(written({**TABLE, **query}, {**GPT2, "n_layer": 0}))
+    model = open_model(written({**TABLE, **query}, {**GPT2, "n_layer": 0}))
     assert model.n_layers == 0
     assert not any("matrices" in note for note in model.warnings)
 
@@ -223,7 +223,7 @@ def test_a_model_without_layers_has_no_layout(written):
 def test_kinds_of_layers(written, settings):
     neo = {"model_type": "gpt_neo", "hidden_size": 4, "num_layers": 2, "num_heads": 2}
     with pytest.raises(SourceError, match=next(iter(settings))):
-        open_source(written(TABLE, {**neo, **settings}))
+        open_model(written(TABLE, {**neo, **settings}))
 
 
 @pytest.mark.parametrize("window", ["64", 0, True, [64, "64"]], ids=repr)
@@ -231,14 +231,14 @@ def test_windows(written, window):
     table = {"embeddings.position_embeddings.weight": np.ones((10, 4), np.float32)}
     config = {"model_type": "longformer", "num_hidden_layers": 2, "attention_window": window}
     with pytest.raises(SourceError, match="attention_window"):
-        open_source(written(table, config))
+        open_model(written(table, config))
 
 
 @pytest.mark.parametrize("size", ["32", 0, [1, 2, 3], True], ids=repr)
 def test_sizes_of_pictures(written, size):
     table = {"embeddings.position_embeddings": np.ones((1, 10, 4), np.float32)}
     config = {"model_type": "vit", "hidden_size": 4, "image_size": size}
-    model = open_source(written(table, config))
+    model = open_model(written(table, config))
     assert any("image_size" in warning for warning in model.warnings)
 
 
@@ -256,7 +256,7 @@ def open_gguf(path, settings, arch="llama", **tensors):
     """Open a GGUF file with some settings in the place of others."""
     given = dict(FILE) | settings
     named = [(key.replace("llama.", f"{arch}."), value) for key, value in given.items()]
-    return open_source(write(path / "m.gguf", {"token_embd.weight": EYE, **tensors}, named, arch))
+    return open_model(write(path / "m.gguf", {"token_embd.weight": EYE, **tensors}, named, arch))
 
 
 @pytest.mark.parametrize(("key", "value"), [
@@ -355,7 +355,7 @@ def test_near_layers_of_gguf(tmp_path):
 
 def test_without_settings_of_turning_llama_files_pair_neighbours_all_the_same(tmp_path):
     path = write(tmp_path / "m.gguf", {"token_embd.weight": EYE}, FILE[:4])
-    assert open_source(path).rotary.pairing == "interleaved"
+    assert open_model(path).rotary.pairing == "interleaved"
 
 
 def test_heads_of_gguf_that_differ_are_no_number(tmp_path):

@@ -33,9 +33,9 @@ def test_agrees_with_the_exact_components(positions):
 
 
 def test_agrees_on_gpt2(gpt2_folder):
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
-    W_pos = open_source(gpt2_folder).W_pos
+    W_pos = open_model(gpt2_folder).W_pos
     assert error(W_pos, (1, 1023)) < 1e-4
     ratio = first_look(W_pos, (1, 1023)).pca.explained_variance_ratio
     np.testing.assert_allclose(

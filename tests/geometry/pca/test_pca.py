@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca, off_subspace_residual, procrustes_rotation
 
 
 @pytest.fixture(scope="module")
 def gpt2(gpt2_folder):
-    return open_source(gpt2_folder).W_pos
+    return open_model(gpt2_folder).W_pos
 
 
 def random_table(seed, n, d, decay=0.8):
@@ -38,7 +38,7 @@ def test_gpt2_and_minilm(gpt2, minilm_folder):
     assert residual.shape == (1024,)
     assert round(float(np.median(residual[1:1023])), 3) == 0.230
     assert round(float(residual[1]), 3) == 0.885
-    ratio = fit_pca(open_source(minilm_folder).W_pos, (1, 511)).explained_variance_ratio
+    ratio = fit_pca(open_model(minilm_folder).W_pos, (1, 511)).explained_variance_ratio
     assert len(ratio) == 10
     assert round(100 * ratio[:3].sum(), 1) == 36.3
 

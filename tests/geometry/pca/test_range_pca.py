@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca import range_pca, reduced_table
 from geometry.pca.pca import RangePCA, fit_pca
 from geometry.pca.reduced_table import ReducedTable
@@ -20,7 +20,7 @@ TIE = 4e-3
 
 @pytest.fixture(scope="module")
 def gpt2(gpt2_folder):
-    return open_source(gpt2_folder).W_pos
+    return open_model(gpt2_folder).W_pos
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def bounds(monkeypatch):
 
 @pytest.fixture(scope="module")
 def minilm(minilm_folder):
-    return open_source(minilm_folder).W_pos
+    return open_model(minilm_folder).W_pos
 
 
 @pytest.fixture(scope="module")

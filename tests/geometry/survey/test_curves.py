@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from geometry.survey import curves as under_test
 from geometry.survey.curves import read_curves, turned_alike
@@ -61,7 +61,7 @@ def test_curves_are_the_components_that_were_measured(path):
     read = read_curves(survey, sources[1:])
     assert list(read) == sources[1:]
     for row, source in enumerate(sources[1:], start=1):
-        table = open_source(source).W_pos
+        table = open_model(source).W_pos
         first, last = (
             int(survey.columns[f"{end}_position"].values[row]) for end in ("first", "last")
         )

@@ -16,7 +16,7 @@ from geometry.hub.client import Hub
 from geometry.hub.keeping import opening
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from geometry.survey import rows
 from geometry.survey.populations import Entry, expand
@@ -39,7 +39,7 @@ def test_a_row_has_the_numbers_of_the_table(tmp_path):
     assert len(found) == 8
     for entry in found:
         measured = measure_entry(entry, USUAL, HERE)
-        model, row = open_source(entry.source), measured.row
+        model, row = open_model(entry.source), measured.row
         assert (measured.fault, measured.requests, row["error"]) == (None, 0, None)
         assert row.keys() <= set(schema(0).names)
         for scalar in scalar_results(model):
@@ -57,7 +57,7 @@ def test_a_row_has_the_numbers_of_the_table(tmp_path):
 def test_the_range_and_the_components(tmp_path):
     (entry,) = entries(write_checkpoint(tmp_path / "one", growing([1000])[0]), tmp_path)
     row = measure_entry(entry, RowSettings((5, 40), (2, 1, 3)), HERE).row
-    for scalar in scalar_results(open_source(entry.source), (5, 40), (2, 1, 3)):
+    for scalar in scalar_results(open_model(entry.source), (5, 40), (2, 1, 3)):
         assert row[scalar.quantity.key] == scalar.value, scalar.quantity.key
     assert (row["first_position"], row["last_position"]) == (5, 40)
     row = measure_entry(entry, RowSettings((5, 48)), HERE).row
@@ -82,7 +82,7 @@ def test_a_chosen_table_is_used_where_a_checkpoint_has_it(tmp_path):
 
 @pytest.mark.slow
 def test_null_distributions_are_those_of_the_claims():
-    model = open_source("sample")
+    model = open_model("sample")
     scalars, outcomes = weighed_scalars(model, nulls=True)
     assert scalars == scalar_results(model)
     by_id, measured = {claim.id: claim for claim in CLAIMS}, Measurements(model)
@@ -121,7 +121,7 @@ def test_steps_of_a_history_layers_of_a_run_and_other_schemes(tmp_path):
         row = measure_entry(entry, USUAL, HERE).row
         np.save(tmp_path / "same.npy", table.astype(np.float16))
         same = {one.quantity.key: one.value for one in scalar_results(
-            open_source(tmp_path / "same.npy"), (1, 47))}  # fmt: skip
+            open_model(tmp_path / "same.npy"), (1, 47))}  # fmt: skip
         assert {key: row[key] for key in same} == same
         assert (row["scheme"], row["tokens"]) == ("learned", 100 * entry.step)
     gone = Entry(f"{trained}/step 7", "trained", step=7, history=f"{trained}/history.safetensors")

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.history.last_position import last_position
 from geometry.history.record import read_history
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.training.gradients import Gradients
 from geometry.training.run import TrainingProgress, train
 from geometry.training.settings import TrainingError, TrainingSettings
@@ -83,7 +83,7 @@ def test_transformers_opens_it(trained):
 
 
 def test_it_opens_as_any_model(trained):
-    model = open_source(trained)
+    model = open_model(trained)
     tokens = model.tokenize("the system reads")
     assert "".join(tokens.texts[1:]) == "the system reads"
     assert tokens.texts[0] == "<|endoftext|>"
@@ -212,7 +212,7 @@ def test_what_there_is_so_far_opens(text, tmp_path):
     interrupt(text, out, 12)
     history = read_history(out / "history.safetensors")
     assert history.steps.tolist() == [0, 1, 2, 5, 11]
-    P = open_source(out).W_pos
+    P = open_model(out).W_pos
     assert np.array_equal(P.astype(np.float16).astype(np.float32), history.last())
 
 

@@ -215,7 +215,7 @@ def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, m
         assert released.wait(10)
         raise AssertionError("nobody hears of this")
 
-    monkeypatch.setattr("geometry.models.sources.opening.open_source", slow)
+    monkeypatch.setattr("geometry.models.sources.opening.open_model", slow)
     application = start_application("a/model", wait=False)
     assert begun.wait(10)
     assert application.window.isVisible()

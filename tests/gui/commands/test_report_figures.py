@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
 from geometry.claims.measurements import Measurements, Scope
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.commands.arguments import FIGURES
 from gui.commands.report_figures import figure
 from gui.panels.kit.views import Reported
@@ -22,7 +22,7 @@ def reported(tmp_path_factory):
 
     def report_of(table: str) -> Reported:
         if table not in made:
-            model = open_source(write_gpt2_of(folder / table.replace(" ", "-"), TABLES[table]))
+            model = open_model(write_gpt2_of(folder / table.replace(" ", "-"), TABLES[table]))
             made[table] = Reported(Measurements(model, Scope(nulls=False)), (), 0, False)
         return made[table]
 

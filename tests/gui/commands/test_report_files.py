@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from geometry.hub.faults import Offline
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.commands import report_files
 from gui.commands.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
 from tests.geometry.family_cases import CASES
@@ -93,14 +93,14 @@ def check_files(folder, found, lacks):
 def test_families(name, tmp_path, sketched):
     (case,) = [case for case in CASES if case.id == name]
     built(case).save_pretrained(tmp_path / "model")
-    model = open_source(tmp_path / "model", table=case.table)
+    model = open_model(tmp_path / "model", table=case.table)
     found = write(model, tmp_path / "report")
     check_files(tmp_path / "report", found, LACKS[name])
 
 
 @pytest.mark.slow
 def test_minilm(minilm_folder, tmp_path):
-    found = write(open_source(minilm_folder), tmp_path)
+    found = write(open_model(minilm_folder), tmp_path)
     check_files(tmp_path, found, set())
     drawn = {path.stem: path.read_text("utf-8") for path in tmp_path.glob("*.svg")}
     attention = drawn["overlaps-attention"]
@@ -120,7 +120,7 @@ def test_minilm(minilm_folder, tmp_path):
 
 @pytest.mark.slow
 def test_the_part_of_gpt2(gpt2_folder, tmp_path, sketched):
-    found = write(open_source(gpt2_folder), tmp_path)
+    found = write(open_model(gpt2_folder), tmp_path)
     check_files(tmp_path, found, NEED_E | {"overlaps-mlp"})
     skipped = found["figures"]["skipped"]
     assert "token embeddings" in skipped["capture"]
@@ -141,7 +141,7 @@ def test_small_and_large_tables(tmp_path, sketched):
         table = np.random.default_rng(0).standard_normal(shape)
         np.save(tmp_path / "table.npy", table)
         out = tmp_path / f"{shape[0]}"
-        found = write(open_source(tmp_path / "table.npy"), out)
+        found = write(open_model(tmp_path / "table.npy"), out)
         check_files(out, found, lacking | more)
 
 
@@ -153,7 +153,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_pairs(
     monkeypatch.setattr(ReportFiles, "_check", lambda self, measured: ())
     monkeypatch.setattr(report_files, "FIGURES", [one for one in FIGURES if one != "claims"])
     table = np.random.default_rng(0).standard_normal((8_000, 12))
-    model = open_source(write_table(table))
+    model = open_model(write_table(table))
     files = ReportFiles(model, ReportRequest(tmp_path))
     tracemalloc.start()
     try:
@@ -170,7 +170,7 @@ def test_memory_grows_with_the_rows_and_not_with_their_pairs(
 
 @pytest.mark.slow
 def test_what_may_not_be_fetched_is_left_out(tmp_path, monkeypatch):
-    model = open_source(write_small_gpt2(tmp_path / "model"))
+    model = open_model(write_small_gpt2(tmp_path / "model"))
     weight = type(model).weight
 
     def no_weights_but_queries(self, name, layer):
@@ -197,7 +197,7 @@ def test_equal_reports_are_equal_files(tmp_path, monkeypatch):
     monkeypatch.setattr(report_files, "FIGURES", kinds)
     source = write_small_gpt2(tmp_path / "model")
     for name in ("one", "two"):
-        write(open_source(source), tmp_path / name)
+        write(open_model(source), tmp_path / name)
     files = sorted((tmp_path / "one").iterdir())
     assert len(files) == 1 + 2 * len(kinds) + 2
     for path in files:
@@ -216,7 +216,7 @@ def test_figures_stand_beside_their_nulls(tmp_path, monkeypatch, sketched):
         "directions": "random rotations have less than",
     }  # fmt: skip
     monkeypatch.setattr(report_files, "FIGURES", tuple(beside))
-    write(open_source(write_small_gpt2(tmp_path / "model")), tmp_path / "out")
+    write(open_model(write_small_gpt2(tmp_path / "model")), tmp_path / "out")
     for name, words in beside.items():
         text = " ".join(
             "".join(element.itertext()).strip()
@@ -239,7 +239,7 @@ def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypat
         monkeypatch.setattr(np.linalg, name, counted)
     # Random tables are decomposed, of course.
     monkeypatch.setattr(ReportRequest, "scope", property(_without_nulls(ReportRequest.scope.fget)))
-    model = open_source(write_small_gpt2(tmp_path / "model"))
+    model = open_model(write_small_gpt2(tmp_path / "model"))
     out = tmp_path / "report"
     request = ReportRequest(out, positions=(5, 40), layer=1, rank=7, after=20, fold_ln=True)
     files = ReportFiles(model, request)
@@ -290,7 +290,7 @@ def test_a_table_of_few_columns_is_drawn_and_what_it_lacks_is_columns(
     columns, tmp_path, write_table, sketched
 ):
     table = np.random.default_rng(columns).standard_normal((60, columns)).cumsum(axis=0)
-    found = write(open_source(write_table(table)), tmp_path / "report")
+    found = write(open_model(write_table(table)), tmp_path / "report")
     skipped = found["figures"]["skipped"]
     assert set(skipped) == NEED_E | NEED_WEIGHTS | {"shape", "lookback"}
     lack = f"this table has {columns} column{'s' * (columns > 1)}"

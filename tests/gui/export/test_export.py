@@ -184,11 +184,11 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
     """Headless machines have none; VTK's complaint about it is kept quiet."""
     out = tmp_path / "a.png"
     code = (
-        "from geometry.models.sources.opening import open_source\n"
+        "from geometry.models.sources.opening import open_model\n"
         "from gui.export.pictures import render_picture\n"
         "from pathlib import Path\n"
         "import sys\n"
-        f"render_picture(open_source({str(write_table())!r}), Path({str(out)!r}), size=(80, 60))\n"
+        f"render_picture(open_model({str(write_table())!r}), Path({str(out)!r}), size=(80, 60))\n"
         "assert 'PySide6' not in sys.modules\n"
     )
     run_python(code)

@@ -10,7 +10,7 @@ import pytest
 from geometry.checkpoints.plain_text import visible
 from geometry.measures.norms import norm_profile
 from geometry.measures.spectra import spectrum
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
@@ -48,7 +48,7 @@ def texts(figure):
 
 
 def test_gpt2_in_words(gpt2_folder):
-    W_pos = open_source(gpt2_folder).W_pos
+    W_pos = open_model(gpt2_folder).W_pos
     figure = helix_figure("gpt2", place_curve(W_pos, fit_pca(W_pos, (1, 1023), 3)))
     of_norms = "gpt2, mean 3.376, std 0.097, 2.9\u00a0%, 0,\u00a01023, Position, Norm"
     of_spectrum = "gpt2, 99.91\u00a0%, 3.09, Singular value, uncentred, 1\u2009024"

@@ -13,7 +13,7 @@ import pytest
 
 from geometry.checkpoints.number_files import cell, write_numbers
 from geometry.checkpoints.plain_text import visible
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.services.snippets import opening
 from gui.side_panels.inspector_text import selection_text
 from gui.state.session import Session
@@ -79,7 +79,7 @@ def test_tables(command, named, tmp_path, name):
         assert command("table", path, "--out", out).returncode == 0
         texts[ending] = out.read_text("utf-8")
     # Of a bare table the name is that of the file.
-    shown = visible(open_source(str(path)).name)
+    shown = visible(open_model(str(path)).name)
     titles, row = list(csv.reader(io.StringIO(texts["csv"])))
     assert row[0] == cell(shown)
     assert len(row) == len(titles)
@@ -97,7 +97,7 @@ def test_tables(command, named, tmp_path, name):
 def test_scripts(named, name):
     """A name is a string in a script, or a comment of one line."""
     path = named(name)
-    model = open_source(str(path))
+    model = open_model(str(path))
     text = opening(model)
     body = ast.parse(text).body
     assert [type(one) for one in body] == [ast.ImportFrom, ast.Assign]

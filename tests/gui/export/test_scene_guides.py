@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.export.scene_glb import BALL, THIN, scene_glb
@@ -124,7 +124,7 @@ def test_the_page_draws_what_is_pale_pale_and_what_lights_up_larger(state_with):
 
 
 def test_the_file_of_a_page_with_guides_is_written(write_table, tmp_path):
-    session = still_session(open_source(write_table()), positions=(1, 198))
+    session = still_session(open_model(write_table()), positions=(1, 198))
     session.guides = {"a": Guide(session.pca, (1, 2, 3), segments=SEGMENTS, caption="lines: two")}
     export = SceneExport.of(session, LIGHT, "article")
     export.write(tmp_path / "scene.html")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.style.theme import DARK, LIGHT
@@ -44,7 +44,7 @@ def show(browser, tmp_path_factory):
         along = np.linspace(0, 1, 200)
         angle, table = 6 * np.pi * along, folder / f"{NAME}.npy"
         np.save(table, np.column_stack([np.cos(angle), np.sin(angle), 2 * along]))
-        session = still_session(open_source(table), positions=(1, 198))
+        session = still_session(open_model(table), positions=(1, 198))
         session.change(**fields)
         out = folder / "scene.html"
         SceneExport.of(session, theme, "article").write(out)

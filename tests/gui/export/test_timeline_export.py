@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.export.film import FilmError
@@ -41,7 +41,7 @@ def history():
 
 @pytest.fixture
 def model(tmp_path):
-    return open_source(str(write_checkpoint(tmp_path / "model", growing(STEPS)[-1])))
+    return open_model(str(write_checkpoint(tmp_path / "model", growing(STEPS)[-1])))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.here import history_here
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.export.timelapse_film import timeline_session
 from gui.export.window_script import SCALE, Sight, script
 from gui.scene.scene import HelixScene
@@ -231,7 +231,7 @@ def test_a_snapshot_of_the_training(session, run, tmp_path, basis):
     steps = [0, 10, 100]
     folder = write_checkpoint(tmp_path / "trained", growing(steps)[-1])
     write_record(folder / "history.safetensors", steps)
-    model = open_source(folder)
+    model = open_model(folder)
     shown = timeline_session(model, history_here(model), basis)
     shown.change(snapshot=1, selection=(3, 5))
     text = script(shown, sight(shown, "dark"))

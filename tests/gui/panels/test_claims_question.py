@@ -13,7 +13,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import check_all
 from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.claims.spec import DRAWING, ClaimsOf
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign, word
 from gui.services.questions import Progress, QuestionContext, resolve
@@ -24,7 +24,7 @@ EVERY = (*CLAIMS, *EFFECT_CLAIMS, *GROUP_CLAIMS)
 
 @pytest.fixture(scope="module")
 def minilm(minilm_folder):
-    return open_source(minilm_folder)
+    return open_model(minilm_folder)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatc
     def fail(name):
         raise NoNetwork("The Hub cannot be reached.")
 
-    other = open_source(minilm_folder)
+    other = open_model(minilm_folder)
     monkeypatch.setattr(other.store, "read", fail)
     with pytest.raises(NoNetwork):
         resolve(ClaimsOf((1, 511)), QuestionContext(other))

@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit.choices import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.kit.saved_choices import saved, usable
 from gui.panels.kit.spec import PanelSpec, changed
@@ -169,7 +169,7 @@ def test_it_says_what_it_is(name):
 
 
 def test_choices_survive_a_file_and_those_that_make_no_sense_are_left_out(name, models):
-    spec, model = PANELS[name].spec, open_source(models["open"])
+    spec, model = PANELS[name].spec, open_model(models["open"])
     # What is shared is saved with the session.
     kept = {one.field for one in spec.controls if one.kept and not one.shared}
     chosen = {field: value for field, value in other_choices(spec).items() if field in kept}

@@ -14,7 +14,7 @@ from geometry.inside.interventions import USUAL
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.worker import Told
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.effects.body import LISTED
 from gui.services import effects as module
 from gui.services.effects import Effects, EffectsOf, EffectsRun, named
@@ -248,7 +248,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
             ended.append(True)
 
     monkeypatch.setattr(module, "apart", endless)
-    about = QuestionContext(open_source("sample"))
+    about = QuestionContext(open_model("sample"))
     asked = EffectsOf(24, EffectsRun(str(texts), 24, 4))
     with closing(asked.steps(about)) as steps:
         for step in steps:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.synthetic import KINDS, SyntheticCurve
 from geometry.models.head_projections import mean_token_norm
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.experiment.body import FIELDS
 from gui.panels.experiment.question import (
     MOST_POSITIONS,
@@ -398,7 +398,7 @@ def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(mo
     assert curve.offset == pytest.approx(np.linalg.norm(model.W_pos[1:199].mean(axis=0)))
     assert found.settings.token_norm == 0  # a bare table has no tokens
     assert found.settings.lag == 19
-    gpt2 = open_source(write_small_gpt2(tmp_path / "gpt2"))
+    gpt2 = open_model(write_small_gpt2(tmp_path / "gpt2"))
     assert asked(gpt2, (0, 63)).settings.token_norm == pytest.approx(mean_token_norm(gpt2))
 
 
@@ -415,7 +415,7 @@ def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_
     assert found.settings.curve.turns == 2.0
     narrow = open_table(np.random.default_rng(3).normal(size=(30, 2)), "narrow")
     assert asked(narrow, (0, 29)).settings.curve.d_model == 6
-    line = open_source("synthetic:line,n=300,d=32")
+    line = open_model("synthetic:line,n=300,d=32")
     found = asked(line, (1, 299))
     assert not found.is_helix
     assert (found.settings.curve.turns, found.settings.curve.spacing) == pytest.approx((2.0, 0.1))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.measures.extension import extension, resample_rows
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit.intents import ShowBeside
 from gui.plots.spec import Plot
 from tests.scripts import run_script
@@ -91,7 +91,7 @@ def test_the_menu_opens_what_is_made_beside(panel):
         ShowBeside(f"extended:interpolate:40:90,{source}"),
         ShowBeside(f"extended:interpolate:90:180,{source}"),
     ]
-    assert [open_source(one.source).n_positions for one in intents] == [90, 180]
+    assert [open_model(one.source).n_positions for one in intents] == [90, 180]
 
 
 def test_numbers_and_script_agree(panel):

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from geometry.measures.directions import singular_directions
 from geometry.measures.fourier import fourier
 from geometry.models.head_projections import project_heads
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.commands.report_files import ReportFiles, ReportRequest
 from gui.panels.table import PANELS
 from gui.plots.spec import Plot, Table
@@ -39,7 +39,7 @@ def test_it_shows_what_geometry_measures_hover_names_it_and_a_click_draws_a_dire
 ):
     stage.open(folder, (2, 50))
     stage.panel.configure(layer=1)
-    model = open_source(folder)
+    model = open_model(folder)
     P = singular_directions(model.W_pos)
     expected = fourier(model.W_pos, P, (2, 50), project_heads(model, 1))
     spectra, directions, heads = parts(stage, Plot)
@@ -81,7 +81,7 @@ def test_of_other_models_no_weights_are_read():
 
 def test_the_report_has_a_section(tmp_path, folder):
     request = ReportRequest(tmp_path / "report", positions=(1, 40), layer=1, figures=False)
-    for _, work in ReportFiles(open_source(folder), request).steps():
+    for _, work in ReportFiles(open_model(folder), request).steps():
         work()
     found = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["fourier"]
     assert found["positions"] == [1, 40]
@@ -93,7 +93,7 @@ def test_the_report_has_a_section(tmp_path, folder):
 def test_the_report_says_why_there_is_no_section(tmp_path):
     np.save(tmp_path / "zeros.npy", np.zeros((20, 4)))
     request = ReportRequest(tmp_path / "report", figures=False)
-    files = ReportFiles(open_source(tmp_path / "zeros.npy"), request)
+    files = ReportFiles(open_model(tmp_path / "zeros.npy"), request)
     for _, work in files.steps():
         work()
     found = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.measures.interference import MEASURES, interference, random_pairs
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit.views import Scope, View
 from gui.panels.layernorm.one_token import read_token, write_token
 from gui.panels.layernorm.question import ExampleOf, InterferenceOf, Typed
@@ -50,7 +50,7 @@ def test_it_begins_with_two_tokens_at_two_positions_and_pages_have_their_control
 
 
 def test_the_articles_words_are_taken_where_they_are_tokens(minilm_folder):
-    model = open_source(minilm_folder)
+    model = open_model(minilm_folder)
     found = resolve(ExampleOf("two tokens"), QuestionContext(model))
     assert found.one.typed == Typed("cat", 3)
     assert (found.other.token.text, found.other.typed.position) == ("apple", 6)
@@ -124,7 +124,7 @@ def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
 
 def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt2_folder):
     """GPT-2 has " lobster" in one piece and "lobster" in three."""
-    model = open_source(gpt2_folder)
+    model = open_model(gpt2_folder)
     found = read_token(model, "lobster", 50257)
     assert found.id is None
     assert found.why.endswith("with a leading space it is a single token.")
@@ -363,7 +363,7 @@ def test_numbers_are_the_pairs_and_all_random_ones_and_the_figure_is_of_the_page
 
 def test_the_figure_has_both_before_and_after_layernorm(minilm_folder):
     asked = InterferenceOf(Typed("cat", 3), Typed("apple", 6))
-    model, spec = open_source(minilm_folder), PANELS["layernorm"].spec
+    model, spec = open_model(minilm_folder), PANELS["layernorm"].spec
     result = resolve(asked, QuestionContext(model))
     for first, measures in ((MEASURES[0], MEASURES[::2]), (MEASURES[1], MEASURES[1::2])):
         choices = replace(spec.defaults, page="interference", measure=first)

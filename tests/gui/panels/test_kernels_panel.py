@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kernels.question import MOST, HeadsOf, KernelsOf
 from gui.panels.kernels.spec import LEVELS, SHADES, order_of
 from gui.panels.kit.saved_choices import usable
@@ -66,7 +66,7 @@ def click_head(panel, head):
 
 
 def expected(source, **options):
-    return head_kernels(project_heads(open_source(source), **options), RANGE)
+    return head_kernels(project_heads(open_model(source), **options), RANGE)
 
 
 # What is asked.
@@ -76,7 +76,7 @@ def expected(source, **options):
     "of", [HeadsOf(), HeadsOf(1), HeadsOf(0, content=True), HeadsOf(0, averaged=True)]
 )
 def test_numbers_are_those_of_geometry(source, of):
-    model = open_source(source)
+    model = open_model(source)
     found = resolve(KernelsOf(of, RANGE, 1), QuestionContext(model))
     rows = average_blocks(model.W_pos) if of.averaged else None
     heads = project_heads(model, of.layer, content=of.content, rows=rows)
@@ -98,7 +98,7 @@ def test_another_head_takes_its_map_only(source, monkeypatch):
         return project(self, model)
 
     monkeypatch.setattr(HeadsOf, "project", counted)
-    about = QuestionContext(open_source(source))
+    about = QuestionContext(open_model(source))
     averaged = HeadsOf(averaged=True)
     first, second = (resolve(KernelsOf(averaged, RANGE, head), about) for head in (0, 1))
     assert projected == [averaged, HeadsOf()]
@@ -123,7 +123,7 @@ def test_it_can_be_given_up_between_heads(source):
         if len(told) > 1:
             raise InterruptedError
 
-    about = QuestionContext(open_source(source), tell=told.append, check=check)
+    about = QuestionContext(open_model(source), tell=told.append, check=check)
     with pytest.raises(InterruptedError):
         resolve(KernelsOf(HeadsOf(), RANGE), about)
     assert len(told) == 2
@@ -148,7 +148,7 @@ def test_the_head_that_looks_nearest_is_first_and_keys_and_clicks_show_others(pa
     for head in (1, 0):
         click_head(panel, head)
         assert panel.result.head == head
-        heads = project_heads(open_source(source))
+        heads = project_heads(open_model(source))
         np.testing.assert_allclose(
             panel.result.weights, attention_map(heads, head, RANGE), atol=2e-5
         )
@@ -203,7 +203,7 @@ def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
     assert panel.controls.widgets["averaged"].isChecked()
     result = panel.result
     np.testing.assert_array_equal(result.before.attention, before.attention)
-    averaged = expected(source, rows=average_blocks(open_source(source).W_pos))
+    averaged = expected(source, rows=average_blocks(open_model(source).W_pos))
     np.testing.assert_allclose(result.found.own, averaged.own, rtol=1e-3)
     dashed, solid = curves_of(panel).curves
     assert (dashed.style, solid.style) == ("dashed", "solid")
@@ -489,7 +489,7 @@ def biased(stage_of, tmp_path):
 
 def test_a_bias_by_lag_is_shown_over_a_text_whatever_rows_are_shown(biased):
     result = biased.result
-    model = open_source(biased.session.model.source)
+    model = open_model(biased.session.model.source)
     assert (result.by_lag, result.positions) == (True, (0, 24))
     head = result.head
     np.testing.assert_allclose(result.found.scores[head], model.W_pos[:, head], atol=1e-6)

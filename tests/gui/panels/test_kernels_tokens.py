@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
 from geometry.inside.prompt import correlation, run_prompt
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.style.theme import format_number
 from gui.style.token_text import token_label
 from tests.gui.result_stage import LEFT, NONE, hover, named
@@ -24,7 +24,7 @@ def run():
 def stage(stage_of, run):
     stage = stage_of("kernels", "sample", (1, 200), size=(1000, 300))
     stage.session.prompt = TEXT
-    stage.session.tokens = open_source("sample").tokenize(TEXT)
+    stage.session.tokens = open_model("sample").tokenize(TEXT)
     return stage
 
 

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import describe
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit import views
 from gui.panels.kit.saved_choices import usable
 from gui.panels.layernorm.body import LayerNormBody
@@ -30,7 +30,7 @@ def error_plot(panel):
 
 @pytest.fixture(scope="module")
 def minilm(minilm_folder):
-    return open_source(minilm_folder)
+    return open_model(minilm_folder)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_it_can_be_given_up_between_its_steps(minilm):
 
 
 def test_a_report_has_no_intervals_of_a_whole_vocabulary(gpt2_with_tokens):
-    measured = Measurements(open_source(gpt2_with_tokens))
+    measured = Measurements(open_model(gpt2_with_tokens))
     found = describe(measured, lambda _: ())["layernorm"]
     assert found["tokens_sampled"] == 7
     for error in found["error"].values():
@@ -129,7 +129,7 @@ def test_a_report_has_no_intervals_of_a_whole_vocabulary(gpt2_with_tokens):
 
 
 def test_tokens_of_another_size_are_no_fault_of_a_claim(write_gpt2):
-    model = open_source(give_tokens(write_gpt2("odd"), width=12))
+    model = open_model(give_tokens(write_gpt2("odd"), width=12))
     verdicts = {v.claim.id: v for v in check_claims(Measurements(model))}
     assert "24 columns" in verdicts["layernorm.orthogonal"].why_null
 

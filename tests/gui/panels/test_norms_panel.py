@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.sinusoids import sinusoid
 from geometry.models.model import TokenizedPrompt
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit.intents import AddModel
 from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
 from gui.plots.thinning import envelope
@@ -418,7 +418,7 @@ def test_a_report_draws_the_norms_that_it_measured(write_table):
     from gui.panels.kit.views import Reported
     from gui.panels.table import PANELS
 
-    model = open_source(write_table(rows()))
+    model = open_model(write_table(rows()))
     measured = Measurements(model, Scope((1, N - 1), after=30))
     view = report_view(PANELS["norms"].spec, Reported(measured, (), 0, False), "norms")
     assert view.choices.norms_after == 30

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 import geometry
 from geometry.claims.measurements import Measurements
 from geometry.claims.published import PUBLISHED, Compared, compare_all
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.claims.published import OURS, QUANTITY, SOURCE, WITHIN
 from gui.panels.claims.published import PUBLISHED as GIVEN
 from gui.panels.claims.words import ledger_figure, markdown
@@ -18,7 +18,7 @@ Role = Qt.ItemDataRole
 
 @pytest.fixture(scope="module")
 def sinusoid():
-    return open_source("sinusoidal:512x768")
+    return open_model("sinusoidal:512x768")
 
 
 @pytest.fixture(scope="module")

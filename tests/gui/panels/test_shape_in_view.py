@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.roughness import roughness
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.models.tokens import TokenizedPrompt
 from gui.panels.shape.body import NAMES
 from gui.panels.shape.spec import (
@@ -159,7 +159,7 @@ def test_many_turns_are_drawn_pale_and_flat_curves_have_a_short_axis(open_table)
 
 
 def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
-    found = resolve(ShapeOf((100, 1022), (1, 2, 3)), QuestionContext(open_source(gpt2_folder)))
+    found = resolve(ShapeOf((100, 1022), (1, 2, 3)), QuestionContext(open_model(gpt2_folder)))
     guide = shape_guide(found, "helix")
     nearest = np.array(
         [np.linalg.norm(guide.lines[0] - p, axis=1).min() for p in found.coordinates]
@@ -214,7 +214,7 @@ def test_the_numbers_are_those_of_the_shown_components_and_saved_with_the_angles
 
 
 def test_gpt2(gpt2_folder):
-    shape = resolve(ShapeOf((1, 1022), (1, 2, 3)), QuestionContext(open_source(gpt2_folder)))
+    shape = resolve(ShapeOf((1, 1022), (1, 2, 3)), QuestionContext(open_model(gpt2_folder)))
     assert shape.rough.loops == pytest.approx(1.84, abs=0.05)
     parts = rough_parts(shape)
     assert shape.rough.high_frequency_energy == pytest.approx(4.2e-6, abs=1e-7)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from geometry.checkpoints.errors import RangeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.turning_share import TurningShare
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.shape.body import BAR_ROW, MARK, NAMES, NullStrip, ShapeNumbers, conditions
 from gui.panels.shape.spec import DRAWN_R2, ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
@@ -26,7 +26,7 @@ def asked(model, positions, components=(1, 2, 3)):
 
 @pytest.fixture(scope="module")
 def of_gpt2(gpt2_folder):
-    return asked(open_source(gpt2_folder), (1, 1023))
+    return asked(open_model(gpt2_folder), (1, 1023))
 
 
 @pytest.fixture

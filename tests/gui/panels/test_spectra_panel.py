@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
 from geometry.models.residual_stream import Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit.saved_choices import usable
 from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
@@ -83,7 +83,7 @@ def test_singular_values_are_numpys(model):
 
 
 def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
-    result = resolve(SpectraOf((P, Subject("E"))), QuestionContext(open_source(gpt2_folder)))
+    result = resolve(SpectraOf((P, Subject("E"))), QuestionContext(open_model(gpt2_folder)))
     assert [found.subject for found in result.found] == [P]
     ((subject, why),) = result.missing
     assert subject == Subject("E")

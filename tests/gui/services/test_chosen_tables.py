@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 
 from geometry.history.origins import find_history
 from geometry.models.sources.extended import extended_source
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.scene.scene_state import resolve_scene
 from gui.services.loading import forget_recent
 from gui.services.snippets import opening
@@ -162,7 +162,7 @@ def test_no_source_is_made_that_would_lose_the_rows(chosen):
 def test_a_history_has_the_rows_that_were_chosen(write, tmp_path):
     (tmp_path / "checkpoint-5").mkdir()
     write("checkpoint-5/model")
-    model = open_source(tmp_path / "checkpoint-5", table=CHOICE)
+    model = open_model(tmp_path / "checkpoint-5", table=CHOICE)
     assert find_history(model).table == CHOICE
 
 

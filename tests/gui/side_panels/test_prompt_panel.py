@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.models.tokens import TokenizedPrompt
 from gui.side_panels.prompt import PromptPanel
 from gui.state.session import Session
@@ -233,7 +233,7 @@ def test_a_thousand_tokens_scroll_and_chips_wrap_inside_the_width(make, session)
 
 
 def test_a_real_tokenizer(make, session, gpt2_folder):
-    session.model = open_source(gpt2_folder)
+    session.model = open_model(gpt2_folder)
     panel = make(session)
     QTest.keyClicks(panel.field, "Hello my name is Adam")
     QTest.keyClick(panel.field, Qt.Key.Key_Return)

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import corner_contrast, squared_overlaps, top3
 from geometry.models.residual_stream import ResidualStream, Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.kit.saved_choices import usable
 from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve
@@ -90,7 +90,7 @@ def test_one_head_has_so_many_directions(gpt2):
     enter(gpt2.form.rows.head, "3")
     assert gpt2.result.values.shape == (64, 768)
     assert "W_Q layer 0 head 3 input" in caption(gpt2)
-    stream = ResidualStream(open_source(str(gpt2.session.model.source)))
+    stream = ResidualStream(open_model(str(gpt2.session.model.source)))
     expected = stream.overlaps(Subject("W_Q", head=3), Subject("P"))
     np.testing.assert_allclose(gpt2.result.values, expected, atol=1e-6)
     QTest.keyClick(gpt2.form.rows.head, Qt.Key.Key_Down)

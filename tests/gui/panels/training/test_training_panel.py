@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.panels.table import PANELS
 from gui.panels.training.by_snapshot import places_of
 from gui.panels.training.player import Player
@@ -401,5 +401,5 @@ def test_the_python_prints_the_same_and_the_basis_is_chosen(stage):
 
 def test_the_switches_are_of_use_only_where_there_may_be_a_history():
     spec = PANELS["training"].spec
-    assert spec.concerns(open_source("sample"))
-    assert not spec.concerns(open_source("sinusoidal"))
+    assert spec.concerns(open_model("sample"))
+    assert not spec.concerns(open_model("sinusoidal"))

@@ -465,7 +465,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
 def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
     gpt2_folder: Path, tmp_path: Path, monkeypatch
 ):
-    from geometry.models.sources.opening import open_source
+    from geometry.models.sources.opening import open_model
 
     @dataclass(frozen=True)
     class First:
@@ -474,7 +474,7 @@ def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
 
     for _ in range(2):
         session = Session()
-        session.model = open_source(gpt2_folder)
+        session.model = open_model(gpt2_folder)
         answers = Answers(session, InlineJobs())
         answers.ask("a", First())
         assert session.answers["a"].result == pytest.approx(61.945, abs=1e-3)

@@ -6,7 +6,7 @@ from safetensors.numpy import save_file
 
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import FILE_NAME
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.services.effects import Effects, EffectsOf, EffectsRun, Measured
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
 from gui.services.lessons.findings import Cost, Findings, LossEffects
@@ -119,7 +119,7 @@ def test_the_heads_that_read_a_table_are_of_the_first_layer(model):
 
 
 def test_the_heads_that_read_a_layer_are_of_the_next(run):
-    model = open_source(f"{run()}/layer 1")
+    model = open_model(f"{run()}/layer 1")
     found = findings(model, effects(MOVED))
     assert number("reader_heads", found) == "heads 0 and 2"
     assert (plain(number("reader_moved", found)), plain(number("others_moved", found))) == (
@@ -129,7 +129,7 @@ def test_the_heads_that_read_a_layer_are_of_the_next(run):
     assert holds("few_readers", found)
     one = findings(model, effects(((0.0,) * 4, (0.4, 0.1, 0.9, 0.05))))
     assert number("reader_heads", one) == "head 2"
-    last = findings(open_source(f"{run()}/layer 2"), effects(MOVED))  # nothing reads it
+    last = findings(open_model(f"{run()}/layer 2"), effects(MOVED))  # nothing reads it
     assert number("reader_heads", last) is None
 
 
@@ -165,7 +165,7 @@ def test_all_changes_with_facts_are_measured_by_default(model):
 
 
 def test_numbers_of_layers(run):
-    found = findings(open_source(f"{run()}/layer 1"))
+    found = findings(open_model(f"{run()}/layer 1"))
     assert {name: plain(number(name, found)) for name in list(NUMBERS) if name in LAYERS} == LAYERS
     assert true_of(found) == {"consumed", "last_noise", "random_more", "one_direction"}
     assert FEATURES["layers"](found.model)
@@ -189,12 +189,12 @@ LAYERS = {
     ],
 )
 def test_conditions_of_layers(run, written, conditions):
-    assert true_of(findings(open_source(f"{run(**written)}/layer 2"))) == conditions
+    assert true_of(findings(open_model(f"{run(**written)}/layer 2"))) == conditions
 
 
 def test_without_a_control_its_number_is_left_out_and_a_share_is_not_negative(run):
     folder = run(random=None, shares=(0.2, 0.1, -0.003))
-    found = findings(open_source(folder))
+    found = findings(open_model(folder))
     assert number("pos_random", found) is None
     assert plain(number("pos_last", found)) == "0.0 %"
 
@@ -204,4 +204,4 @@ def test_a_table_has_no_layers(model):
     assert {number(name, found) for name in LAYERS} == {None}
     assert not FEATURES["layers"](model)
     assert not FEATURES["bundled"](model)
-    assert FEATURES["bundled"](open_source("sample"))
+    assert FEATURES["bundled"](open_model("sample"))

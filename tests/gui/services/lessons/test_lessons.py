@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from geometry.claims.claims import CLAIMS
 from geometry.models.residual_stream import Subject
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.services.lessons.course import Lessons
 from gui.services.lessons.facts import CLAIM, CONDITIONS, FEATURES, NUMBERS, holds
 from gui.services.lessons.findings import Findings
@@ -293,7 +293,7 @@ def said_by(step, model, about):
 @pytest.mark.parametrize("name", STEPS[0])
 def test_every_step_has_its_numbers(name, gpt2_folder, minilm_folder, write_table, helix):
     source = {"sample": "sample", "gpt2": gpt2_folder, "minilm": minilm_folder}.get(name)
-    model = open_source(source or write_table(helix(77, 32), "clip-size"))
+    model = open_model(source or write_table(helix(77, 32), "clip-size"))
     session = Session()
     Lessons(session, [SHIPPED], [dock.name for dock in DOCKS]).read()
     about = QuestionContext(model)
@@ -319,7 +319,7 @@ def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
     name, gpt2_folder, minilm_folder
 ):
     source = {"sample": "sample", "gpt2": gpt2_folder, "minilm": minilm_folder}[name]
-    model = open_source(source)
+    model = open_model(source)
     found = Findings(QuestionContext(model), (1, model.n_positions - 1))
     conditions = set().union(*BY_NAME.values())
     assert {one for one in conditions if holds(one, found)} == BY_NAME[name]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.column_files import PositionColumn
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
@@ -219,7 +219,7 @@ def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next
     path = save()
     controller.open_first(None, str(path))
     assert session.positions == (2, 20)
-    assert open_source(other).fingerprint == session.model.fingerprint
+    assert open_model(other).fingerprint == session.model.fingerprint
 
 
 def test_a_chosen_table_is_chosen_again(session, controller, write_safetensors, tmp_path, other):

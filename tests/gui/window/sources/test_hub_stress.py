@@ -7,7 +7,7 @@ import pytest
 
 from geometry.hub.tensor_cache import default_cache
 from geometry.models.sources import catalogue
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
@@ -98,4 +98,4 @@ def check_cache(hub):
         assert name in kept or not here
     assert hub.requests == []
     for name in NINE:
-        np.testing.assert_array_equal(open_source(name).W_pos, positions_of(name))
+        np.testing.assert_array_equal(open_model(name).W_pos, positions_of(name))

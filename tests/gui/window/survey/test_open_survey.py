@@ -9,7 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import RowSettings
@@ -101,7 +101,7 @@ def test_a_file_that_is_none_is_one_sentence_and_nothing_opens(application, tmp_
 
 def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpoints, settle):
     source = checkpoints[1].source
-    rows = f"{open_source(source).table}[8:]"  # the survey has measured the default
+    rows = f"{open_model(source).table}[8:]"  # the survey has measured the default
     remember_table(application.session, remembered_name(source), rows)
     shown.table.select_rows(np.array([1]))
     QTest.keyClick(shown.table, Qt.Key.Key_Return)

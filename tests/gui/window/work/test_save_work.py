@@ -136,13 +136,13 @@ def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_
 @pytest.fixture
 def slow(monkeypatch):
     """Let every model but tiny-gpt2 wait until this is set."""
-    gate, open_source = threading.Event(), opening.open_source
+    gate, open_model = threading.Event(), opening.open_model
 
     def open_later(source, **how):
         assert "tiny-gpt2" in source or gate.wait(60)
-        return open_source(source, **how)
+        return open_model(source, **how)
 
-    monkeypatch.setattr(opening, "open_source", open_later)
+    monkeypatch.setattr(opening, "open_model", open_later)
     yield gate
     gate.set()
 
