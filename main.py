@@ -383,10 +383,10 @@ def _reset_settings() -> None:
             f"{error.strerror or error}.",
             "Check the permissions of the folder.",
         ) from error
-    for file in kept:
-        note(f"The settings were reset to their defaults; the previous ones are in {file}.")
-    if not kept:
+    if kept is None:
         note("There are no settings to reset.")
+    else:
+        note(f"The settings were reset to their defaults; the previous ones are in {kept}.")
 
 
 def _check_soon(

@@ -42,7 +42,7 @@ class BareWindow:
 
 def our_window(qt: QApplication, source: str, size: tuple[int, int] = SIZE) -> Application:
     """Open the whole application, with a viewport of a given size, and let it come to rest."""
-    settings = Settings(Path(tempfile.mkdtemp(prefix="helixscope-")) / "settings.ini")
+    settings = Settings(Path(tempfile.mkdtemp(prefix="helixscope-")) / "settings.json")
     application = Application(qt, settings, source)
     rest(qt, application)
     window, interactor = application.window, application.window.viewport.interactor

@@ -239,7 +239,7 @@ def _font_is_as_before(qapp: QApplication) -> Iterator[None]:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings in a file of this test alone."""
-    return Settings(tmp_path / "settings.ini")
+    return Settings(tmp_path / "settings.json")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -368,7 +368,7 @@ def shared_window(
     """The window of the module's tests; it leaves nothing behind either."""
     folder = tmp_path_factory.mktemp("shared")
     before = Remains.of(qapp)
-    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.ini")
+    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.json")
     yield made
     made.close()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

@@ -175,11 +175,11 @@ def remembered(tmp_path):
     def copied(name=None, bookmarks=None):
         folder = tmp_path / "helixscope"
         folder.mkdir()
-        for file, to in ((name and f"settings/{name}", "settings.ini"),
+        for file, to in ((name and f"settings/{name}", "settings.json"),
                          (bookmarks and f"bookmarks/{bookmarks}", "bookmarks.zip")):  # fmt: skip
             if file is not None:
                 shutil.copyfile(FOLDER / file, folder / to)
-        return Settings(folder / "settings.ini")
+        return Settings(folder / "settings.json")
 
     return copied
 

@@ -20,7 +20,6 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
 from tools.campaigns.campaign import Fault
 
-FIXTURES = Path(__file__).resolve().parents[2] / "tests" / "fixtures"
 PROMPT = "Hello, my name is a a b " * 20
 
 
@@ -423,13 +422,11 @@ def _open_settings(folder: Path) -> object:
     return read, settings.new_session()
 
 
-def _settings(*, old: bool = False) -> Files:
+def _settings() -> Files:
     from gui.state.session import Session
     from gui.window.settings.settings import Settings
     from tests.gui.window.settings.test_settings import LAYOUT, PLACE
 
-    if old:
-        return {"settings.ini": (FIXTURES / "0.1" / "settings" / "dark.ini").read_bytes()}
     with tempfile.TemporaryDirectory() as name:
         settings = Settings(Path(name) / "settings.json")
         settings.save_session(Session(recent=("a", "b"), prompt="hi"))
@@ -552,7 +549,6 @@ KINDS = {
     "run": Kind(_run, ("training.json",), _open_run),
     "tokens": Kind(_tokens, ("tokenizer.json", "tokens.npy"), _open_tokens),
     "settings": Kind(_settings, ("settings.json",), _open_settings),
-    "old settings": Kind(lambda: _settings(old=True), ("settings.ini",), _open_settings),
     "columns": Kind(_columns, ("a.csv",), _open_columns),
     "effects": Kind(_effects, ("effects.json",), _open_effects),
     "survey": Kind(_survey, ("s.parquet", "s.parquet.parts/part-000001.parquet",

@@ -266,7 +266,7 @@ def mutate_of(made: random.Random, name: str, content: bytes) -> bytes:
     """Change a file in a way that fits its format."""
     for ending, mutate in (
         (".json", mutate_json), (".safetensors", mutate_header), (".npy", mutate_npy),
-        (".pkl", mutate_pickle), ((".md", ".csv", ".ini"), mutate_text), ("refs/main", mutate_text),
+        (".pkl", mutate_pickle), ((".md", ".csv"), mutate_text), ("refs/main", mutate_text),
         ((".bin", ".npz", ".helix", ".zip"), mutate_zip),
     ):  # fmt: skip
         if name.endswith(ending):

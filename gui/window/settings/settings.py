@@ -35,7 +35,6 @@ from gui.window.settings.settings_file import (
     BROKEN,
     OLD,
     put_aside,
-    read_old_settings,
     read_settings,
     write_settings,
 )
@@ -59,50 +58,43 @@ def settings_path() -> Path:
 class Settings:
     """Stored values; invalid or unknown ones fall back to their defaults.
 
-    Without a file, the values of 0.1 are read from the INI file beside it, which is never written.
-
     Parameters
     ----------
     path
-        The file, by any suffix; it is created on the first write, with the suffix ``.json``.
+        The file; it is created on the first write.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file, self._old = path.with_suffix(".json"), path.with_suffix(".ini")
-        self._damaged: tuple[Path, Exception] | None = None
+        self._file = path
+        self._damaged: Exception | None = None
         self._changed: dict[str, object] = {}
         self._values = self._read()
 
     def _read(self) -> dict[str, object]:
-        for file, read in ((self._file, read_settings), (self._old, read_old_settings)):
-            try:
-                return read(file)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except (HelixscopeError, OSError) as error:
-                log.warning("%s cannot be read", file, exc_info=error)
-                self._damaged = file, error
-                break
-        return {}
+        try:
+            return read_settings(self._file)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (HelixscopeError, OSError) as error:
+            log.warning("%s cannot be read", self._file, exc_info=error)
+            self._damaged = error
+            return {}
 
     def put_damaged_aside(self) -> Notice | None:
         """Move a damaged file aside; return what to report, None if there was none."""
         if self._damaged is None:
             return None
-        (file, error), self._damaged = self._damaged, None
+        error, self._damaged = self._damaged, None
         why = f"The settings cannot be read and were reset to their defaults: {error}"
         try:
-            aside = put_aside(file, BROKEN)
+            aside = put_aside(self._file, BROKEN)
         except OSError:
-            log.exception("%s cannot be moved aside", file)
-            return Notice(why, f"The file is {file}.")
+            log.exception("%s cannot be moved aside", self._file)
+            return Notice(why, f"The file is {self._file}.")
         return Notice(why, f"The file is kept as {aside}.")
 
     def _text(self, key: str, default: str = "") -> str:
-        """Return a text; bare commas of a file that was edited by hand separate no texts."""
         value = self._values.get(key, default)
-        if isinstance(value, list):
-            return ", ".join(one for one in value if isinstance(one, str))
         return value if isinstance(value, str) else default
 
     def _choice(self, key: str, allowed: tuple[str, ...]) -> str:
@@ -115,8 +107,8 @@ class Settings:
 
     def _texts(self, key: str) -> tuple[str, ...]:
         value = self._values.get(key)
-        values = value if isinstance(value, list) else [value]
-        return tuple(text for text in values if isinstance(text, str))
+        texts = value if isinstance(value, list) else ()
+        return tuple(text for text in texts if isinstance(text, str))
 
     def _columns(self, key: str) -> ColumnWidths:
         """Return columns of a table with their widths, each as "key width"."""
@@ -330,7 +322,7 @@ class Settings:
         except FileNotFoundError:
             there = dict(self._values)
         except (HelixscopeError, OSError) as error:
-            self._damaged, there = (self._file, error), dict(self._values)
+            self._damaged, there = error, dict(self._values)
         self.put_damaged_aside()
         try:
             write_settings({**there, **self._changed}, self._file)
@@ -339,12 +331,11 @@ class Settings:
         else:
             self._changed.clear()
 
-    def reset(self) -> list[Path]:
-        """Set everything back to its default; return where the files are kept now.
+    def reset(self) -> Path | None:
+        """Set everything back to its default; return where the file is kept now, if there was one.
 
-        Raises OSError: a file cannot be renamed.
+        Raises OSError: the file cannot be renamed.
         """
-        there = [file for file in (self._file, self._old) if os.path.lexists(file)]
-        kept = [put_aside(file, OLD) for file in there]
+        kept = put_aside(self._file, OLD) if os.path.lexists(self._file) else None
         self._values, self._changed, self._damaged = {}, {}, None
         return kept

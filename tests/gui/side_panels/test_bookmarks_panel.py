@@ -346,7 +346,7 @@ def test_saved_work_carries_them_to_another_machine(
     (tmp_path / "there").mkdir()
     for name in ("tiny-gpt2", "mine.helix"):
         (tmp_path / name).rename(tmp_path / "there" / name)
-    settings = Settings(tmp_path / "fresh" / "settings.ini")
+    settings = Settings(tmp_path / "fresh" / "settings.json")
     fresh = start_application(tmp_path / "there" / "mine.helix", settings=settings)
     assert [one.name for one in fresh.session.bookmarks] == ["View 1"]
     fresh.window.bookmarks.go_to(fresh.session.bookmarks[0].key)

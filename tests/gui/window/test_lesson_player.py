@@ -235,7 +235,7 @@ def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
     stage.session.prompt = "my name"
     begin_second(stage)
     stage.application.close()
-    again = Settings(settings.lessons.parent / "settings.ini").new_session()
+    again = Settings(settings.lessons.parent / "settings.json").new_session()
     assert (again.prompt, again.outside) == ("my name", "hidden")
     window = start_application(stage.session.recent[0]).window
     assert not window.docks["lesson"].isVisible()

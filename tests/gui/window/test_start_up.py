@@ -136,7 +136,7 @@ def test_scipy_comes_before_the_threads_that_import_its_modules(tmp_path, run_py
         "            print(threading.current_thread() is threading.main_thread())\n"
         "sys.meta_path.insert(0, Finder())\n"
         "qt = prepare_qt()\n"
-        f"settings = Settings(Path({str(tmp_path / 'settings.ini')!r}))\n"
+        f"settings = Settings(Path({str(tmp_path / 'settings.json')!r}))\n"
         "application = Application(qt, settings, 'sample')\n"
         "def rest():\n"
         "    while application.session.model is None or not application.idle:\n"
@@ -160,7 +160,7 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
     controller = Controller(session, InlineJobs())
     controller.open(GPT2)
     controller.close()
-    settings = Settings(tmp_path / "settings.ini")
+    settings = Settings(tmp_path / "settings.json")
     settings.save_session(session)
     settings.sync()
     loopback_hub.forget_requests()
@@ -171,7 +171,7 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
         "from gui.commands.qt_start import prepare_qt\n"
         "from gui.window.settings.settings import Settings\n"
         "qt = prepare_qt()\n"
-        f"application = Application(qt, Settings(Path({str(tmp_path / 'settings.ini')!r})))\n"
+        f"application = Application(qt, Settings(Path({str(tmp_path / 'settings.json')!r})))\n"
         "while application.session.model is None or not application.idle:\n"
         "    qt.processEvents()\n"
         "session = application.session\n"
@@ -189,7 +189,7 @@ def test_a_changed_byte_of_qt_s_in_the_settings_of_0_1_does_not_end_the_process(
 ):
     """It ended every start: Qt reads its own bytes without a check."""
     old = Path(__file__).resolve().parents[2] / "fixtures" / "0.1" / "settings" / "light.ini"
-    ini = tmp_path / "settings.ini"
+    ini = tmp_path / "settings.json"
     ini.write_bytes(old.read_bytes())
     store = QSettings(str(ini), QSettings.Format.IniFormat)
     state = bytearray(store.value("window/state").data())

@@ -6,10 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, example, given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QByteArray, QRect, QSettings
 
 from geometry.hub.tensor_cache import MAX_BYTES
 from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
@@ -30,12 +29,6 @@ REMEMBERED = (
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "settings.json"
-
-
-@pytest.fixture
-def ini(path):
-    """The file of 0.1."""
-    return path.with_suffix(".ini")
 
 
 LAYOUT = Layout(
@@ -60,7 +53,7 @@ def remembered(session):
     return {name: getattr(session, name) for name in REMEMBERED}
 
 
-def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
+def test_everything_comes_back(path):
     session = Session(
         colormap="viridis", cyclic_colormap="batlow", color_span="table",
         outside="faint", projection="parallel",
@@ -74,8 +67,6 @@ def test_everything_comes_back_and_a_text_may_be_a_list_of_one(path):
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
     assert Settings(path).last_source == "/models/a, b"
-    path.write_text('{"prompt": ["Hello", "my name"], "model/recent": "a"}', "utf-8")
-    assert (loaded(path).prompt, loaded(path).recent) == ("Hello, my name", ("a",))
 
 
 @given(
@@ -92,7 +83,7 @@ def test_any_text_comes_back(path, recent, prompt):
 
 
 @pytest.mark.parametrize("limit", [LEAST_CACHE, 1_234_000_000, MOST_CACHE])
-def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, ini, limit):
+def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, limit):
     for offline in (True, False):
         settings = Settings(path)
         settings.offline, settings.cache_limit = offline, limit
@@ -102,8 +93,8 @@ def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path
         assert (again.offline, session.offline, again.cache_limit) == (offline, offline, limit)
     none = "much", "", "-1", "0", LEAST_CACHE - 1, MOST_CACHE + 1, "1e9", "nan", "9" * 99
     for text in none:
-        path.unlink(missing_ok=True)
-        ini.write_text(f"[network]\noffline=perhaps\ncache_limit={text}\n", "utf-8")
+        stored = {"network/offline": "perhaps", "network/cache_limit": str(text)}
+        path.write_text(json.dumps(stored), "utf-8")
         assert (Settings(path).offline, Settings(path).cache_limit) == (False, MAX_BYTES)
 
 
@@ -115,63 +106,18 @@ def test_the_theme_and_the_layout_are_remembered(path):
         assert (Settings(path).theme, Settings(path).layout) == (theme, (PLACE, LAYOUT))
 
 
-GARBAGE = (
-    None,  # the first start
-    "",
-    "not an ini file at all",
-    "[view]\ncolormap=vomit\noutside=9\nprojection=\nkeep_turned=perhaps\n",
-    "[view]\ncolormap=jet, turbo\noutside=@Invalid()\nprojection=@ByteArray(x)\n",
-    "[look]\ntheme=@Rect(1 2 3 4)\n[model]\nrecent=@Rect(1 2 3 4)\nlast=@Invalid()\n",
-    "[General]\nprompt=@Invalid()\n[model]\nrecent=@Invalid()\n",
-    "[window]\nversion=1\ngeometry=nonsense\nstate=@Size(3 4)\n",
-    "[window]\nversion=1, 2\n",
-    "[network]\noffline=@Rect(1 2 3 4)\ncache_limit=1, 2\n",
-    "\x00\x01\x02\xff",
-)
-
-
 def check_defaults(settings):
     assert remembered(settings.new_session()) == remembered(Session())
     assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
     assert (settings.offline, settings.cache_limit) == (False, MAX_BYTES)
 
 
-@pytest.mark.parametrize("text", GARBAGE)
-def test_nothing_and_garbage_of_0_1_fall_back_to_the_defaults(path, ini, text):
-    if text is not None:
-        ini.write_text(text, "latin-1")
+def test_the_first_start_has_the_defaults(path):
     settings = Settings(path)
     check_defaults(settings)
     assert settings.put_damaged_aside() is None
     saved(path, loaded(path))
     check_defaults(Settings(path))
-
-
-@given(
-    texts=st.lists(st.text(st.characters(exclude_categories=("Cs",))), min_size=2, max_size=4),
-    prompt=st.text(st.characters(exclude_categories=("Cs",))),
-)
-@example(texts=["", "\x85"], prompt="\u2028 \xa0")
-@IN_ONE_FILE
-def test_what_0_1_wrote_with_qt_is_read_without_it_and_kept(path, ini, texts, prompt):
-    for file in (path, ini):
-        file.unlink(missing_ok=True)
-    old = QSettings(str(ini), QSettings.Format.IniFormat)
-    old.setValue("prompt", prompt)
-    old.setValue("model/recent", texts)
-    old.setValue("model/last", texts[0])
-    old.setValue("look/theme", "dark")
-    old.setValue("window/geometry", QByteArray(prompt.encode()))
-    old.setValue("window/other", QRect(1, 2, 3, 4))
-    old.sync()
-    written = ini.read_bytes()
-    settings = Settings(path)
-    session = settings.new_session()
-    assert (session.prompt, session.recent) == (prompt, tuple(texts))
-    assert (settings.last_source, settings.theme, settings.layout) == (texts[0], "dark", None)
-    settings.offline = True
-    assert (Settings(path).theme, Settings(path).offline) == ("dark", True)
-    assert ini.read_bytes() == written
 
 
 DAMAGED = {
@@ -185,22 +131,18 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("suffix", [".json", ".ini"])
 @pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_file_is_put_aside_with_a_sentence(path, name, suffix):
-    content, file = DAMAGED[name], path.with_suffix(suffix)
+def test_a_damaged_file_is_put_aside_with_a_sentence(path, name):
+    content = DAMAGED[name]
     if content is None:
-        file.mkdir()
+        path.mkdir()
     else:
-        file.write_bytes(content)
-    path.with_name(f"{file.name}.broken").write_text("an earlier one")
+        path.write_bytes(content)
+    path.with_name(f"{path.name}.broken").write_text("an earlier one")
     settings = Settings(path)
     check_defaults(settings)
     notice = settings.put_damaged_aside()
-    if suffix == ".ini" and name not in ("long", "folder"):
-        assert notice is None  # nothing that 0.1 could not read either
-        return
-    aside = path.with_name(f"{file.name}.2.broken")
+    aside = path.with_name(f"{path.name}.2.broken")
     assert str(aside) in notice.advice
     assert "settings cannot be read" in notice.text
     assert aside.is_dir() if content is None else aside.read_bytes() == content
@@ -292,16 +234,14 @@ def test_two_processes_never_mix_their_settings(path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_reset_keeps_the_files_by_other_names(path, ini):
-    ini.write_text("[look]\ntheme=dark\n", "utf-8")
+def test_a_reset_keeps_the_file_by_another_name(path):
     for number, colormap in (("", "viridis"), (".2", "plasma")):
         saved(path, Session(colormap=colormap))
         kept = Settings(path).reset()
-        assert kept[0] == path.with_name(f"settings.json{number}.old")
+        assert kept == path.with_name(f"settings.json{number}.old")
         assert loaded(path).colormap == Session().colormap
-        assert f'"{colormap}"' in kept[0].read_text("utf-8")
-    assert path.with_name("settings.ini.old").exists()
-    assert Settings(path).reset() == []
+        assert f'"{colormap}"' in kept.read_text("utf-8")
+    assert Settings(path).reset() is None
 
 
 def test_a_place_that_cannot_be_written_stops_nothing(tmp_path):

@@ -252,7 +252,7 @@ def test_nothing_of_a_survey_is_imported_before_one_is_opened(tmp_path, path, ru
         "from gui.commands.qt_start import prepare_qt\n"
         "from gui.window.settings.settings import Settings\n"
         "qt = prepare_qt()\n"
-        f"settings = Settings(Path({str(tmp_path / 'settings.ini')!r}))\n"
+        f"settings = Settings(Path({str(tmp_path / 'settings.json')!r}))\n"
         "application = Application(qt, settings, 'sample')\n"
         "while application.session.model is None or not application.idle:\n"
         "    qt.processEvents()\n"

@@ -48,7 +48,7 @@ def save(application, path):
 
 @pytest.fixture
 def fresh_settings(tmp_path):
-    return Settings(tmp_path / "fresh" / "settings.ini")
+    return Settings(tmp_path / "fresh" / "settings.json")
 
 
 @pytest.fixture

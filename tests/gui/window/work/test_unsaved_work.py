@@ -122,7 +122,7 @@ def test_after_a_crash_the_next_start_shows_what_was_shown(
     start_application, write_gpt2, settings, tmp_path, wait_until_idle, qtbot, monkeypatch
 ):
     monkeypatch.setattr("gui.window.work.unsaved_work.KEEP_MS", 600_000)
-    ini = tmp_path / "crashed" / "settings.ini"
+    ini = tmp_path / "crashed" / "settings.json"
     child = subprocess.Popen(
         [sys.executable, "-c", KEEPER, ini, write_gpt2()],
         stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
@@ -179,7 +179,7 @@ def everything(folder):
 @pytest.fixture
 def restart(start_application, tmp_path):
     return lambda **how: start_application(
-        settings=Settings(tmp_path / "crashed" / "settings.ini"), **how
+        settings=Settings(tmp_path / "crashed" / "settings.json"), **how
     )
 
 

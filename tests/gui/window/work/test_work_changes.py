@@ -332,7 +332,7 @@ def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_chan
     opened.session.selection = (5,)
     opened.interrupt()
     opened.close()
-    again = start_application(settings=Settings(opened.settings.unsaved.parent / "settings.ini"))
+    again = start_application(settings=Settings(opened.settings.unsaved.parent / "settings.json"))
     assert again.session.selection == (5,)
     assert shown(again) == CHANGED
     assert again.window.work.file == talk
@@ -402,7 +402,7 @@ time.sleep(600)
 def test_after_a_kill_the_file_and_what_was_changed_are_there(
     start_application, talk, other, tmp_path, wait_until_idle, qtbot
 ):
-    ini, before = tmp_path / "killed" / "settings.ini", talk.read_bytes()
+    ini, before = tmp_path / "killed" / "settings.json", talk.read_bytes()
     child = subprocess.Popen(
         [sys.executable, "-c", CHANGER, ini, talk, other],
         stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
