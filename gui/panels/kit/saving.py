@@ -92,12 +92,14 @@ class ResultFiles:
             menu.addAction(f"{texts.title}…", partial(self._save_text, texts))
         if body is not None and view is not None:
             body.fill_menu(menu)
-        for text, act in (
+        entries: list[tuple[str, Callable[[], object]]] = [
             ("Save figure…", self._save_figure),
             ("Save numbers…", self._save_numbers),
             ("Copy figure", lambda: self._saver.copy_figure(self.figure())),
-            ("Copy as Python", lambda: self._saver.copy_text(self.python())),
-        ):
+        ]
+        if view is None or self._spec.script(view):
+            entries.append(("Copy as Python", lambda: self._saver.copy_text(self.python())))
+        for text, act in entries:
             action = menu.addAction(text)
             action.setEnabled(view is not None)
             action.triggered.connect(lambda _=False, act=act: act())

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gui.plots.spec import Part
 from gui.services.questions import Question, resolve
 from gui.state.guides import Guide
 from gui.state.values import Fields
+from gui.style.sentences import ranged
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,20 +30,30 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 
+@dataclass(frozen=True, slots=True)
+class NoChoices:
+    """The choices of a panel without controls."""
+
+
+NO_CHOICES = NoChoices()
+
+
 class PanelSpec(ABC, Generic[C, R]):
     """A result panel.
 
-    Subclasses define class attributes and pure methods; they hold no state.
+    Subclasses define class attributes and pure methods; they hold no state. Four members are
+    needed: :attr:`name`, :meth:`question`, :meth:`plots` and :meth:`numbers`. All others add to
+    what these give.
     """
 
     name: ClassVar[str]
     """Key of its dock, its saved options, and the question's slot."""
-    formula: ClassVar[str]
-    meaning: ClassVar[str]
-    explanation: ClassVar[str]
+    formula: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    explanation: ClassVar[str] = ""
     """The quantity as a formula, in words, and in two sentences."""
-    empty: ClassVar[str]
-    """Text without a model: a sentence that begins "Open a model to see"."""
+    empty: ClassVar[str] = "Open a model to see this panel."
+    """Text without a model."""
     instead: ClassVar[str] = ""
     """An alternative if the question has no answer, as a sentence."""
     controls: ClassVar[tuple[Control, ...]] = ()
@@ -73,9 +84,9 @@ class PanelSpec(ABC, Generic[C, R]):
     """Choices for claims of the ledger, by their ids."""
 
     @property
-    @abstractmethod
     def defaults(self) -> C:
         """The default choices: a frozen dataclass, with a field for each control."""
+        return cast(C, NO_CHOICES)
 
     @abstractmethod
     def question(self, scope: Scope, choices: C) -> Question[R] | None:
@@ -84,14 +95,6 @@ class PanelSpec(ABC, Generic[C, R]):
     @abstractmethod
     def plots(self, view: View[C, R]) -> Sequence[Part]:
         """Return the plots, from left to right."""
-
-    @abstractmethod
-    def heading(self, view: View[C, R]) -> tuple[str, str]:
-        """Return title and subtitle of the printed figure."""
-
-    @abstractmethod
-    def caption(self, view: View[C, R]) -> str:
-        """Return one line: the model, the scope, and a summary of the result."""
 
     @abstractmethod
     def numbers(self, view: View[C, R]) -> Mapping[str, np.ndarray]:
@@ -105,11 +108,21 @@ class PanelSpec(ABC, Generic[C, R]):
         """
         return {"": self.numbers(view)}
 
-    @abstractmethod
-    def script(self, view: View[C, R]) -> str:
-        """Return a script that computes and prints the numbers of one model."""
-
     # Optional methods.
+
+    def heading(self, view: View[C, R]) -> tuple[str, str]:
+        """Return title and subtitle of the printed figure."""
+        return f"{view.model.name} · {self.meaning or self.name}", ranged(
+            view.model, view.scope.positions
+        )
+
+    def caption(self, view: View[C, R]) -> str:
+        """Return one line: the model, the scope, and a summary of the result."""
+        return f"{view.model.name} · {ranged(view.model, view.scope.positions)}"
+
+    def script(self, view: View[C, R]) -> str:
+        """Return a script that computes and prints the numbers of one model; "" for none."""
+        return ""
 
     def nulls_question(self, scope: Scope, choices: C) -> Question[Any] | None:
         """Return the question about the null distributions beside the result; None for none.
