@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from geometry.emergent.record import Description
 from geometry.history.history import History
+from geometry.inside.record import Description
 from geometry.models.sources.layer_tables import LayerTables
 from geometry.survey.read import Survey
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QApplication
 from geometry.models.sources import catalogue
 from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.computed import is_computed
-from gui.panels.kit import kept_controls, saved
+from gui.panels.kit.saved_choices import kept_controls, saved
 from gui.panels.table import PANELS
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER, RESUMED
 from gui.services.work_files.work_file import read_bookmarks, read_work, write_bookmarks
-from gui.state.work import LATER as LATER_FIELDS
+from gui.state.session import ABSENT
 from gui.window.arrangement.docks import BOTTOM, DOCKS
 from gui.window.settings.settings import Settings
 from tests.gui.described_files import (
@@ -110,29 +110,19 @@ def as_in(release, read):
     return as_in_0_1(read) if release is FIRST else read
 
 
-def within(found, expected):
-    """What was found, as far as something is said of it."""
-    if not (isinstance(found, dict) and isinstance(expected, dict)):
-        return found
-    return {name: within(found[name], one) for name, one in expected.items()}
-
-
 @pytest.fixture
 def remembered(release, tmp_path):
     """Settings as a start finds them: in files that may be written."""
 
     def copied(name=None, bookmarks=None):
         folder = tmp_path / "helixscope"
-        kept = release.folder / "settings" / (name or "")
-        if name is not None and kept.is_dir():
-            shutil.copytree(kept, folder)
-        else:
+        if name is None:
             folder.mkdir()
-            if name is not None:
-                shutil.copyfile(kept, folder / "settings.ini")
+        else:
+            shutil.copytree(release.folder / "settings" / name, folder)
         if bookmarks is not None:
             shutil.copyfile(release.folder / "bookmarks" / bookmarks, folder / "bookmarks.zip")
-        return Settings(folder / "settings.ini")
+        return Settings(folder / "settings.json")
 
     return copied
 
@@ -169,11 +159,10 @@ def test_bookmarks(release, name):
     assert left_out == 0
 
 
-@each("settings")
+@each("settings", SECOND)
 def test_settings(release, name, remembered):
-    settings, expected = remembered(name), said_of("settings", release, name)
-    found = described_settings(settings)
-    assert (within(found, expected) if release is FIRST else found) == expected
+    settings = remembered(name)
+    assert described_settings(settings) == said_of("settings", release, name)
     assert settings.put_damaged_aside() is None
 
 
@@ -236,7 +225,7 @@ def assert_same_view(shown, expected, release):
     wanted = without(expected, *left_out)
     if "session" in wanted and release is FIRST:
         # The table of models stays as it was: the files know nothing of its columns.
-        later = {**LATER_FIELDS, "compare_columns": []}
+        later = {**ABSENT, "compare_columns": []}
         wanted["session"] = {**later, **wanted["session"]}
     assert without(shown, *left_out) == wanted
     alone = expected.get("alone")
@@ -428,7 +417,7 @@ def test_a_window_goes_to_bookmarks_of_another_bundled_model(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sample_of_release")
-@each("settings")
+@each("settings", SECOND)
 def test_a_window_starts_with_the_settings(
     release, name, start_application, remembered, wait_until_shown
 ):
@@ -439,12 +428,7 @@ def test_a_window_starts_with_the_settings(
     assert application.settings.theme == expected["theme"]
     # What was just opened is the first of what was opened lately; tests have no network.
     wanted = without(expected["session"], "recent", "offline")
-    found = {field: getattr(session, field) for field in wanted}
-    if release is FIRST:
-        assert_first_layout(window, results=False)
-        assert found == wanted
-        return
-    assert plain(found) == wanted
+    assert plain({field: getattr(session, field) for field in wanted}) == wanted
     lately = [source for source in expected["session"]["recent"] if source != "sample"]
     assert [source for source in session.recent if source != "sample"] == lately
     assert application.theme.name == (name if name != "system" else "light")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.config import read_json
-from geometry.emergent.effects_file import read_effects
-from geometry.emergent.record import read_description
 from geometry.history.record import read_history
+from geometry.inside.effects_file import read_effects
+from geometry.inside.record import read_description
 from geometry.models.sources.layer_tables import read_layers
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from geometry.survey.curves import read_curves
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
@@ -163,13 +163,13 @@ def test_histories(name):
 def test_each_step_of_a_history_opens_like_a_model():
     expected = EXPECTED["histories"]["trained"]
     for step, table in zip(expected["steps"], expected["tables"], strict=True):
-        opened = open_source(HISTORIES / "trained" / f"step {step}")
+        opened = open_model(HISTORIES / "trained" / f"step {step}")
         assert opened.W_pos.shape == tuple(table["shape"])
         assert opened.W_pos[0, :3].tolist() == pytest.approx(table["first"])
 
 
 def test_the_model_beside_a_history_is_its_last_step():
-    model = open_source(HISTORIES / "trained")
+    model = open_model(HISTORIES / "trained")
     history = read_history(HISTORIES / "trained" / "history.safetensors")
     np.testing.assert_allclose(model.W_pos, history.last(), atol=1e-3)
     assert model.tokenize("the system").texts
@@ -221,7 +221,7 @@ def test_what_was_measured_of_layers(name):
 @each("inside")
 def test_each_layer_opens_like_a_model(name):
     for layer, table in enumerate(EXPECTED["inside"][name]["layers"]["tables"]):
-        opened = open_source(HISTORIES / name / f"layer {layer}")
+        opened = open_model(HISTORIES / name / f"layer {layer}")
         assert opened.W_pos[-1, -3:].tolist() == pytest.approx(table["last"], abs=1e-6)
 
 
@@ -231,7 +231,7 @@ OF = {"effects.json": "trained", "effects-layer.json": os.path.join("inside", "l
 
 @each("effects")
 def test_effects(name):
-    model = open_source(HISTORIES / OF[name])
+    model = open_model(HISTORIES / OF[name])
     assert described_effects(read_effects(HISTORIES / name, model)) == EXPECTED["effects"][name]
 
 
