@@ -8,8 +8,8 @@ from typing import Any
 
 from geometry.checkpoints.errors import SourceError
 
-#: The settings beside an adapter, as peft writes them, and the start of its file's name.
 ADAPTER_CONFIG, _ADAPTER = "adapter_config.json", "adapter_model"
+"""The settings beside an adapter, as peft writes them, and the start of its file's name."""
 
 _LORA = "lora"
 _POSITIONS = re.compile(r"position|pos_?emb|(?<![a-z])(pos|wpe)(?![a-z])")

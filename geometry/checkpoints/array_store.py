@@ -33,16 +33,16 @@ from geometry.checkpoints.stores import (
 )
 from geometry.checkpoints.zip_records import read_directory
 
-#: Bytes of an array's header, as in numpy. Real ones have 118.
 MAX_HEADER = 10_000
+"""Bytes of an array's header, as in numpy. Real ones have 118."""
 
-#: Arrays of an archive: ten times those of any model with a table of positions. Looking at the
-#: headers of as many takes half a second.
 MAX_ARRAYS = 4_000
+"""Arrays of an archive: ten times those of any model with a table of positions. Looking at the
+headers of as many takes half a second."""
 
-#: Bytes of an array that any archive may unpack to, and those for each byte of the archive beyond:
-#: weights are packed to half at best, a table that is mostly zeros to a tenth.
 ALWAYS_UNPACKED = 64_000_000
+"""Bytes of an array that any archive may unpack to, and those for each byte of the archive
+beyond: weights are packed to half at best, a table that is mostly zeros to a tenth."""
 MAX_RATIO = 20
 
 _FAULT = "is truncated, or holds something other than arrays of numbers"

@@ -17,24 +17,24 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened, visible
 from geometry.checkpoints.stores import open_regular, reading_file
 
-#: Bytes of a file, and cells: each takes up to 100 bytes of memory, so that all take 200 MB.
 MAX_FILE = 50_000_000
+"""Bytes of a file, and cells: each takes up to 100 bytes of memory, so that all take 200 MB."""
 MAX_CELLS = 2_000_000
 
-#: Positions: twice those of any known table.
 MAX_POSITIONS = 262_144
+"""Positions: twice those of any known table."""
 
-#: Columns: each is an entry of a menu.
 MAX_COLUMNS = 500
+"""Columns: each is an entry of a menu."""
 
-#: Numbers of a row: twice those of any model's width.
 MAX_WIDTH = 65_536
+"""Numbers of a row: twice those of any model's width."""
 
-#: Characters of a name or a category that are kept: they are shown beside the curve.
 LONGEST_TEXT = 60
+"""Characters of a name or a category that are kept: they are shown beside the curve."""
 
-#: Numbers are below this: larger ones are no measurements, and overflow where they are drawn.
 MAX_NUMBER = 1e30
+"""Numbers are below this: larger ones are no measurements, and overflow where they are drawn."""
 
 POSITION = "position"
 _DELIMITERS = ",;\t"

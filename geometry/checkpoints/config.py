@@ -12,18 +12,18 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
 from geometry.checkpoints.stores import LocalFile
 
-#: Bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it takes up
-#: to four times as much memory.
 MAX_JSON = 32_000_000
+"""Bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it takes
+up to four times as much memory."""
 
-#: Values, keys included: each takes up to 72 bytes of memory, so that all take 150 MB.
 MAX_JSON_VALUES = 2_000_000
+"""Values, keys included: each takes up to 72 bytes of memory, so that all take 150 MB."""
 
-#: Numbers from here on overflow where they are multiplied.
 LARGEST = 1e300
+"""Numbers from here on overflow where they are multiplied."""
 
-#: Characters of a setting's value in an error message.
 SHOWN = 40
+"""Characters of a setting's value in an error message."""
 
 
 def read_json(path: Path) -> dict[str, Any]:

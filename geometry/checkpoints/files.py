@@ -26,13 +26,13 @@ from geometry.checkpoints.zip_records import read_directory
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
-#: In order of preference, as in transformers.
 WEIGHTS = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
+"""In order of preference, as in transformers."""
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
@@ -44,30 +44,29 @@ SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Those by which a text is a file's name, and no model's id."""
 
-#: The end of the names of the parts that torch.distributed.checkpoint writes.
 SHARD = ".distcp"
+"""The end of the names of the parts that torch.distributed.checkpoint writes."""
 _CONVERT = (
     "Convert its folder: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
     "model.pt."
 )
 
-#: In the names of the parts that DeepSpeed's ZeRO writes.
 _ZERO = "zero_pp_rank"
+"""In the names of the parts that DeepSpeed's ZeRO writes."""
 _JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
 
-#: The beginnings of the names of what training scripts write next to the weights.
 NOT_WEIGHTS = re.compile(
     r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
     rf"|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
 )
+"""The beginnings of the names of what training scripts write next to the weights."""
 
-#: Names, up to their endings, of the file that is meant among several of one training.
 LATEST = ("last", "checkpoint_last")
+"""Names, up to their endings, of the file that is meant among several of one training."""
 
-#: Names of checkpoint folders and revisions: "checkpoint-1000", "step1000".
 CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
+"""Names of checkpoint folders and revisions: "checkpoint-1000", "step1000"."""
 
-#: First bytes of files often mistaken for weights, and what they are.
 OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         b"version https://git-lfs",
@@ -87,6 +86,7 @@ OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "Open a safetensors file, or a state dict saved with torch.save.",
     ),
 )
+"""First bytes of files often mistaken for weights, and what they are."""
 
 
 def open_store(path: Path) -> TensorStore:

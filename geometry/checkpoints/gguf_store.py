@@ -38,31 +38,30 @@ from geometry.checkpoints.stores import (
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 
-#: Bytes before the tensors: five times those of the largest vocabularies.
 MAX_INDEX = 128_000_000
-#: Settings: a hundred times those of any model.
+"""Bytes before the tensors: five times those of the largest vocabularies."""
 MAX_SETTINGS = 10_000
-#: Tensors: ten times those of any model.
+"""Settings: a hundred times those of any model."""
 MAX_TENSORS = 50_000
-#: Items of all lists together: twice those of the largest vocabularies with their merges.
+"""Tensors: ten times those of any model."""
 MAX_ITEMS = 2_000_000
-#: Numbers of a list that are kept, as one for each layer; longer ones are skipped.
+"""Items of all lists together: twice those of the largest vocabularies with their merges."""
 MAX_KEPT = 4096
-#: Bytes of a name.
+"""Numbers of a list that are kept, as one for each layer; longer ones are skipped."""
 MAX_NAME = 1024
-#: Bytes of a text that is kept: ten times those of the longest templates for chats.
+"""Bytes of a name."""
 MAX_TEXT = 1 << 20
-#: Bytes read at a time.
+"""Bytes of a text that is kept: ten times those of the longest templates for chats."""
 CHUNK = 1 << 20
+"""Bytes read at a time."""
 
-#: The list of a file that has a tokenizer.
 TOKENS = "tokenizer.ggml.tokens"
+"""The list of a file that has a tokenizer."""
 
-#: Parts of a split file: five times those of the largest models.
 MAX_PARTS = 500
+"""Parts of a split file: five times those of the largest models."""
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 
-#: Types of tensors by their number: name, numbers and bytes of a block.
 TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
     {
         0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
@@ -77,13 +76,14 @@ TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
         39: ("MXFP4", 32, 17), 40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18),
     }
 )  # fmt: skip
+"""Types of tensors by their number: name, numbers and bytes of a block."""
 
-#: Names of the types whose numbers are approximate.
 QUANTISED = frozenset(name for name, per_block, _ in TYPES.values() if per_block > 1)
+"""Names of the types whose numbers are approximate."""
 
-#: Formats of the types of single values, by their number.
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q",
             11: "<q", 12: "<d"}  # fmt: skip
+"""Formats of the types of single values, by their number."""
 _STRING, _ARRAY = 8, 9
 
 Setting: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]

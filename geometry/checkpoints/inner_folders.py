@@ -12,12 +12,12 @@ from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile
 
-#: The folder that is meant among several of one training, and the file with the name of the one
-#: that DeepSpeed wrote last.
 _LAST, _LATEST = "checkpoint-last", "latest"
+"""The folder that is meant among several of one training, and the file with the name of the one
+that DeepSpeed wrote last."""
 
-#: Folders that are looked into, and bytes of a file that names them.
 _MOST_FOLDERS, _MOST_BYTES = 1_000, 1_000_000
+"""Folders that are looked into, and bytes of a file that names them."""
 
 
 def inner_folder(folder: Path, has_weights: Callable[[Path], bool]) -> Path | None:

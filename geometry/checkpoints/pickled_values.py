@@ -16,16 +16,16 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-#: Operations of a pickle: a list of a million numbers has as many. Each makes at most some hundred
-#: bytes, and this many take at most two seconds, whatever they are.
 MAX_OPERATIONS = 1_500_000
+"""Operations of a pickle: a list of a million numbers has as many. Each makes at most some
+hundred bytes, and this many take at most two seconds, whatever they are."""
 
-#: Arguments of what is made. Calls with more become stand-ins: one long tuple can be the arguments
-#: of all calls.
 MAX_ARGUMENTS = 16
+"""Arguments of what is made. Calls with more become stand-ins: one long tuple can be the
+arguments of all calls."""
 
-#: Bytes of a whole number: those of random generators have 16.
 MAX_WHOLE = 32
+"""Bytes of a whole number: those of random generators have 16."""
 
 
 class Named(NamedTuple):

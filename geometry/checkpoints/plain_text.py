@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-#: The longest sentence of an error, in characters: what fits two lines of a terminal.
 LONGEST_SENTENCE = 200
+"""The longest sentence of an error, in characters: what fits two lines of a terminal."""
 
-#: Stands for a character that cannot be shown, as in decoders.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Stands for a character that cannot be shown, as in decoders."""
 
 # C0 and C1 controls move a terminal's cursor and colour it; bidirectional ones reorder what is
 # read (https://trojansource.codes); lone surrogates cannot be encoded. Joiners stay: some scripts

@@ -29,17 +29,17 @@ from geometry.checkpoints.stores import (
     TensorInfo,
 )
 
-#: Bytes of a header: five times that of any model; the format allows three times as many.
 MAX_HEADER = MAX_JSON
+"""Bytes of a header: five times that of any model; the format allows three times as many."""
 
-#: Tensors of a file: as many as the largest checkpoints have in all of their files.
 MAX_TENSORS = 100_000
+"""Tensors of a file: as many as the largest checkpoints have in all of their files."""
 
-#: Bytes per number. Of a dtype not listed, the byte range alone gives the size.
 ITEM_SIZES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2,
     "U16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
 }  # fmt: skip
+"""Bytes per number. Of a dtype not listed, the byte range alone gives the size."""
 
 
 def open_safetensors(path: Path) -> RegionStore:

@@ -13,16 +13,17 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.stored_settings import are_of_a_model, settings_in
 from geometry.checkpoints.stores import NO_SETTINGS, LocalFile
 
-#: The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and more.
 NAMES = ("params.json", "model_config.yaml", "model_config.json", "hparams.yaml", "hparams.json",
          "open_clip_config.json", "config.yaml", "args.yaml")  # fmt: skip
+"""The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and
+more."""
 
-#: Bytes of such a file, ten times those of any. A larger one is something else; as YAML it would
-#: take seconds.
 MAX_BYTES = 50_000
+"""Bytes of such a file, ten times those of any. A larger one is something else; as YAML it would
+take seconds."""
 
-#: Brackets in YAML, which may be nested.
 MAX_BRACKETS = 500
+"""Brackets in YAML, which may be nested."""
 
 
 def settings_beside(weights: Path) -> tuple[Mapping[str, Any], str]:

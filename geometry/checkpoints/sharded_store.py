@@ -12,8 +12,8 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
-#: Bytes of a file's name, on all common file systems.
 LONGEST_NAME = 255
+"""Bytes of a file's name, on all common file systems."""
 
 
 class Shards(Mapping[str, Region]):

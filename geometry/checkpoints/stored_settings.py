@@ -9,26 +9,26 @@ from typing import Any
 
 from geometry.checkpoints.pickled_values import StandIn, is_whole
 
-#: Names that training scripts give the settings of a model: nanoGPT, Whisper, PyTorch Lightning,
-#: fairseq, timm. Those that only a model's settings have come first.
 KEYS = ("model_args", "model_config", "dims", "hparams", "hyper_parameters", "config", "cfg",
         "args")  # fmt: skip
+"""Names that training scripts give the settings of a model: nanoGPT, Whisper, PyTorch Lightning,
+fairseq, timm. Those that only a model's settings have come first."""
 
-#: Groups of settings, values of each, and how deep they are nested: far more than any has. What is
-#: beyond is left out; dictionaries can be shared, and hold themselves.
 MAX_GROUPS = 20
+"""Groups of settings, values of each, and how deep they are nested: far more than any has. What
+is beyond is left out; dictionaries can be shared, and hold themselves."""
 MAX_VALUES = 10_000
 MAX_DEPTH = 10
 
-#: Characters of a text in them, which can be shared too.
 MAX_TEXT = 1_000
+"""Characters of a text in them, which can be shared too."""
 
-#: The ends of names of settings that a model has, and its training alone has not; and so long.
 _OF_A_MODEL = re.compile(
     r"(heads?|layers?|depth|dim|width|d_model|embe?d|hidden|hidden_size|vocab|vocab_size|ctx"
     r"|seq_len|block_size|positions|position_embeddings)$|rope|rotary|alibi",
     re.IGNORECASE,
 )
+"""The ends of names of settings that a model has, and its training alone has not; and so long."""
 _LONGEST = 40
 
 _NONE: Any = object()

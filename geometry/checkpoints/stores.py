@@ -29,21 +29,21 @@ from geometry.checkpoints.identity import Identity, identity_of
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer
 
-#: The floating-point types that can be read, by their safetensors name. numpy has no bfloat16: its
-#: bits are the upper half of a float32's.
 FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+"""The floating-point types that can be read, by their safetensors name. numpy has no bfloat16:
+its bits are the upper half of a float32's."""
 
 UNQUANTISED = "Open the unquantised checkpoint of this model."
 
-#: Large downloads that need the user's consent: whole files, where the server does not support
-#: range requests, and large tokenizers.
 Consent = Literal["whole files", "tokenizer"]
+"""Large downloads that need the user's consent: whole files, where the server does not support
+range requests, and large tokenizers."""
 
-#: Axes of a tensor: twice those of any model's weights. numpy has 64 at most.
 MAX_AXES = 16
+"""Axes of a tensor: twice those of any model's weights. numpy has 64 at most."""
 
-#: Of files that hold no settings.
 NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+"""Of files that hold no settings."""
 
 FloatArray = npt.NDArray[np.floating[Any]]
 

@@ -1,10 +1,10 @@
 """Names of a tokenizer's files."""
 
-#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
 VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
                 "tokenizer.model", "vocab.bpe")  # fmt: skip
-#: Files that belong to a vocabulary.
+"""Files from which transformers can build a tokenizer where there is no tokenizer.json."""
 BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
-#: All files from which a tokenizer may be built, and the configuration.
+"""Files that belong to a vocabulary."""
 FILES = ("tokenizer.json", *BESIDE, *VOCABULARIES)
+"""All files from which a tokenizer may be built, and the configuration."""

@@ -14,22 +14,22 @@ from typing import Any, NamedTuple
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.pickled_values import Named, StandIn, is_whole, read_pickle
 
-#: Bytes of the pickle: weights with all that training scripts put beside them, such as lists of
-#: losses, take a few MB at most.
 MAX_PICKLE = 16_000_000
+"""Bytes of the pickle: weights with all that training scripts put beside them, such as lists of
+losses, take a few MB at most."""
 
-#: Entries of the dictionaries, those in others included: vocabularies have some 100,000.
-#: Dictionaries can be shared, so that their number grows as 2 to the depth.
 MAX_ENTRIES = 1_000_000
+"""Entries of the dictionaries, those in others included: vocabularies have some 100,000.
+Dictionaries can be shared, so that their number grows as 2 to the depth."""
 
-#: Items of a list that is looked into: dictionaries of tensors, not losses.
 MAX_LIST = 1_000
+"""Items of a list that is looked into: dictionaries of tensors, not losses."""
 
-#: Dictionaries in dictionaries: "model", "state_dict" and the like. One can hold itself.
 MAX_DEPTH = 20
+"""Dictionaries in dictionaries: "model", "state_dict" and the like. One can hold itself."""
 
-#: Characters of a tensor's dotted name. Keys can be shared too.
 MAX_NAME = 1_000
+"""Characters of a tensor's dotted name. Keys can be shared too."""
 
 
 class Storage(NamedTuple):
@@ -210,8 +210,6 @@ def _first(value: Any = None, *_: Any) -> Any:
     return value
 
 
-#: Of other names, such as those of tensors that are not one block of numbers (sparse, quantised),
-#: there are stand-ins.
 _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **dict.fromkeys(_TENSORS, _tensor),
     ("torch._utils", "_rebuild_qtensor"): _quantised,
@@ -229,14 +227,16 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("numpy.core.multiarray", "scalar"): _number,
     ("numpy._core.multiarray", "scalar"): _number,
 }  # fmt: skip
+"""Of other names, such as those of tensors that are not one block of numbers (sparse,
+quantised), there are stand-ins."""
 
-#: The dtype of each class of storages.
 _STORAGES = {
     "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
     "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
     "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128", "Untyped": "uint8",
 }  # fmt: skip
+"""The dtype of each class of storages."""
 
-#: The form of a number, as in the module ``struct``, of each dtype of numpy.
 _FORMS = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
           "u4": "I", "u2": "H", "u1": "B", "b1": "?"}  # fmt: skip
+"""The form of a number, as in the module ``struct``, of each dtype of numpy."""

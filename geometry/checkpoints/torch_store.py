@@ -40,9 +40,9 @@ _DTYPES = {
     "complex64": "C64", "uint16": "U16", "uint32": "U32", "uint64": "U64",
 }  # fmt: skip
 
-#: Bytes per number; one where not listed.
 _ITEM_SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "C64": 8,
                "U16": 2, "U32": 4, "U64": 8, "complex128": 16}  # fmt: skip
+"""Bytes per number; one where not listed."""
 
 
 def open_torch(path: Path) -> RegionStore:

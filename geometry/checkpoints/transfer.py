@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from geometry.checkpoints.errors import HelixscopeError
 
-#: The reported speed is averaged over the last seconds.
 _SPEED_OVER_S = 2.0
+"""The reported speed is averaged over the last seconds."""
 
-#: A shorter interval would give noise.
 _SPEED_AFTER_S = 0.1
+"""A shorter interval would give noise."""
 
 
 class Cancelled(HelixscopeError):

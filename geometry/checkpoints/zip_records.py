@@ -19,22 +19,22 @@ from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import ByteFile
 
 _HEADER = 30
-#: Ample for torch's longest header, with name and padding.
 ROOM = 512
+"""Ample for torch's longest header, with name and padding."""
 _ALIGNMENT = 64
 
-#: Bytes of an archive's directory: 80 times that of gpt2-xl's 580 tensors. 90,000 entries fit,
-#: which take a second.
 MAX_DIRECTORY = 4_000_000
+"""Bytes of an archive's directory: 80 times that of gpt2-xl's 580 tensors. 90,000 entries fit,
+which take a second."""
 
 
-#: Bytes between an entry and the next: the "extra" field, with which torch aligns the data at 64
-#: bytes (or at memory pages, if configured so), and a data descriptor.
 MAX_PADDING = 4_096 + 128
+"""Bytes between an entry and the next: the "extra" field, with which torch aligns the data at 64
+bytes (or at memory pages, if configured so), and a data descriptor."""
 
-#: Bytes of an entry in the directory without its texts, and those after the directory: its own
-#: place and size, preceded by a 64-bit copy in large archives.
 _ENTRY, _END, _END_64 = 46, 22, 76
+"""Bytes of an entry in the directory without its texts, and those after the directory: its own
+place and size, preceded by a 64-bit copy in large archives."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,11 @@ from geometry.models.sources.opening import open_model
 if TYPE_CHECKING:
     from geometry.hub.network import Network
 
-#: Number of checkpoints opened at once.
 CONNECTIONS = 4
+"""Number of checkpoints opened at once."""
 
-#: How often checkpoints that a training run writes again meanwhile are collected.
 ATTEMPTS = 3
+"""How often checkpoints that a training run writes again meanwhile are collected."""
 
 
 @dataclass(frozen=True, slots=True)

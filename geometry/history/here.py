@@ -24,9 +24,9 @@ from geometry.models.sources.layer_tables import LayerStore
 
 T = TypeVar("T")
 
-#: How often a history is measured anew because a training run has written a longer one: a run that
-#: writes faster than the history can be read is not followed.
 ATTEMPTS = 5
+"""How often a history is measured anew because a training run has written a longer one: a run
+that writes faster than the history can be read is not followed."""
 
 
 class NoHistory(HelixscopeError):

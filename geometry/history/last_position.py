@@ -22,9 +22,9 @@ from geometry.pca.components import Array, row_norms
 
 NEIGHBOURS = 8
 
-#: Largest remainder of the last row under the hypothesis; smallest remainder of its neighbours that
-#: shows training.
 STAYS, MOVES = 0.05, 0.5
+"""Largest remainder of the last row under the hypothesis; smallest remainder of its neighbours
+that shows training."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

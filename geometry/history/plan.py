@@ -12,8 +12,8 @@ from geometry.history.origins import Origin, Snapshot
 
 DEFAULT_COUNT = 40
 
-#: Size of a checkpoint's download besides its table: the index and the configuration.
 BESIDE_BYTES = 256 * 1024
+"""Size of a checkpoint's download besides its table: the index and the configuration."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

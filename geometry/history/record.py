@@ -30,8 +30,8 @@ from geometry.models.sources.history_steps import AGAIN
 
 FORMAT, VERSION = "helixscope-history", "1"
 
-#: Optional values of each step, with their safetensors and numpy dtypes.
 _TOLD = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "<f8")}
+"""Optional values of each step, with their safetensors and numpy dtypes."""
 
 
 def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = None) -> History:

@@ -15,8 +15,8 @@ from geometry.checkpoints.errors import SourceError
 
 FILE_NAME = "trainer_state.json"
 
-#: Numbers in the log are below this, and whole ones exact as floats.
 MAX_LOGGED = 2**53
+"""Numbers in the log are below this, and whole ones exact as floats."""
 
 
 def read_log(

@@ -7,35 +7,35 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-#: The Hub, unless HF_ENDPOINT names another one.
 DEFAULT_ENDPOINT = "https://huggingface.co"
+"""The Hub, unless HF_ENDPOINT names another one."""
 
-#: In a model's folder of the Hub cache: the :func:`server_name` that it was downloaded from.
 SERVER_FILE = "helixscope-endpoint.txt"
+"""In a model's folder of the Hub cache: the :func:`server_name` that it was downloaded from."""
 
-#: Hosts whose pages may be models' pages.
 _HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
+"""Hosts whose pages may be models' pages."""
 
-#: First path components of the Hub's own pages, which are not users' names.
 _NOT_MODELS = frozenset({"api", "collections", "datasets", "docs", "models", "papers", "spaces"})
+"""First path components of the Hub's own pages, which are not users' names."""
 
-#: One part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end.
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
+"""One part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end."""
 _REPO = re.compile(rf"{_PART}(?:/{_PART})?")
 _LONGEST_REPO = 96
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
-#: Name of a file with a whole model.
 _GGUF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+ -]{0,240}\.gguf")
+"""Name of a file with a whole model."""
 
-#: What git forbids in a branch's or tag's name (git-check-ref-format), and a "-" in front.
 _FORBIDDEN_REVISION = re.compile(
     r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
 )
+"""What git forbids in a branch's or tag's name (git-check-ref-format), and a "-" in front."""
 
-#: What follows the id in the address of a page: ".../tree/main", ".../blob/main/config.json".
 _PAGES = frozenset({"tree", "blob", "resolve", "raw", "commit", "commits"})
+"""What follows the id in the address of a page: ".../tree/main", ".../blob/main/config.json"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,15 @@ from geometry.hub.faults import BrokenTransfer
 if TYPE_CHECKING:
     import httpx2
 
-#: Headers of an error that its explanation needs. The others stay away from huggingface_hub, which
-#: logs some of them, and would read the body.
 _OF_ERRORS = ("X-Error-Code", "X-Error-Message", "Retry-After", "RateLimit", "Date")
+"""Headers of an error that its explanation needs. The others stay away from huggingface_hub,
+which logs some of them, and would read the body."""
 
-#: Characters of such a header; huggingface_hub reads its numbers, however many digits they have.
 _LONGEST_HEADER = 200
+"""Characters of such a header; huggingface_hub reads its numbers, however many digits they have."""
 
-#: The longest name of a host, and of each part of it (RFC 1035).
 _LONGEST_HOST, _LONGEST_LABEL = 253, 63
+"""The longest name of a host, and of each part of it (RFC 1035)."""
 _LAST_PORT = 65_535
 
 

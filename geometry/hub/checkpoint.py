@@ -28,9 +28,10 @@ from geometry.hub.tensor_cache import TensorCache
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
-#: Kept entries: the name of the weights file or of the shards' index; and two marks that everything
-#: needed to open the model is cached, one for listed models and one for steps of a history.
 _WEIGHTS, _COMPLETE, _SNAPSHOT = "weights", "complete", "snapshot"
+"""Kept entries: the name of the weights file or of the shards' index; and two marks that
+everything needed to open the model is cached, one for listed models and one for steps of a
+history."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

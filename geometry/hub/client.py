@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 __all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 
-#: Bytes read by the first request for a file: enough for a safetensors header (64 kB for gpt2-xl),
-#: and within 128 KiB together with config.json.
 HEAD_BYTES = 98_304
+"""Bytes read by the first request for a file: enough for a safetensors header (64 kB for
+gpt2-xl), and within 128 KiB together with config.json."""
 
-#: The longest file downloaded whole without asking: an index of a sharded checkpoint.
 FETCH_BYTES = 64_000_000
+"""The longest file downloaded whole without asking: an index of a sharded checkpoint."""
 
 
 class Hub:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     import httpx2
 
-#: Name lookup and connecting cannot be interrupted, so their timeout is short.
 _CONNECT_S = 5.0
+"""Name lookup and connecting cannot be interrupted, so their timeout is short."""
 
-#: Number of idle clients kept, with their open connections.
 _KEPT = 16
+"""Number of idle clients kept, with their open connections."""
 
 
 class Connections:

@@ -34,13 +34,13 @@ log = logging.getLogger(__name__)
 Bytes = npt.NDArray[np.uint8]
 
 _MAGIC = b"helixsc1"
-#: After the data and the key: SHA-256 of both, length of the key, length of the data, magic.
 _TRAILER = struct.Struct("<32sIQ8s")
+"""After the data and the key: SHA-256 of both, length of the key, length of the data, magic."""
 _MAX_KEY = 1_000_000
 _READABLE = 48
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-#: How often a folder that another process removes is created again before giving up.
 _ATTEMPTS = 20
+"""How often a folder that another process removes is created again before giving up."""
 
 
 @dataclass(frozen=True, slots=True)

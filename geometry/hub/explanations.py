@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
-#: Advice where the connection is at fault.
 CONNECTION = "Check the connection and try again; models downloaded before open without it."
+"""Advice where the connection is at fault."""
 
 
 def explained(

@@ -43,14 +43,14 @@ log = logging.getLogger(__name__)
 
 Bytes = npt.NDArray[np.uint8]
 
-#: Advice where a file is not what it should be, though it came as it was sent.
 DAMAGED = "The file on the Hub is damaged; tell its authors."
+"""Advice where a file is not what it should be, though it came as it was sent."""
 
-#: Kept entries: a GGUF file's settings alone, in which its tokenizer is.
 GGUF_TOKENIZER = "gguf tokenizer"
+"""Kept entries: a GGUF file's settings alone, in which its tokenizer is."""
 
-#: How often a thread waiting for its turn checks for cancellation.
 _TURN_S = 0.05
+"""How often a thread waiting for its turn checks for cancellation."""
 
 
 class HubFiles:

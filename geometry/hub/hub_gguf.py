@@ -11,9 +11,9 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import ByteFile
 from geometry.hub.address import HubAddress
 
-#: Bytes of the first request; each further one doubles what is there. The settings of a model with
-#: 128,000 tokens take 7 MB.
 FIRST_BYTES = 1_000_000
+"""Bytes of the first request; each further one doubles what is there. The settings of a model
+with 128,000 tokens take 7 MB."""
 
 
 def only_gguf(address: HubAddress, found: list[str]) -> str:

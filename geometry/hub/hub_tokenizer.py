@@ -21,8 +21,9 @@ from geometry.hub.network import LARGE, Network
 
 _NAMES = frozenset({*VOCABULARIES, *BESIDE, "tokenizer.json"})
 
-#: The cached entry that lists the files and their checksums; without it the folder is incomplete.
 _LIST = "tokenizer"
+"""The cached entry that lists the files and their checksums; without it the folder is
+incomplete."""
 
 
 def tokenizer_folder(files: HubFiles, network: Network) -> Path:

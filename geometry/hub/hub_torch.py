@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from geometry.checkpoints.stores import ByteFile
 
-#: Bytes read from the end of a file: the directory of gpt2-xl's 580 storages takes 52 kB.
 TAIL_BYTES = 65_536
+"""Bytes read from the end of a file: the directory of gpt2-xl's 580 storages takes 52 kB."""
 
 
 @dataclass(eq=False, slots=True)

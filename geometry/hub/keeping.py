@@ -17,8 +17,8 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-#: Longest pause: longer openings no longer delay writing.
 PATIENCE_S = 1.0
+"""Longest pause: longer openings no longer delay writing."""
 
 _lock = threading.Lock()
 _changed = threading.Condition(_lock)
@@ -30,8 +30,8 @@ _openings = 0
 class _Work:
     repo: str
     write: Callable[[], None]
-    #: Whether a reader waits for this entry or a later one.
     urgent: bool = False
+    """Whether a reader waits for this entry or a later one."""
     done: threading.Event = field(default_factory=threading.Event)
 
 

@@ -15,8 +15,8 @@ from geometry.checkpoints.config import load_json
 from geometry.checkpoints.stores import ByteFile, FileIndex, Region, TensorInfo
 from geometry.checkpoints.zip_records import Record
 
-#: Part of the entry's name, so that other versions' formats are ignored.
 VERSION = 2
+"""Part of the entry's name, so that other versions' formats are ignored."""
 
 
 def dump_index(index: FileIndex, size: int, etag: str) -> bytes:

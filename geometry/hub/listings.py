@@ -21,15 +21,15 @@ log = logging.getLogger(__name__)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ETAG = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
-#: Files of a repository, its branches or tags: ten times as many as any has that holds a model.
 MAX_FILES, MAX_REVISIONS = 100_000, 20_000
+"""Files of a repository, its branches or tags: ten times as many as any has that holds a model."""
 
-#: Characters of a file's path, four times what file systems allow as a name; of a revision, as much
-#: as they allow; of a model's task or library, which are single words.
 _LONGEST_PATH, _LONGEST_REVISION, _LONGEST_WORD = 1_000, 255, 100
+"""Characters of a file's path, four times what file systems allow as a name; of a revision, as
+much as they allow; of a model's task or library, which are single words."""
 
-#: No number of bytes or downloads is larger.
 _MAX_COUNT = 2**63
+"""No number of bytes or downloads is larger."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,8 +9,8 @@ from geometry.hub.address import server_name
 from geometry.hub.client import Hub
 from geometry.hub.tensor_cache import TensorCache, default_cache
 
-#: Larger downloads of single tensors (in bytes) are announced first.
 LARGE = 20_000_000
+"""Larger downloads of single tensors (in bytes) are announced first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

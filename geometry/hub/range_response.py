@@ -10,8 +10,8 @@ from geometry.hub.answers import HubAnswer, check_encoding
 from geometry.hub.explanations import host_of
 from geometry.hub.faults import BrokenTransfer
 
-#: Digits of a number of bytes: 19 are enough for any file, and it stays below 2⁶⁴.
 _COUNT = "[0-9]{1,19}"
+"""Digits of a number of bytes: 19 are enough for any file, and it stays below 2⁶⁴."""
 _CONTENT_RANGE = re.compile(rf"bytes (?:({_COUNT})-({_COUNT})|\*)/({_COUNT})")
 
 

@@ -27,8 +27,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 _AGAIN = "Try again; if this persists, open another model."
 
-#: Statuses of a storage host for a signed URL that has expired.
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
+"""Statuses of a storage host for a signed URL that has expired."""
 
 Bytes = npt.NDArray[np.uint8]
 _Wanted = Piece | Passing | Sweep

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-#: Seconds of the longest wait that is shown, 30 days: no server means more.
 _LONGEST_S = 30 * 24 * 3600.0
+"""Seconds of the longest wait that is shown, 30 days: no server means more."""
 
 
 def wait_asked_for(headers: Mapping[str, str]) -> float | None:

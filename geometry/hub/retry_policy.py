@@ -10,8 +10,8 @@ from geometry.hub.faults import BrokenTransfer, HubBusy, HubError, NoNetwork, du
 
 log = logging.getLogger(__name__)
 
-#: A connection that delivered this many bytes before it broke does not count as a failure.
 _PROGRESS = 65_536
+"""A connection that delivered this many bytes before it broke does not count as a failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,13 +64,13 @@ __all__ = ["MAX_BYTES", "CachedCommit", "TensorCache", "default_cache"]
 
 log = logging.getLogger(__name__)
 
-#: Size limit of the cache unless the user sets another one.
 MAX_BYTES = 2_000_000_000
+"""Size limit of the cache unless the user sets another one."""
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
-#: Between a model's id, which has no blanks, and its endpoint.
 _AT = " at "
+"""Between a model's id, which has no blanks, and its endpoint."""
 
 
 @dataclass(slots=True)

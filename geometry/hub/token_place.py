@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-#: Environment variables that the Hub's client reads, in its order.
 _VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+"""Environment variables that the Hub's client reads, in its order."""
 
 
 def token_place() -> str | None:

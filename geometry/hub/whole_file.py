@@ -17,8 +17,8 @@ from geometry.hub.ranged_file import RangedFile
 
 Bytes = npt.NDArray[np.uint8]
 
-#: Upper bound of the bytes a cache entry takes besides its data.
 _ENTRY = 1_000
+"""Upper bound of the bytes a cache entry takes besides its data."""
 
 
 def fitting(regions: Iterable[Region], room: int) -> list[Region]:

@@ -17,8 +17,8 @@ from geometry.models.attention_layer import AttentionLayer
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
 
-#: Token rows converted to float64 at a time.
 BLOCK_ROWS = 4096
+"""Token rows converted to float64 at a time."""
 
 
 def project_heads(

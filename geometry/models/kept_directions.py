@@ -32,14 +32,14 @@ from geometry.models.residual_stream import Subject
 
 log = logging.getLogger(__name__)
 
-#: Size limit of all entries together.
 MAX_BYTES = 1_000_000_000
+"""Size limit of all entries together."""
 
-#: Smaller matrices are decomposed faster than written.
 SMALL = 200_000
+"""Smaller matrices are decomposed faster than written."""
 
-#: Increased when the computation or the file format changes.
 VERSION = 2
+"""Increased when the computation or the file format changes."""
 
 _SUFFIX = ".directions"
 

@@ -15,12 +15,13 @@ from geometry.models.parts import does_not_fit, read_part, why_missing
 from geometry.models.recognition.architecture import N_HEADS, Architecture
 from geometry.models.schemes.lags import MAX_HEADS
 
-#: Layers that a configuration can give: ten times those of any model. Panels have a row or a curve
-#: for each, as for each head.
 MAX_LAYERS = 2_000
+"""Layers that a configuration can give: ten times those of any model. Panels have a row or a
+curve for each, as for each head."""
 
-#: What quantised matrices are called in place of "weight": by GPTQ and AWQ, by compressed-tensors.
 PACKED = ("qweight", "weight_packed")
+"""What quantised matrices are called in place of "weight": by GPTQ and AWQ, by
+compressed-tensors."""
 
 FULL = "Open the full checkpoint of this model."
 LEARNED = "Open a model with learned positions."

@@ -18,13 +18,13 @@ from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.names_and_shapes import rows_and_width
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
-#: Positions of a rotary model that are shown: as many as of the longest learned tables. A hundred
-#: thousand would take a hundred megabytes.
 MOST_TURNED = 4096
-#: Size limit of a computed table, in case of a damaged configuration.
+"""Positions of a rotary model that are shown: as many as of the longest learned tables. A
+hundred thousand would take a hundred megabytes."""
 MAX_NUMBERS = 2**28
-#: Above it, the difference of two numbers of a table may be infinite.
+"""Size limit of a computed table, in case of a damaged configuration."""
 LARGEST = 2.0**1022
+"""Above it, the difference of two numbers of a table may be infinite."""
 
 WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 

@@ -45,23 +45,23 @@ if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
     from geometry.checkpoints.transfer import Transfer
 
-#: A weight matrix, the token embeddings, or a rotary model's queries and keys.
 Matrix = WeightName | Literal["W_E", "turned W_Q", "turned W_K"]
+"""A weight matrix, the token embeddings, or a rotary model's queries and keys."""
 
 _TURNED: Mapping[str, WeightName] = {"turned W_Q": "W_Q", "turned W_K": "W_K"}
 
 __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 
-#: ESM was trained with 80 % of 15 % of tokens masked to zero; at inference it rescales the
-#: embeddings to compensate.
 ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
+"""ESM was trained with 80 % of 15 % of tokens masked to zero; at inference it rescales the
+embeddings to compensate."""
 
 
-#: Names of token embeddings in models that turn queries and keys, or add a bias by distance.
 EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight",
               "tok_embeddings.weight", "token_embd.weight", "shared.weight")  # fmt: skip
-#: Tokens of a vocabulary that a configuration can give: the largest have 260,000.
+"""Names of token embeddings in models that turn queries and keys, or add a bias by distance."""
 MAX_VOCABULARY = 10_000_000
+"""Tokens of a vocabulary that a configuration can give: the largest have 260,000."""
 
 
 class PositionalModel:

@@ -29,14 +29,14 @@ from geometry.pca.unit import in_table_unit, in_unit
 Name = Literal["P", "E", "W_Q", "W_K", "W_V", "W_O", "W_in"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
-#: Matrices that read the residual stream through a LayerNorm, and whose gain that is.
 _READERS: dict[str, Literal["attention", "mlp"]] = {
     "W_Q": "attention", "W_K": "attention", "W_V": "attention", "W_in": "mlp",
 }  # fmt: skip
+"""Matrices that read the residual stream through a LayerNorm, and whose gain that is."""
 _BY_HEAD = ("W_Q", "W_K", "W_V", "W_O")
 
-#: Limit on directions in memory; least recently used ones are removed first.
 MAX_BYTES = 400_000_000
+"""Limit on directions in memory; least recently used ones are removed first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,16 +21,17 @@ from geometry.pca.components import Array
 
 STORED = "stored"
 """The scaling of a model whose rates are those of its checkpoint."""
-#: The ends of their names: of transformers' modules, of Meta's, and of others.
 ENDINGS = ("inv_freq", "rope.freqs", "freqs_cis", "rotary.freqs", "rotary_emb.freqs")
-#: Words in the names of rates that are not of the text.
+"""The ends of their names: of transformers' modules, of Meta's, and of others."""
 OTHER_PARTS = re.compile(
     r"vision|visual|audio|speech|protein|img|image|patch|picture|video|pixel|(^|[._])vit([._]|$)"
 )
+"""Words in the names of rates that are not of the text."""
 MOST = 1024
 """Rates that a tensor can hold: twice those of any model."""
-#: By how much a stored number may differ from a computed one: its rounding, and near 0 its spacing.
 ROUNDING = {"F64": (1e-5, 0.0), "F32": (1e-5, 0.0), "F16": (2e-3, 1e-7), "BF16": (1e-2, 0.0)}
+"""By how much a stored number may differ from a computed one: its rounding, and near 0 its
+spacing."""
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d{1,15})\.")
 _UNKNOWN = "?"
 

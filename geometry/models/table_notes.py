@@ -7,12 +7,12 @@ import numpy as np
 from geometry.pca.components import Array, about_mean, row_norms
 from geometry.pca.unit import in_unit
 
-#: Numbers of this size and its inverse are usual beside tokens and weights.
 BESIDE_TOKENS = 2.0**60
-#: Rows that nearly always show that the others vary in more than two dimensions.
+"""Numbers of this size and its inverse are usual beside tokens and weights."""
 FEW = 8
-#: Dimensions of the shown curve.
+"""Rows that nearly always show that the others vary in more than two dimensions."""
 SPACE = 3
+"""Dimensions of the shown curve."""
 
 
 def table_notes(W_pos: Array, precision: float) -> list[str]:

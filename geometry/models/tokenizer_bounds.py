@@ -13,41 +13,43 @@ from typing import Any
 
 from geometry.checkpoints.errors import SourceError
 
-#: Bytes of the file. The largest vocabularies, of 250,000 pieces in 100 languages, take 9 to 17 MB.
 MAX_BYTES = 24_000_000
+"""Bytes of the file. The largest vocabularies, of 250,000 pieces in 100 languages, take 9 to 17
+MB."""
 
-#: Pieces of a vocabulary, and its merges: the largest have 260,000 and 520,000.
 MAX_PIECES = 600_000
+"""Pieces of a vocabulary, and its merges: the largest have 260,000 and 520,000."""
 
-#: Tokens added to the vocabulary: each takes 20 µs to add. Models have up to some thousand.
 MAX_ADDED = 20_000
+"""Tokens added to the vocabulary: each takes 20 µs to add. Models have up to some thousand."""
 MAX_ADDED_CHARACTERS = 1_000_000
 
-#: Bytes of a piece, and nodes of the tree of all pieces of a Unigram model, which take 340 bytes
-#: each.
 MAX_PIECE = 256
+"""Bytes of a piece, and nodes of the tree of all pieces of a Unigram model, which take 340 bytes
+each."""
 MAX_NODES = 1_500_000
 
-#: Steps from a text to its tokens: normalizers, pre-tokenizers, post-processors. Models have ten.
 MAX_STEPS = 64
+"""Steps from a text to its tokens: normalizers, pre-tokenizers, post-processors. Models have
+ten."""
 
-#: How many times longer all steps together may make a text. One that writes bytes as letters
-#: doubles it.
 MAX_GROWTH = 16
+"""How many times longer all steps together may make a text. One that writes bytes as letters
+doubles it."""
 
-#: Characters of a regular expression, and its repetitions in one alternative: with n of them a text
-#: can take time to the power of n. GPT-4's has two.
 MAX_PATTERN = 2_000
+"""Characters of a regular expression, and its repetitions in one alternative: with n of them a
+text can take time to the power of n. GPT-4's has two."""
 MAX_REPETITIONS = 3
 
-#: Longest word that WordPiece looks up, in characters: it takes time to the square. Usually 100.
 MAX_WORD = 1_000
+"""Longest word that WordPiece looks up, in characters: it takes time to the square. Usually 100."""
 
-#: Characters of any other text, such as the prefix of a word's later pieces.
 MAX_TEXT = 64
+"""Characters of any other text, such as the prefix of a word's later pieces."""
 
-#: Pieces of a template around a text, and tokens in all of them.
 MAX_TEMPLATE = 32
+"""Pieces of a template around a text, and tokens in all of them."""
 
 _ADVICE = "Download or copy tokenizer.json again."
 _STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")

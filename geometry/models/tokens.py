@@ -18,12 +18,12 @@ from geometry.checkpoints.stores import LocalFile
 from geometry.checkpoints.tokenizer_files import FILES, VOCABULARIES
 from geometry.models.tokenizer_bounds import MAX_BYTES, check_tokenizer
 
-#: Characters of a text: five times those that 4,096 positions take. Splitting as many takes less
-#: than a second.
 MAX_CHARACTERS = 100_000
+"""Characters of a text: five times those that 4,096 positions take. Splitting as many takes less
+than a second."""
 
-#: Ids of tokens are below this, as in the tokenizers library.
 MAX_ID = 2**32
+"""Ids of tokens are below this, as in the tokenizers library."""
 
 _AGAIN = "Download or copy its tokenizer.json again."
 

@@ -12,10 +12,10 @@ from geometry.checkpoints.threads import one_thread
 from geometry.pca.components import Array, PositionPCA, row_norms
 from geometry.pca.unit import USUAL, in_table_unit, unit_of
 
-#: Rounding of a row's difference to the mean, as a share of their lengths.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
-#: Squared distances to the mean below this share of the squared length are summed by themselves.
+"""Rounding of a row's difference to the mean, as a share of their lengths."""
 CANCELLED = 1e-8
+"""Squared distances to the mean below this share of the squared length are summed by themselves."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,8 +11,8 @@ from geometry.pca.unit import unit_of
 
 SHORT = 128
 NARROW = 128
-#: Numbers of this size and its inverse still have squared lengths in single precision.
 SINGLE = 2.0**40
+"""Numbers of this size and its inverse still have squared lengths in single precision."""
 
 
 class RangePCA:

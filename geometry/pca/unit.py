@@ -2,8 +2,9 @@
 
 import numpy as np
 
-#: Numbers of this size and its inverse still have fourth powers, as sums of squared lengths need.
 USUAL = 2.0**200
+"""Numbers of this size and its inverse still have fourth powers, as sums of squared lengths
+need."""
 
 
 def unit_of(*arrays: np.ndarray, usual: float = USUAL) -> float:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     import torch
 
-#: Tokens per share on a CPU: the activations roughly fit into a core's own cache.
 _SHARE = 2048
+"""Tokens per share on a CPU: the activations roughly fit into a core's own cache."""
 
 
-#: Number of windows, their mean loss, and its gradient.
 _Share: TypeAlias = "tuple[int, float, Sequence[torch.Tensor]]"
+"""Number of windows, their mean loss, and its gradient."""
 
 
 class Gradients:

@@ -37,8 +37,8 @@ from geometry.training.tokenization import (
 )
 from geometry.training.windows import Windows
 
-#: Interval between saved states: the most work lost by an interruption.
 _WRITE_AFTER_S = 60.0
+"""Interval between saved states: the most work lost by an interruption."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, fields
 
 from geometry.checkpoints.errors import HelixscopeError
 
-#: The bytes and the end-of-document token, which every vocabulary contains.
 SMALLEST_VOCABULARY = 257
+"""The bytes and the end-of-document token, which every vocabulary contains."""
 
-#: Token ids are stored in 16 bits.
 LARGEST_VOCABULARY = 65536
+"""Token ids are stored in 16 bits."""
 
 
 class TrainingError(HelixscopeError):

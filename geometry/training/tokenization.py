@@ -15,17 +15,17 @@ from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 
-#: End of a document; the first token of every vocabulary.
 END = "<|endoftext|>"
+"""End of a document; the first token of every vocabulary."""
 
-#: Characters of text used to train the merges; more hardly change them.
 _LEARNT_FROM = 50_000_000
+"""Characters of text used to train the merges; more hardly change them."""
 
-#: Documents encoded at once, enough to use all cores.
 _AT_ONCE = 256
+"""Documents encoded at once, enough to use all cores."""
 
-#: Minimum length of the text, in steps.
 _LEAST_WINDOWS = 2
+"""Minimum length of the text, in steps."""
 
 
 def learn_tokens(corpus: Corpus, vocabulary: int) -> Any:

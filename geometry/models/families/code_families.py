@@ -78,7 +78,6 @@ _OPEN_CLIP_VISION = Stack(
     patches=True,
 )
 
-#: Name of the code → its stacks.
 CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
@@ -86,3 +85,4 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
     }
 )
+"""Name of the code → its stacks."""

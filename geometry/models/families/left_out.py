@@ -30,7 +30,6 @@ PACKAGE = (
 )
 BROKEN = "transformers cannot make its configuration; models of this kind are encoder-decoders"
 
-#: Reason → transformers' ``model_type``.
 BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         NONE_NEEDED: (
@@ -138,14 +137,15 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
         BROKEN: ("nougat",),
     }
 )  # fmt: skip
+"""Reason → transformers' ``model_type``."""
 
-#: transformers' ``model_type`` → why it is not opened.
 LEFT_OUT: Mapping[str, str] = MappingProxyType(
     {kind: reason for reason, kinds in BY_REASON.items() for kind in kinds}
 )
+"""transformers' ``model_type`` → why it is not opened."""
 
-#: Reasons of models that have no table: none of their tensors is offered as one.
 WITHOUT_TABLE_OF_ANY_KIND = frozenset(
     (NONE_NEEDED, RECURRENT, HYBRID, BY_CONVOLUTION, IN_TWO, TURNED_IN_TWO, WITHIN,
      COMPUTED_IN_TWO)
 )  # fmt: skip
+"""Reasons of models that have no table: none of their tensors is offered as one."""

@@ -172,8 +172,8 @@ _FLAUBERT = replace(
 
 _JOINED = "its tokens are put together from several tables"
 
-#: The table of BART and its kin, also in the names of other families.
 EMBEDDED = "embed_positions.weight"
+"""The table of BART and its kin, also in the names of other families."""
 
 
 def _tower(side: Side, root: str) -> Stack:
@@ -377,11 +377,10 @@ _KOSMOS_TEXT = only_table(
     _XGLM, tokens=("embed_tokens.weight",), row_of_position_0=None, side="text"
 )
 
-#: The output matrix, which equals E where the two are tied; some files store only this one.
 TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
         "proj_out.weight")  # fmt: skip
+"""The output matrix, which equals E where the two are tied; some files store only this one."""
 
-#: transformers' ``model_type`` → its stacks; the first is opened unless another is asked for.
 FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "gpt2": (_GPT2,),
@@ -516,13 +515,14 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         ),
     }
 )
+"""transformers' ``model_type`` → its stacks; the first is opened unless another is asked for."""
 
 _DEBERTA = only_table(_BERT, used_if=("position_biased_input", True))
 
-#: Tables that a model has beside vectors or biases by lag or offset, by its ``model_type``.
 BESIDE: Mapping[str, Stack] = MappingProxyType(
     {**dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA), **BESIDE_OFFSETS}
 )
+"""Tables that a model has beside vectors or biases by lag or offset, by its ``model_type``."""
 
 _LLAMA = Stack(
     positions="",
@@ -538,7 +538,6 @@ _LLAMA = Stack(
 )
 _FUSED = replace(_LLAMA, key="", value="", fused="by head")
 
-#: The stacks of rotary models whose queries and keys are not named as Llama's are.
 TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
     {
         "gpt_neox": replace(_FUSED, query="layers.{layer}.attention.query_key_value.weight"),
@@ -566,6 +565,7 @@ TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
         "roformer": replace(_BERT, positions=""),
     }
 )  # fmt: skip
+"""The stacks of rotary models whose queries and keys are not named as Llama's are."""
 
 
 def turned_stack(family: str | None) -> Stack:
@@ -573,7 +573,6 @@ def turned_stack(family: str | None) -> Stack:
     return TURNED_FAMILIES.get(family or "", _LLAMA)
 
 
-#: Composite models: the keys of the configurations of their parts.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -599,3 +598,4 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "encoder-decoder": ("decoder", "encoder"),
     }
 )  # fmt: skip
+"""Composite models: the keys of the configurations of their parts."""

@@ -122,7 +122,6 @@ _SAM3 = replace(_WITHOUT_CLASS, resizing="tiled")
 _MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed", resizing="")
 _HUNYUAN = replace(_CLIP_TABLE, resizing="bilinear")
 
-#: ``model_type`` → its stacks, as in :data:`geometry.models.families.model_types.FAMILIES`.
 OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -221,13 +220,14 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
     }
 )  # fmt: skip
+"""``model_type`` → its stacks, as in :data:`geometry.models.families.model_types.FAMILIES`."""
 
 _BESIDE_BEIT = replace(_VIT, used_if=(_ABSOLUTE, False))
 
-#: Tables of families that add a bias by offset as well, or instead.
 BESIDE_OFFSETS: Mapping[str, Stack] = MappingProxyType(
     {
         **dict.fromkeys(("beit", "data2vec-vision"), _BESIDE_BEIT),
         "swin": replace(_WITHOUT_CLASS, used_if=("use_absolute_embeddings", False)),
     }
 )
+"""Tables of families that add a bias by offset as well, or instead."""

@@ -9,25 +9,26 @@ from typing import Any, Literal
 from geometry.checkpoints.config import flag
 from geometry.measures.sinusoids import Sinusoid
 
-#: Layout of W_Q, W_K and W_V in one stored matrix, along its output axis.
 Fused = Literal["side by side", "by head", "multi-query"]
+"""Layout of W_Q, W_K and W_V in one stored matrix, along its output axis."""
 
-#: Default factor of attention scores, if the configuration has none.
 Scale = Literal["1/sqrt(d_head)", "1"]
+"""Default factor of attention scores, if the configuration has none."""
 
-#: Which part of a model a stack is.
 Side = Literal["decoder", "encoder", "text", "vision"]
+"""Which part of a model a stack is."""
 
-#: How a family makes its patches' table fit a picture of another size; "" where its code does not.
-#: "buckets": the row at the fraction of the side that is before a patch; "steps": the same with the
-#: patch's share rounded first; "cut": of a square, from its upper left corner; "tiled": repeated.
 Resizing = Literal[
     "", "bicubic", "bicubic, antialiased", "bilinear", "bilinear, antialiased",
     "bilinear, corners aligned", "bilinear, cut", "nearest", "buckets", "steps", "tiled",
 ]  # fmt: skip
+"""How a family makes its patches' table fit a picture of another size; "" where its code does
+not. "buckets": the row at the fraction of the side that is before a patch; "steps": the same
+with the patch's share rounded first; "cut": of a square, from its upper left corner; "tiled":
+repeated."""
 
-#: Which layers attend to near positions only.
 Window = Literal["some layers", "all layers"]
+"""Which layers attend to near positions only."""
 _WINDOW_SETTINGS: dict[Window | None, tuple[str, ...]] = {
     "some layers": ("attention_layers", "window_size"),
     "all layers": ("attention_window",),
@@ -191,14 +192,14 @@ def only_table(row: Stack, **changes: Any) -> Stack:
     return replace(bare, **changes)
 
 
-#: Why a family of which only the table is read has no matrices.
 TABLE_ALONE = "of this family only the table of positions is read, and not its layers"
+"""Why a family of which only the table is read has no matrices."""
 
-#: The row of a computed table that is opened by itself.
 ALONE = Stack(
     positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
     mlp_norm="", causal=False, alone=True,
 )  # fmt: skip
-#: The row of a model whose positions act inside attention alone: rotary ones, biases by lag.
+"""The row of a computed table that is opened by itself."""
 INSIDE = replace(ALONE, causal=True, inside=True)
+"""The row of a model whose positions act inside attention alone: rotary ones, biases by lag."""
 NOT_ADDED = "its positions act inside attention, and are not added to the residual stream"

@@ -17,9 +17,9 @@ from geometry.models.schemes.rotary import Rotary
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
 
-#: Settings with the number of attention heads.
 N_HEADS = ("{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
            "attention_heads", "num_{side}_attention_heads")  # fmt: skip
+"""Settings with the number of attention heads."""
 
 
 @dataclass(frozen=True, slots=True)

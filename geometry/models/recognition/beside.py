@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-#: Names of tensors, as a regular expression → what they are.
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"distance_embedding\.weight$|\brel_embeddings\.weight$", "vectors by distance in attention"),
     (r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
@@ -20,10 +19,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
 )  # fmt: skip
+"""Names of tensors, as a regular expression → what they are."""
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
-#: What families do with positions beside a table that the names of tensors do not show.
 _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -38,6 +37,7 @@ _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
+"""What families do with positions beside a table that the names of tensors do not show."""
 
 
 def beside(family: str | None, names: Iterable[str]) -> list[str]:

@@ -7,8 +7,8 @@ from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.recognition.first_rows import EXAMPLES, rows_from
 from geometry.models.recognition.names_and_shapes import Index, table_shape
 
-#: What tables of positions are called, besides names with "pos".
 _SHORT_NAMES = frozenset({"pe", "wpe"})
+"""What tables of positions are called, besides names with "pos"."""
 
 
 class UnknownArchitecture(SourceError):

@@ -57,11 +57,11 @@ INSTEAD = (
     "absolute positions, such as GPT-2, BERT or OPT."
 )
 
-#: Rows of a tensor, as in Python: "wpe.weight[1:]", "[:-100]".
 _ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
+"""Rows of a tensor, as in Python: "wpe.weight[1:]", "[:-100]"."""
 
-#: Names under which codes nest the settings of the model itself.
 _NESTED = ("model", "model_args", "model_config", "config")
+"""Names under which codes nest the settings of the model itself."""
 
 
 def find_architecture(

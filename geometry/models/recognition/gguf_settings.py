@@ -27,7 +27,6 @@ POSITIONS = "position_embd.weight"
 MAX_FACTORS = 1 << 16
 """Bytes of a tensor with a factor for each pair: ten times those of any model."""
 
-#: llama.cpp's architecture → transformers' ``model_type``, where the two differ.
 ARCHITECTURES: Mapping[str, str] = MappingProxyType(
     {
         "starcoder": "gpt_bigcode", "gptneox": "gpt_neox", "phi2": "phi",
@@ -41,9 +40,8 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
         "jina-bert-v3": "jina_embeddings_v3", "modern-bert": "modernbert",
     }
 )  # fmt: skip
+"""llama.cpp's architecture → transformers' ``model_type``, where the two differ."""
 
-#: Architectures whose files pair entries 2i and 2i + 1, those of Llama among them: there, the rows
-#: of W_Q and W_K stand in another order than in transformers' files.
 INTERLEAVED = frozenset(
     (
         "arcee", "arctic", "baichuan", "bailingmoe", "chameleon", "chatglm", "cohere2",
@@ -53,7 +51,8 @@ INTERLEAVED = frozenset(
         "neo-bert", "olmo", "plm", "smollm3", "starcoder", "xverse",
     )
 )  # fmt: skip
-#: Architectures whose files pair entries i and i + width/2. Of another one it is not known.
+"""Architectures whose files pair entries 2i and 2i + 1, those of Llama among them: there, the
+rows of W_Q and W_K stand in another order than in transformers' files."""
 HALVES = frozenset(
     (
         "afmoe", "apertus", "bailingmoe2", "bert", "bitnet", "codeshell", "cogvlm", "dbrx",
@@ -68,13 +67,13 @@ HALVES = frozenset(
         "stablelm", "starcoder2", "step35",
     )
 )  # fmt: skip
-#: Architectures with ALiBi of which llama.cpp has the exponent of the slopes in its code: it is not
-#: in the file.
+"""Architectures whose files pair entries i and i + width/2. Of another one it is not known."""
 ALIBI = frozenset(("bloom", "jina-bert-v2", "refact"))
+"""Architectures with ALiBi of which llama.cpp has the exponent of the slopes in its code: it is
+not in the file."""
 USUAL_BIAS = 8.0
 """That exponent, as in ALiBi's paper: slopes down to 2⁻⁸."""
 
-#: Settings of rotary positions that are read here, or without effect on a text's.
 _READ = frozenset(
     (
         "rope.freq_base", "rope.freq_base_swa", "rope.dimension_count", "rope.dimension_sections",
@@ -85,6 +84,7 @@ _READ = frozenset(
         "rope.scaling.yarn_beta_slow",
     )
 )  # fmt: skip
+"""Settings of rotary positions that are read here, or without effect on a text's."""
 
 _GPT2 = Stack(
     positions=POSITIONS,
@@ -114,12 +114,12 @@ _BERT = replace(
     causal=False,
     begin=False,
 )
-#: By ``model_type``: the stacks with a table of positions.
 STACKS: Mapping[str, Stack] = MappingProxyType(
     {"gpt2": _GPT2, "bert": _BERT, "gpt_bigcode": replace(_GPT2, fused="multi-query")}
 )
-#: Queries and keys of rotary models, separate or in one matrix.
+"""By ``model_type``: the stacks with a table of positions."""
 HEADS = (replace(_BERT, positions="", causal=True), replace(_GPT2, positions=""))
+"""Queries and keys of rotary models, separate or in one matrix."""
 
 
 def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, Any]:

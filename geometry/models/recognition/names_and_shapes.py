@@ -22,34 +22,34 @@ from geometry.models.families.stack import Stack, only_table
 
 Index = Mapping[str, TensorInfo]
 
-#: The name of XLM's table, with which those of many families end.
 AMBIGUOUS = "position_embeddings.weight"
+"""The name of XLM's table, with which those of many families end."""
 
-#: Words in the names of a checkpoint that holds several copies of its weights, best first; averages
-#: and the states of optimizers come after names without such a word.
 COPIES = ("model", "state_dict", "module", "net", "network", "student", "online")
+"""Words in the names of a checkpoint that holds several copies of its weights, best first;
+averages and the states of optimizers come after names without such a word."""
 AVERAGES = ("ema", "swa", "average", "averaged", "avg", "shadow", "momentum", "teacher", "target",
             "ref", "reference", "init", "initial", "old", "optimizer", "grad", "grads", "gradients",
             "m", "v")  # fmt: skip
 
-#: The word for a side right before the name of a table.
 _SIDE = re.compile(r"\.(en|de)coder\.[^.]+(\.weight)?$")
+"""The word for a side right before the name of a table."""
 
-#: The beginning of the word for pictures in a name.
 _VISION = re.compile(r"(^|[._])vision")
+"""The beginning of the word for pictures in a name."""
 
-#: Class tokens and registers of a model at most.
 MOST_CLASS_ROWS = 64
+"""Class tokens and registers of a model at most."""
 _REGISTER = re.compile(r"reg(ister)?_?(tokens?|embeddings?)?$", re.IGNORECASE)
 
-#: Names of the tokens that stand before the patches of a picture.
 _CLASS = re.compile(
     r"(cls|class|dist|distill|distillation|reg|register)_?(tokens?|embeddings?|pos)?", re.IGNORECASE
 )
+"""Names of the tokens that stand before the patches of a picture."""
 _NOT_NAMED = "the names of its layers are those of no known family"
 
-#: What a mark that no other family has counts, or a missing mark, among names that many have.
 _MARK = 10.0
+"""What a mark that no other family has counts, or a missing mark, among names that many have."""
 _ALL: Mapping[str, tuple[Stack, ...]] = MappingProxyType({**FAMILIES, **CODES})
 
 
@@ -66,11 +66,11 @@ def _alone(row: Stack) -> Stack:
     return replace(row, **changes)
 
 
-#: Towers of families with two, without the word for their side in their names.
 _SAVED_ALONE = [
     (kind, (_alone(row),)) for kind, rows in _ALL.items() for row in rows
     if row.positions.startswith(("decoder.", "encoder."))
 ]  # fmt: skip
+"""Towers of families with two, without the word for their side in their names."""
 _TABLES = tuple(
     {row.positions for _, rows in (*_ALL.items(), *_SAVED_ALONE) for row in rows if row.positions}
 )
@@ -282,8 +282,8 @@ def rows_and_width(info: TensorInfo) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-#: The name of a table that has rows and columns of patches as two axes, as in SAM.
 PICTURE = "pos_embed"
+"""The name of a table that has rows and columns of patches as two axes, as in SAM."""
 
 
 def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[int, ...]:

@@ -47,23 +47,23 @@ from geometry.models.schemes.lags import Lags, find_lags, find_windows
 from geometry.models.schemes.relative_tables import find_relative_tables
 from geometry.models.schemes.rotary import read_rotary
 
-#: Rows before position 0 that families with a padding token have at most.
 MOST_FIRST = 3
+"""Rows before position 0 that families with a padding token have at most."""
 
-#: What finds the lags of a model, by the reason why it has no table.
 LAGS: Mapping[str, Callable[[Index, Mapping[str, Any]], Iterable[Lags]]] = {
     ALIBI: lambda index, config: [find_alibi(index, config)],
     RELATIVE: find_lags,
     RELATIVE_TABLE: find_relative_tables,
     RELATIVE_IN_TWO: find_windows,
 }
+"""What finds the lags of a model, by the reason why it has no table."""
 
-#: How the reason begins of a model whose table is stored and not added.
 NOT_USED = "its table"
+"""How the reason begins of a model whose table is stored and not added."""
 
-#: What the names of a part's tensors have in common, by the key of its configuration.
 PLACES = {"text_config": "text_model.", "vision_config": "vision_model.",
           "image_config": "image_model.", "backbone_config": "backbone."}  # fmt: skip
+"""What the names of a part's tensors have in common, by the key of its configuration."""
 
 
 def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
@@ -271,8 +271,8 @@ def recognised(
     return [replace(towers[0], notes=(*towers[0].notes, note)), *towers[1:]]
 
 
-#: Parts of the names of norms that queries and keys pass in some models.
 _QUERY_NORMS = re.compile(r"(^|[._])(q_?norm|q_?ln|q_layernorm|qk_?norm|query_norm)([._]|$)")
+"""Parts of the names of norms that queries and keys pass in some models."""
 
 
 def _of_match(

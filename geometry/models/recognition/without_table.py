@@ -19,8 +19,8 @@ RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
 NO_POSITIONS = "its attention has no positions"
 
-#: Rotary families whose settings were not compared with their code, and those with parts.
 _ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
+"""Rotary families whose settings were not compared with their code, and those with parts."""
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
 _FAMILIES_IN_TWO = (
     "beit", "data2vec-vision", "donut-swin", "maskformer", "maskformer-swin", "swin", "swin2sr",
@@ -30,7 +30,6 @@ _RELATIVE_FAMILIES = (
     "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano",
 )  # fmt: skip
 
-#: ``model_type`` of transformers → the second half of "llama stores no positional embeddings: …".
 WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys((*_ROTARY_FAMILIES, *COMPARED), ROTARY),
@@ -41,17 +40,20 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
         **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )
+"""``model_type`` of transformers → the second half of "llama stores no positional embeddings:
+…"."""
 
-#: Values of ``position_embedding_type`` of models that add a table to their tokens.
 ADDED = (None, "absolute", "learned", "learned_absolute")
-#: And of those whose positions act inside attention.
+"""Values of ``position_embedding_type`` of models that add a table to their tokens."""
 INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
+"""And of those whose positions act inside attention."""
 
-#: Values of a setting that names the kind of positions, for none.
 _NONE = frozenset(("nope", "none", "no_pe", "no_position", "null"))
+"""Values of a setting that names the kind of positions, for none."""
 
-#: The dimensions of Baichuan's models with ALiBi, which differ from the others in their code only.
 _BAICHUAN_13B = 5120
+"""The dimensions of Baichuan's models with ALiBi, which differ from the others in their code
+only."""
 
 
 def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> str:

@@ -76,7 +76,6 @@ class RotaryFamily:
 
 _USUAL = RotaryFamily()
 
-#: Families of transformers.
 ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -247,8 +246,8 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "ultrabert": RotaryFamily(causal=False, needs="kinds"),
     }
 )  # fmt: skip
+"""Families of transformers."""
 
-#: Families whose code came with their models.
 WITH_OWN_CODE: Mapping[str, RotaryFamily] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -268,9 +267,10 @@ WITH_OWN_CODE: Mapping[str, RotaryFamily] = MappingProxyType(
         "stablelm_epoch": RotaryFamily(share=0.25),
     }
 )  # fmt: skip
+"""Families whose code came with their models."""
 
-#: Families whose code computes the rates anew, and leaves those that are stored unused.
 COMPUTED_ANEW = frozenset(("chatglm",))
+"""Families whose code computes the rates anew, and leaves those that are stored unused."""
 
-#: All families whose settings were compared with their code.
 COMPARED: Mapping[str, RotaryFamily] = MappingProxyType({**ROTARY_FAMILIES, **WITH_OWN_CODE})
+"""All families whose settings were compared with their code."""

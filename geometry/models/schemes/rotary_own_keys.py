@@ -21,7 +21,6 @@ from geometry.models.schemes.rotary_settings import (
     WIDTHS,
 )
 
-#: Families whose code turns a share of each head that is a setting.
 SHARED = frozenset(
     (
         "bamba", "diffusion_gemma_text", "gemma4_text", "gemma4_unified_text", "glm", "glm4",
@@ -32,21 +31,21 @@ SHARED = frozenset(
         "qwen4_exp_text", "recurrent_gemma", "solar_open", "stablelm",
     )
 )  # fmt: skip
-#: Families whose models came with another code, which has names of its own.
+"""Families whose code turns a share of each head that is a setting."""
 OTHER_CODE = frozenset(("bamba", "jina_embeddings_v3", "nomic_bert", "gte"))
+"""Families whose models came with another code, which has names of its own."""
 _NEOX = ("gpt_neox", "gpt_neox_japanese")
 _HUNYUAN = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text")
 _MODERNBERT = ("modernbert", "modernbert-decoder")
 _GEMMA4 = ("diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemma4_unified_text")
-#: Families whose code has rates of its own.
 _FIXED = {"codegen", "gptj", "roformer"}
+"""Families whose code has rates of its own."""
 _ALL = ROTARY_FAMILIES.keys()
-#: Families of which a part of each head turns, with a width of its own.
 _LATENT = ("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
            "glm_moe_dsa", "hy_v4", "longcat_flash", "minicpm3", "mistral_large4_text",
            "youtu")  # fmt: skip
+"""Families of which a part of each head turns, with a width of its own."""
 
-#: Setting → the families of transformers that have it.
 HAVE: Mapping[str, Collection[str]] = MappingProxyType(
     {
         **dict.fromkeys((*BASES, *LOCAL_BASES, *SHARES, *WIDTHS, *HEAD_WIDTHS), ()),
@@ -84,14 +83,14 @@ HAVE: Mapping[str, Collection[str]] = MappingProxyType(
         "use_bidirectional_attention": ("gemma", "gemma2", "gemma3_text", *_GEMMA4),
     }
 )  # fmt: skip
-#: Setting → the families that have it only in a group of settings.
+"""Setting → the families of transformers that have it."""
 ONLY_IN_GROUP: Mapping[str, Collection[str]] = MappingProxyType(
     {
         "partial_rotary_factor": _NEOX,
         "rope_theta": (*_NEOX, *_MODERNBERT, "ultrabert"),
     }
 )
-#: Family with a code of its own → the settings of this kind that it has, besides ``ANY_CODE``.
+"""Setting → the families that have it only in a group of settings."""
 OF_OWN_CODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "chatglm": ("kv_channels", "position_encoding_2d", "rope_ratio"),
@@ -103,9 +102,10 @@ OF_OWN_CODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "stablelm_epoch": ("rope_pct",),
     }
 )
+"""Family with a code of its own → the settings of this kind that it has, besides ``ANY_CODE``."""
 _GROUPS = ("rope_scaling", "rope_parameters")
-#: Settings that any of these may have.
 ANY_CODE = ("head_dim", "rope_theta", *_GROUPS)
+"""Settings that any of these may have."""
 
 
 def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

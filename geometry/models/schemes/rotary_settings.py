@@ -25,21 +25,19 @@ CONTEXTS = ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx", "s
             "model_max_length", "max_sequence_length", "max_context_length")  # fmt: skip
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers")
 
-#: Settings that, where they are there, belong to a model that turns.
 SIGNS = (*BASES, *LOCAL_BASES, *SHARES, *WIDTHS, "rope_parameters", "rope_scaling", "rope_ratio",
          "layer_rope_theta", "rotary_emb_interleaved", "use_dynamic_ntk")  # fmt: skip
+"""Settings that, where they are there, belong to a model that turns."""
 
-#: Settings that say whether a model turns at all.
 SWITCHES = ("rope", "use_rope", "rotary", "use_rotary", "use_mem_rope", "rotary_embedding",
             "use_rotary_embedding", "use_rotary_embeddings",
             "use_rotary_position_embeddings")  # fmt: skip
+"""Settings that say whether a model turns at all."""
 
-#: Settings that name the kind of positions, and their values for those that turn.
 KINDS = ("position_embedding_type", "pos_emb_type")
+"""Settings that name the kind of positions, and their values for those that turn."""
 TURNING = ("rope", "rotary")
 
-#: Settings without effect on the turning of a text's queries and keys: sections of axes, which are
-#: alike for a text; the size of a cache; the precision; factors of the scores.
 HARMLESS = frozenset(
     (
         "finetuned", "llama_4_scaling_beta", "max_position_embeddings", "mrope_interleaved",
@@ -47,8 +45,9 @@ HARMLESS = frozenset(
         "rope_full_precision", "rope_max_length", "rope_pairing", "xdrope_section",
     )
 )  # fmt: skip
+"""Settings without effect on the turning of a text's queries and keys: sections of axes, which
+are alike for a text; the size of a cache; the precision; factors of the scores."""
 
-#: Settings of a scaling, none of which is a group.
 CONSTANTS = frozenset(
     (
         "alpha", "attention_factor", "beta_fast", "beta_slow", "factor", "high_freq_factor",
@@ -57,6 +56,7 @@ CONSTANTS = frozenset(
         "short_factor", "truncate", "type",
     )
 )  # fmt: skip
+"""Settings of a scaling, none of which is a group."""
 
 _SPEAKS = re.compile(
     r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)"

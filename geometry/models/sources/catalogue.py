@@ -41,23 +41,23 @@ from geometry.models.sources.derived import model_source
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
 
-#: A size beyond this is that of no table.
 MAX_NUMBERS = 2**28
+"""A size beyond this is that of no table."""
 
 State = Literal["bundled", "computed", "installed", "cached", "online"]
 
-#: Source and catalogue id of the bundled model; with "/step 535", of a step of its training.
 SAMPLE = "sample"
+"""Source and catalogue id of the bundled model; with "/step 535", of a step of its training."""
 
-#: Source of the positions inside the bundled model, a run of ``helixscope positions``; with
-#: "/layer 1" after it, of one layer.
 SAMPLE_INSIDE = "sample/inside"
+"""Source of the positions inside the bundled model, a run of ``helixscope positions``; with
+"/layer 1" after it, of one layer."""
 _BUNDLED = re.compile(rf"{SAMPLE}(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
 
-#: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
-#: Group of those that were downloaded piece by piece.
+"""Group of the models found in the Hub cache that the catalogue does not know."""
 FETCHED_GROUP = "Downloaded before"
+"""Group of those that were downloaded piece by piece."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from geometry.models.recognition.architecture import Architecture
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
-#: Default positions and dimensions of a table: those of GPT-2 small.
 DEFAULT_SIZE = (1024, 768)
+"""Default positions and dimensions of a table: those of GPT-2 small."""
 _SINUSOIDS: Mapping[str, Sinusoid] = {
     "sinusoidal": "interleaved",
     "sinusoidal-fairseq": "tensor2tensor",

@@ -59,28 +59,28 @@ T = TypeVar("T")
 
 __all__ = ["NoSuchTable", "UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_model"]
 
-#: Names of files and folders that do not identify the model in them.
 GENERIC = re.compile(
     r"(pytorch_)?model([.-].*)?|checkpoints?|weights|ckpt|(lit|final)_model|consolidated([.-].*)?"
     r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+",
     re.IGNORECASE,
 )
+"""Names of files and folders that do not identify the model in them."""
 
-#: Names of files that say only which step of a training it is.
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
     r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
     re.IGNORECASE,
 )
+"""Names of files that say only which step of a training it is."""
 
-#: The end of the name of a split GGUF file's part.
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
+"""The end of the name of a split GGUF file's part."""
 
-#: Name of a snapshot's folder in the Hub cache.
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+"""Name of a snapshot's folder in the Hub cache."""
 
-#: How often local files that change while they are opened are opened again before giving up.
 _ATTEMPTS = 3
+"""How often local files that change while they are opened are opened again before giving up."""
 
 
 def open_model(
