@@ -15,12 +15,12 @@ a model on the Hub with revisions ``checkpoint-N``. In the order of use::
     gathering.history                               #   what has arrived; run() again resumes
     gathering.skipped                               #   tuple[Skipped]: step, why
 
-    timelapse = make_timelapse(history, (1, last), tell)  # timelapse.py: all coordinates, ready:
+    timelapse = make_timelapse(history, (1, last), report)  # timelapse.py: all coordinates, ready:
     timelapse.coordinates("frozen")                 #   (n, n_positions, 3) float32; or "aligned"
-    helices = fit_helices(timelapse, tell)          # helices.py: R² and turns by step
+    helices = fit_helices(timelapse, report)        # helices.py: R² and turns by step
     riddle = last_position(history)                 # last_position.py: why the last row is small
 
 ``history_here(model)`` of here.py does the first half at once, without the network.
 ``grow_helices`` yields partial results; ``gathering.history`` has the tables so far.
-Long computations call ``tell(share, words)`` regularly, which may raise to stop them.
+Long computations call ``report(share, message)`` regularly, which may raise to stop them.
 """

@@ -45,6 +45,6 @@ def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
 def has_moved(snapshot: Snapshot, cache: TensorCache) -> bool:
     """Return whether a branch on the Hub has moved since it was downloaded."""
     address = parse_address(snapshot.source)
-    assert address is not None, "it was made from one"
+    assert address is not None, "its source was made from an address"
     known = known_commit(cache, address)
     return known is not None and snapshot.commit not in (None, known)

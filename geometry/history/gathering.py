@@ -32,7 +32,7 @@ CONNECTIONS = 4
 """Number of checkpoints opened at once."""
 
 ATTEMPTS = 3
-"""How often checkpoints that a training run writes again meanwhile are collected."""
+"""Attempts to collect checkpoints that a training run rewrites meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Gathered:
 
 
 class Gathering:
-    """Collects a plan's tables; what has arrived is kept if it is interrupted.
+    """Collects a plan's tables; those received so far are kept if it is interrupted.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Gathering:
         """The checkpoints neither collected nor skipped, by increasing step."""
         with self._lock:
             known = self._tables.keys() | self._skipped.keys()
-        return tuple(one for one in self.plan.snapshots if one.step not in known)
+        return tuple(snapshot for snapshot in self.plan.snapshots if snapshot.step not in known)
 
     @property
     def history(self) -> History | None:
@@ -103,7 +103,9 @@ class Gathering:
         if not tables:
             return None
         origin, steps = self.plan.origin, sorted(tables)
-        folders = [Path(one.source) for one in self.plan.snapshots if origin.kind == "folder"]
+        folders = [
+            Path(snapshot.source) for snapshot in self.plan.snapshots if origin.kind == "folder"
+        ]
         tokens, losses = read_log(folders, steps)
         return in_memory(
             origin.name,
@@ -121,7 +123,7 @@ class Gathering:
     ) -> History:
         """Collect the missing tables.
 
-        Local checkpoints first; of the others, first the last step and then increasingly fine steps
+        Local checkpoints come first; of the others, the last step and then increasingly fine steps
         in between, so that a partial history covers the whole training. Checkpoints without a table
         of the right shape are skipped.
 
@@ -130,14 +132,14 @@ class Gathering:
         transfer
             Allows cancellation from another thread.
         on_progress
-            Called on the downloading threads, by one at a time.
+            Called on the downloading threads, by a single thread at a time.
 
         Raises
         ------
         HubError
-            The Hub cannot be reached; what has arrived is kept.
+            The Hub cannot be reached; the tables received so far are kept.
         Cancelled
-            ``transfer`` was cancelled; what has arrived is kept.
+            ``transfer`` was cancelled; the tables received so far are kept.
         SourceError
             None of the checkpoints has such a table.
         """
@@ -151,8 +153,8 @@ class Gathering:
             round_ = _Round(self, network, on_progress)
             with (transfer or Transfer()).interruptible(round_.stop):
                 missing = self.missing
-                here = tuple(one for one in missing if one.here)
-                away = tuple(one for one in missing if not one.here)
+                here = tuple(snapshot for snapshot in missing if snapshot.here)
+                away = tuple(snapshot for snapshot in missing if not snapshot.here)
                 round_.bring((coarse_first(here), coarse_first(away)), self._connections)
             if not self._drop_changed(last=not left):
                 break
@@ -182,9 +184,9 @@ class Gathering:
             )
 
     def _drop_changed(self, *, last: bool) -> bool:
-        """Remove the tables of checkpoints that were written again meanwhile, if there are any.
+        """Remove the tables of checkpoints that were rewritten meanwhile; return whether any were.
 
-        They belong to another training than the others. After the ``last`` attempt they are
+        They are from a later training than the others. After the ``last`` attempt they are
         skipped.
         """
         changed = False
@@ -202,7 +204,9 @@ class Gathering:
     def _forget_passing(self) -> None:
         """Retry checkpoints that were skipped because of a transmission error."""
         with self._lock:
-            self._skipped = {step: one for step, one in self._skipped.items() if not one.passing}
+            self._skipped = {
+                step: skipped for step, skipped in self._skipped.items() if not skipped.passing
+            }
 
 
 def _nothing() -> None:
@@ -222,8 +226,8 @@ class _Round:
         self._network = network
         self._on_progress = on_progress
         # Cancels all threads together, and counts what they receive.
-        self._all = Transfer(self._tell)
-        self._telling = threading.RLock()
+        self._all = Transfer(self._report)
+        self._report_lock = threading.RLock()
         self._failure: Exception | None = None
         self._waiting = ""
 
@@ -232,7 +236,7 @@ class _Round:
         self._all.cancel()
 
     def bring(self, groups: Sequence[Sequence[Snapshot]], connections: int) -> None:
-        """Collect one group after the other, several of its checkpoints at once.
+        """Collect the groups in order, several checkpoints of a group at once.
 
         Raises the error that ended it early.
         """
@@ -259,7 +263,7 @@ class _Round:
                 self._bring(snapshot)
                 self._all.begin("", 0)
         except Exception as error:
-            with self._telling:
+            with self._report_lock:
                 # Keep the first error: stopping the other threads makes them fail too.
                 self._failure = self._failure or error
             self.stop()
@@ -307,12 +311,12 @@ class _Round:
             finally:
                 count()
 
-    def _tell(self, progress: TransferProgress) -> None:
+    def _report(self, progress: TransferProgress) -> None:
         if self._on_progress is None:
             return
         gathering = self._gathering
         total = len(gathering.plan.snapshots)
-        with self._telling:
+        with self._report_lock:
             self._on_progress(
                 Gathered(
                     total - len(gathering.missing),

@@ -9,7 +9,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import RangeError
 from geometry.evidence.turning_share import turning_share
-from geometry.history.timelapse import Tell, Timelapse
+from geometry.history.timelapse import Report, Timelapse
 from geometry.measures.shape import Best, fit_shapes
 from geometry.measures.shape_fit import HELICES
 from geometry.pca.components import Array
@@ -40,25 +40,25 @@ class Helices:
 
     @property
     def first_helix(self) -> int | None:
-        """The first snapshot from which on all fitted ones are helices; None if there is none."""
-        found = None
+        """The first snapshot from which all fitted ones are helices; None if there is none."""
+        first = None
         for i in range(len(self.best) - 1, -1, -1):
             if self.best[i] in HELICES:
-                found = i
+                first = i
             elif self.best[i] is not None:
                 break
-        return found
+        return first
 
 
-def fit_helices(timelapse: Timelapse, tell: Tell | None = None) -> Helices:
+def fit_helices(timelapse: Timelapse, report: Report | None = None) -> Helices:
     """Fit every snapshot: the last result of :func:`grow_helices`.
 
     Parameters
     ----------
     timelapse
         See :func:`grow_helices`.
-    tell
-        Called with a share and words after each snapshot.
+    report
+        Called with the share done and a message after each snapshot.
 
     Raises
     ------
@@ -66,12 +66,12 @@ def fit_helices(timelapse: Timelapse, tell: Tell | None = None) -> Helices:
         As :func:`grow_helices`.
     """
     n, growing = len(timelapse.steps), grow_helices(timelapse)
-    found = next(growing)
+    helices = next(growing)
     for done in range(1, n + 1):
-        if tell is not None:
-            tell(done / n, "Fitting helices")
-        found = next(growing, found)
-    return found
+        if report is not None:
+            report(done / n, "Fitting helices")
+        helices = next(growing, helices)
+    return helices
 
 
 def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:

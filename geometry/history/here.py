@@ -25,8 +25,8 @@ from geometry.models.sources.layer_tables import LayerStore
 T = TypeVar("T")
 
 ATTEMPTS = 5
-"""How often a history is measured anew because a training run has written a longer one: a run
-that writes faster than the history can be read is not followed."""
+"""Attempts to measure a history that a training run rewrites meanwhile. A run that writes faster
+than the history can be read is not followed."""
 
 
 class NoHistory(HelixscopeError):
@@ -34,7 +34,7 @@ class NoHistory(HelixscopeError):
 
 
 class NotFetched(NoHistory):
-    """The model is on the Hub, and nothing of its history, if any, is on this machine."""
+    """The model is on the Hub, and none of its history, if it has one, is on this machine."""
 
 
 def history_here(model: PositionalModel) -> History:
@@ -65,7 +65,7 @@ def history_here(model: PositionalModel) -> History:
     network = None
     if origin.kind == "hub":
         network = Network(Hub(offline=True), default_cache(), Transfer())
-    snapshots = [one for one in list_snapshots(origin, network) if one.here]
+    snapshots = [snapshot for snapshot in list_snapshots(origin, network) if snapshot.here]
     if not snapshots:
         raise NotFetched("its training history is not on this machine")
     return Gathering(plan_history(origin, snapshots), network).run()
@@ -84,21 +84,21 @@ def history_of_layers(store: LayerStore) -> History:
 def of_one_version(
     read: Callable[[], History], measure: Callable[[History], T], history: History | None = None
 ) -> T:
-    """Measure a history that a training run may write again meanwhile: then all of it anew.
+    """Measure a history; again from the start if a training run rewrites it meanwhile.
 
     Parameters
     ----------
     read
         Reads the history as it is now.
     measure
-        Computes the result from a history whose tables are all of one version.
+        Computes the result from a history whose tables are all of the same version.
     history
-        The history to begin with; ``read()`` if None.
+        The history to start with; ``read()`` if None.
 
     Raises
     ------
     FileChanged
-        The history changed each time that it was measured.
+        The history changed during every attempt.
     HelixscopeError
         As ``read`` and ``measure``.
     """

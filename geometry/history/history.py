@@ -18,9 +18,18 @@ Floats = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A checkpoint left out of the history, and why, as a sentence.
+    """A checkpoint left out of the history.
 
-    ``passing`` means that it may succeed the next time.
+    Attributes
+    ----------
+    step
+        Of training.
+    source
+        Its source, as of :class:`geometry.history.origins.Snapshot`.
+    why
+        The reason, as a sentence.
+    passing
+        Whether it may succeed the next time.
     """
 
     step: int
@@ -116,7 +125,7 @@ class History:
         RangeError
             There is no such snapshot.
         SourceError
-            It cannot be read any more, or holds numbers that are not finite.
+            It can no longer be read, or holds numbers that are not finite.
         """
         index = snapshot + self.n_snapshots if snapshot < 0 else snapshot
         if not 0 <= index < self.n_snapshots:
@@ -161,7 +170,7 @@ class History:
 def in_memory(
     name: str, source: str, steps: Sequence[int], tables: Sequence[Floats], **more: Any
 ) -> History:
-    """Make a history of tables in memory.
+    """Create a history from tables in memory.
 
     Parameters
     ----------

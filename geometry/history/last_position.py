@@ -89,7 +89,7 @@ def last_position(history: History) -> LastPosition:
     rows = np.stack([history.table(i)[-count - 1 :] for i in range(history.n_snapshots)])
     decays = None if history.decays is None else history.decays / history.decays[0]
     factors, departures = zip(*(follow(rows[:, k], decays) for k in range(count + 1)), strict=True)
-    norms = np.stack([row_norms(one) for one in rows.astype(np.float64)])
+    norms = np.stack([row_norms(snapshot) for snapshot in rows.astype(np.float64)])
     beside = np.zeros_like(norms[:, :1]) if count == 0 else norms[:, :-1]
     strayed = np.stack(departures[:-1] or (np.zeros(len(rows)),))
     arrays = (
@@ -116,7 +116,7 @@ def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[
     rows : (n, d_model)
         The row at each snapshot.
     decays : (n,) float64
-        Recorded decay factors, 1 at first; None for the best-fitting non-increasing ones.
+        Recorded decay factors, initially 1; None for the best-fitting non-increasing ones.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def _rounding(row: npt.NDArray[np.float32]) -> float:
 def _judge(
     history: History, departures: Array, beside: Array, first_norm: float
 ) -> tuple[bool | None, str]:
-    """Decide whether a history supports the hypothesis, and explain it."""
+    """Return whether a history supports the hypothesis, and the reason."""
     last = history.n_positions - 1
     steps = "–".join(_count(history.steps[i]) for i in (0, -1))
     if history.n_snapshots < 2 or history.n_positions < 3:
@@ -165,11 +165,11 @@ def _judge(
             f"({_percent(beside[-1])}): this history is too short to decide."
         )
     worst = int(departures.argmax())
-    as_told = ", as its weight decay predicts" if history.decays is not None else ""
+    predicted = ", as its weight decay predicts" if history.decays is not None else ""
     if departures[worst] <= STAYS:
         return True, (
             f"Over steps {steps} the row of position {last} keeps its initial direction and only "
-            f"shrinks{as_told}: at most {_percent(departures[worst])} of it is new. Of the rows "
+            f"shrinks{predicted}: at most {_percent(departures[worst])} of it is new. Of the rows "
             f"before it, {_percent(beside[-1])} is new by the end."
         )
     return False, (

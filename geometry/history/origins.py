@@ -1,4 +1,4 @@
-"""Finding the training history of an open model, and its checkpoints."""
+"""Locating the training history of an open model, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -79,8 +79,9 @@ def find_history(model: PositionalModel) -> Origin | None:
 
     Returns
     -------
-    None if there is none, as for a bare or computed table, and for a step of a history: it is not
-    the model at its end.
+    Origin or None
+        None if there is none, as for a bare or computed table, and for a step of a history, which
+        is not the model at its end.
 
     Raises
     ------
@@ -144,12 +145,14 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
     if origin.kind in ("file", "layers"):
         raise ValueError(f"{origin.source} is read by read_history")
     if origin.kind == "folder":
-        found = [Snapshot(step, str(path)) for step, path in checkpoints_in(Path(origin.source))]
+        snapshots = [
+            Snapshot(step, str(path)) for step, path in checkpoints_in(Path(origin.source))
+        ]
     else:
         from geometry.hub.network import default_network
 
-        found = list(_revisions(origin.source, network or default_network()))
-    by_step = {snapshot.step: snapshot for snapshot in reversed(found)}
+        snapshots = list(_revisions(origin.source, network or default_network()))
+    by_step = {snapshot.step: snapshot for snapshot in reversed(snapshots)}
     return tuple(by_step[step] for step in sorted(by_step))
 
 
@@ -186,5 +189,5 @@ def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool
     folder = locate_address(address)
     if folder is not None and folder.name == commit:
         return True
-    # In this order: the first waits for pending cache writes.
+    # The order matters: the first waits for pending cache writes.
     return is_snapshot_kept(cache, address) and known_commit(cache, address) == commit

@@ -68,16 +68,16 @@ def plan_history(
     Raises
     ------
     RangeError
-        There are none in this range, or none are requested.
+        There are none in this range, or ``count`` is below 1.
     """
-    first, last = steps or (0, max((one.step for one in snapshots), default=0))
-    usable = [one for one in snapshots if first <= one.step <= last]
+    first, last = steps or (0, max((snapshot.step for snapshot in snapshots), default=0))
+    usable = [snapshot for snapshot in snapshots if first <= snapshot.step <= last]
     if not usable:
         raise RangeError(
             f"{origin.name} has no checkpoints at steps {first}–{last}",
             "Choose a wider range of steps." if snapshots else "",
         )
-    chosen = log_spaced([one.step for one in usable], count)
+    chosen = log_spaced([snapshot.step for snapshot in usable], count)
     return HistoryPlan(origin, tuple(usable[i] for i in chosen), len(snapshots))
 
 
@@ -87,7 +87,7 @@ def log_spaced(steps: Sequence[int], count: int) -> tuple[int, ...]:
     Parameters
     ----------
     steps
-        Increasing, at least one, none negative.
+        Increasing, not empty, none negative.
     count
         Number to choose, at least one; all, if there are fewer.
 
@@ -100,7 +100,7 @@ def log_spaced(steps: Sequence[int], count: int) -> tuple[int, ...]:
     Raises
     ------
     RangeError
-        When ``count`` is below 1.
+        ``count`` is below 1.
     """
     n = len(steps)
     if count < 1:

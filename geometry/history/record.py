@@ -30,14 +30,14 @@ from geometry.models.sources.history_steps import AGAIN
 
 FORMAT, VERSION = "helixscope-history", "1"
 
-_TOLD = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "<f8")}
+_OPTIONAL = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "<f8")}
 """Optional values of each step, with their safetensors and numpy dtypes."""
 
 
 def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = None) -> History:
     """Open a history by its header and per-step values; tables are read on demand.
 
-    All tables are of one version of the file: once it has changed, they are not read any more.
+    All tables are of one version of the file: once it has changed, reading them raises an error.
 
     Parameters
     ----------
@@ -67,16 +67,16 @@ def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
     if steps is None or "positions" not in regions:
         raise SourceError(f"{path} lacks the tensors steps and positions.", AGAIN)
     positions = regions["positions"]
-    found = positions.info.shape
-    if len(found) != 3 or found[0] != len(steps) or 0 in found:
+    stored = positions.info.shape
+    if len(stored) != 3 or stored[0] != len(steps) or 0 in stored:
         raise SourceError(
             f"The tables of {path} should have shape ({len(steps)}, n_positions, d_model), got "
-            f"{found}.",
+            f"{stored}.",
             AGAIN,
         )
-    if shape is not None and found[1:] != shape:
+    if shape is not None and stored[1:] != shape:
         raise SourceError(
-            f"{path} is the history of another model: its tables are {found[1]} × {found[2]}, "
+            f"{path} is the history of another model: its tables are {stored[1]} × {stored[2]}, "
             f"the model's is {shape[0]} × {shape[1]}.",
             AGAIN,
         )
@@ -86,13 +86,22 @@ def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
             "are read.",
             AGAIN,
         )
-    told: dict[str, Any] = {key: _column(file, regions, key, *kind) for key, kind in _TOLD.items()}
+    optional: dict[str, Any] = {
+        key: _column(file, regions, key, *kind) for key, kind in _OPTIONAL.items()
+    }
 
     def read(index: int) -> Floats:
         with reading_file(path, AGAIN):
             return read_part(positions, part_of(positions, f"positions[{index}]"), index)
 
-    return History(name or path.parent.name, str(path), steps, (found[1], found[2]), read, **told)
+    return History(
+        name or path.parent.name,
+        str(path),
+        steps,
+        (stored[1], stored[2]),
+        read,
+        **optional,
+    )
 
 
 def _column(
@@ -114,14 +123,15 @@ def _column(
 
 def _check_format(file: LocalFile) -> None:
     length = int.from_bytes(file.read_at(0, 8).tobytes(), "little")
-    said = load_json(f"The header of {file.name}", file.read_at(8, length).tobytes())
-    said = said.get("__metadata__")
-    said = said if isinstance(said, dict) else {}
-    if said.get("format") != FORMAT:
+    header = load_json(f"The header of {file.name}", file.read_at(8, length).tobytes())
+    metadata = header.get("__metadata__")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    if metadata.get("format") != FORMAT:
         raise SourceError(f"{file.path} is not a training history.", AGAIN)
-    if said.get("version") != VERSION:
+    version = metadata.get("version")
+    if version != VERSION:
         raise SourceError(
-            f"{file.path} is a training history of version {said.get('version')!r}; only version "
+            f"{file.path} is a training history of version {version!r}; only version "
             f"{VERSION} is read.",
             "Update Helixscope.",
         )

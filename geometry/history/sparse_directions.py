@@ -1,7 +1,7 @@
 """When during training the directions of the positions become sparse.
 
-Sparse is meant in the entries of the embedding: the measure is the share of the 40 largest entries
-of a singular direction in its squared length, after "Insights into GPT-2's positional encodings"
+Sparse refers to the entries of a singular direction in the embedding: the measure is the share of
+the 40 largest entries in the squared length, after "Insights into GPT-2's positional encodings"
 (2024).
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from geometry.evidence.null import Null
 from geometry.history.history import History, Steps
-from geometry.history.timelapse import Tell
+from geometry.history.timelapse import Report
 from geometry.measures.directions import singular_directions
 from geometry.measures.overlaps import sparsity, sparsity_nulls
 from geometry.pca.components import Array
@@ -37,7 +37,7 @@ class SparseDirections:
         three singular directions of the whole table, uncentred; of fewer where the table has no
         three. NaN for tables of zeros. Read-only.
     turned
-        The same for as many directions turned at random.
+        The same for as many random directions.
     """
 
     steps: Steps
@@ -45,15 +45,15 @@ class SparseDirections:
     turned: Null
 
 
-def sparse_directions(history: History, tell: Tell | None = None) -> SparseDirections:
+def sparse_directions(history: History, report: Report | None = None) -> SparseDirections:
     """Measure how sparse the leading directions are at each step of a training.
 
     Parameters
     ----------
     history
         Every table is read once.
-    tell
-        Called with a share and words after each snapshot.
+    report
+        Called with the share done and a message after each snapshot.
 
     Raises
     ------
@@ -62,13 +62,13 @@ def sparse_directions(history: History, tell: Tell | None = None) -> SparseDirec
     """
     n, mass = history.n_snapshots, np.full(history.n_snapshots, np.nan)
     for i in range(n):
-        found = singular_directions(history.table(i))
-        values = found.singular_values[:LEADING]
-        there = values > ROUNDING * values[0]
-        if there.any():
-            mass[i] = np.mean(sparsity(found.vectors[:LEADING][there]).mass_top40)
-        if tell is not None:
-            tell((i + 1) / n, f"Directions at step {history.steps[i]:,}")
+        directions = singular_directions(history.table(i))
+        values = directions.singular_values[:LEADING]
+        nonzero = values > ROUNDING * values[0]
+        if nonzero.any():
+            mass[i] = np.mean(sparsity(directions.vectors[:LEADING][nonzero]).mass_top40)
+        if report is not None:
+            report((i + 1) / n, f"Directions at step {history.steps[i]:,}")
     mass.setflags(write=False)
-    turned = sparsity_nulls(min(LEADING, *history.shape), history.d_model).mean_mass_top40
-    return SparseDirections(history.steps, mass, turned)
+    rotated = sparsity_nulls(min(LEADING, *history.shape), history.d_model).mean_mass_top40
+    return SparseDirections(history.steps, mass, rotated)

@@ -1,11 +1,11 @@
 """A history as moving curves: the coordinates of every snapshot.
 
-In two bases. **Frozen**: the mean and the first three components of the open model's range, for
-all snapshots: one affine map, so that motion on the screen is motion in the model, including that
-of the mean. **Aligned**: each snapshot in its own mean and components, aligned with its neighbour
-on the side of the open model by an orthogonal Procrustes fit, so that nothing jumps; the open
-model's is unchanged. Reflections are allowed, since the components' signs are arbitrary. In a
-training, the open model's snapshot is the last one.
+There are two bases. **Frozen**: the mean and the first three components of the open model's range
+for all snapshots. This is a single affine map, so motion on the screen is motion in the model,
+including that of the mean. **Aligned**: each snapshot in its own mean and components, aligned with
+its neighbour on the side of the open model by an orthogonal Procrustes fit, so that nothing jumps;
+the open model's snapshot is unchanged. Reflections are allowed, since the components' signs are
+arbitrary. In a training, the open model's snapshot is the last one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from geometry.pca.pca import procrustes_rotation
 
 Basis = Literal["frozen", "aligned"]
 Coordinates = npt.NDArray[np.float32]
-Tell = Callable[[float, str], None]
+Report = Callable[[float, str], None]
 
 N_COMPONENTS = 3
 
@@ -85,7 +85,7 @@ class Timelapse:
 
 
 def make_timelapse(
-    history: History, positions: tuple[int, int] | None = None, tell: Tell | None = None
+    history: History, positions: tuple[int, int] | None = None, report: Report | None = None
 ) -> Timelapse:
     """Compute the coordinates of every snapshot in advance, so that scrubbing is instant.
 
@@ -95,8 +95,8 @@ def make_timelapse(
         Every table is read once, from that of the open model to the first, and to the last.
     positions
         First and last position of the range, both inclusive; 1 to the last if None.
-    tell
-        Called with a share and words after each snapshot.
+    report
+        Called with the share done and a message after each snapshot.
 
     Raises
     ------
@@ -107,17 +107,17 @@ def make_timelapse(
     """
     n, last = history.n_snapshots, history.n_positions - 1
     span = check_range(positions or (min(1, last), last), history.n_positions)
-    found: dict[int, _Frame] = {}
+    frames_at: dict[int, _Frame] = {}
     shown = history.shown
     for i in (*range(shown, -1, -1), *range(shown + 1, n)):
         table = history.table(i).astype(np.float64)
-        beside = found.get(i + 1 if i < shown else i - 1)
+        beside = frames_at.get(i + 1 if i < shown else i - 1)
         with one_thread():
-            found[i] = _frame(table, span, found.get(shown), beside)
-        if tell is not None:
-            tell(len(found) / n, f"{history.unit.capitalize()} {history.steps[i]:,}")
-    pca = found[shown].own
-    frames = [found[i] for i in range(n)]
+            frames_at[i] = _frame(table, span, frames_at.get(shown), beside)
+        if report is not None:
+            report(len(frames_at) / n, f"{history.unit.capitalize()} {history.steps[i]:,}")
+    pca = frames_at[shown].own
+    frames = [frames_at[i] for i in range(n)]
     inside = slice(span[0], span[1] + 1)
     frozen = np.array([frame.frozen for frame in frames], np.float32)
     aligned = np.array([frame.aligned for frame in frames], np.float32)
@@ -175,19 +175,19 @@ def _frame(
 
 
 def _spread(rows: Array) -> float:
-    """Sum of squares about the mean."""
+    """Return the sum of squares about the mean."""
     centred = rows - rows.mean(axis=0)
     return float(np.vdot(centred, centred))
 
 
 def _padded(coordinates: Array) -> Array:
     """Return three columns, with zeros for missing components."""
-    lacking = N_COMPONENTS - coordinates.shape[1]
-    return np.pad(coordinates, ((0, 0), (0, lacking))) if lacking else coordinates
+    missing = N_COMPONENTS - coordinates.shape[1]
+    return np.pad(coordinates, ((0, 0), (0, missing))) if missing else coordinates
 
 
 def _leading(table: Array, span: tuple[int, int]) -> PositionPCA:
-    """Exact first three components of a range, in a time independent of its spectrum.
+    """Return the exact first three components of a range, in a time independent of its spectrum.
 
     For a table of noise, as before training, the iterations of :func:`fit_pca` converge slowly.
     """

@@ -16,7 +16,7 @@ from geometry.checkpoints.errors import SourceError
 FILE_NAME = "trainer_state.json"
 
 MAX_LOGGED = 2**53
-"""Numbers in the log are below this, and whole ones exact as floats."""
+"""Numbers in the log are below this limit, up to which integers are exact as floats."""
 
 
 def read_log(
@@ -55,13 +55,13 @@ def _entries(folder: Path) -> list[dict[str, Any]]:
         return []
     if not isinstance(history, list):
         return []
-    entries = [one for one in history if isinstance(one, dict) and _is_number(one, "step")]
-    return sorted(entries, key=lambda one: float(one["step"]))
+    entries = [entry for entry in history if isinstance(entry, dict) and _is_number(entry, "step")]
+    return sorted(entries, key=lambda entry: float(entry["step"]))
 
 
 def _is_number(entry: dict[str, Any], key: str) -> bool:
     value = entry.get(key)
-    # Compared first: a whole number of hundreds of digits is no float.
+    # Compared without conversion: an integer of hundreds of digits does not fit into a float.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return -MAX_LOGGED < value < MAX_LOGGED
@@ -71,7 +71,9 @@ def _noted(
     entries: list[dict[str, Any]], key: str, steps: Sequence[int]
 ) -> npt.NDArray[np.float64]:
     """Return the value last logged under a key by each step; NaN before the first one."""
-    noted = [(float(one["step"]), float(one[key])) for one in entries if _is_number(one, key)]
+    noted = [
+        (float(entry["step"]), float(entry[key])) for entry in entries if _is_number(entry, key)
+    ]
     at = [step for step, _ in noted]
-    found = [bisect.bisect_right(at, step) - 1 for step in steps]
-    return np.array([noted[i][1] if i >= 0 else np.nan for i in found], np.float64)
+    latest = [bisect.bisect_right(at, step) - 1 for step in steps]
+    return np.array([noted[i][1] if i >= 0 else np.nan for i in latest], np.float64)

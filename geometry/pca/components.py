@@ -20,17 +20,17 @@ class PositionPCA:
     positions
         First and last position of the range, both inclusive.
     mean : (d_model,) float64
-        Mean of the range's rows, taken off before the decomposition.
+        Mean of the range's rows, subtracted before the decomposition.
     components : (k, d_model) float64
-        Orthonormal rows, falling singular value. Sign: the entry of largest magnitude is
-        positive (the first of them, should several be equally large). k is the number asked
-        for, or fewer: at most as many as there are rows in the range or dimensions.
+        Orthonormal rows by decreasing singular value. Sign: the entry of largest magnitude is
+        positive (the first of them if several are equally large). k is the requested number,
+        or fewer: at most the number of rows in the range and the number of dimensions.
     singular_values : (k,) float64
         Singular values of the centred range, in the table's units.
     explained_variance_ratio : (k,) float64
         σ² over the range's total variance; zeros where the range does not vary.
     exact
-        True when the components are right to rounding; False from the fast path, whose
+        True if the components are exact to rounding; False from the fast path, whose
         coordinates are within 1e-4 of the largest coordinate.
 
     Notes
@@ -53,12 +53,12 @@ class PositionPCA:
         return int(np.count_nonzero(self.singular_values))
 
     def project(self, rows: npt.ArrayLike) -> Array:
-        """Coordinates of any rows in this basis.
+        """Return the coordinates of any rows in this basis.
 
         Parameters
         ----------
         rows : (m, d_model)
-            Rows of the table, from inside the range or not; not centred.
+            Rows of the table, inside the range or not; not centred.
 
         Returns
         -------
@@ -68,7 +68,7 @@ class PositionPCA:
         Raises
         ------
         ValueError
-            When the rows have another width than the components.
+            The rows have another width than the components.
         """
         table = np.asarray(rows, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != self.mean.size:
@@ -77,7 +77,7 @@ class PositionPCA:
         # The mean is projected instead of subtracted: no copy of a large table.
         with np.errstate(over="ignore", invalid="ignore"):
             coordinates: Array = table @ basis - self.mean @ basis
-        if not np.isfinite(coordinates).all():  # a sum along the way was too large
+        if not np.isfinite(coordinates).all():  # an intermediate sum overflowed
             unit = unit_of(table, self.mean)
             coordinates = in_table_unit((table / unit) @ basis - (self.mean / unit) @ basis, unit)
         coordinates[:, self.rank :] = 0.0
@@ -90,7 +90,7 @@ def check_range(positions: tuple[int, int], n_positions: int) -> tuple[int, int]
     Raises
     ------
     RangeError
-        When it is empty, reversed or leaves the table.
+        It is empty, reversed or leaves the table.
     """
     first, last = int(positions[0]), int(positions[1])
     if 0 <= first <= last < n_positions:
@@ -107,7 +107,7 @@ def check_table(W_pos: npt.ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        When it is not (n_positions, d_model) with at least one row and one column.
+        It is not (n_positions, d_model) with at least one row and one column.
     """
     return check_shape(np.asarray(W_pos, dtype=np.float64))
 
@@ -118,24 +118,24 @@ def check_shape(table: np.ndarray) -> np.ndarray:
     Raises
     ------
     ValueError
-        When it is not (n_positions, d_model) with at least one row and one column.
+        It is not (n_positions, d_model) with at least one row and one column.
     """
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"expected a table (n_positions, d_model), got {table.shape}")
     return table
 
 
-def count_components(asked: int, n_rows: int, d_model: int) -> int:
-    """Return how many components a range of that many rows has, at most `asked`.
+def count_components(requested: int, n_rows: int, d_model: int) -> int:
+    """Return how many components a range of that many rows has, at most `requested`.
 
     Raises
     ------
     RangeError
-        When fewer than one is asked for.
+        Fewer than one component is requested.
     """
-    if asked < 1:
-        raise RangeError(f"{asked} components were requested", "Request at least one.")
-    return min(asked, n_rows, d_model)
+    if requested < 1:
+        raise RangeError(f"{requested} components were requested", "Request at least one.")
+    return min(requested, n_rows, d_model)
 
 
 def make_pca(
@@ -163,7 +163,7 @@ def make_pca(
     exact
         As in `PositionPCA`.
     unit
-        Of the numbers that are given, in the table's units.
+        Unit of the given numbers, in the table's units.
     """
     variances = np.maximum(eigenvalues, 0.0)
     largest = np.abs(components).argmax(axis=1)
@@ -181,8 +181,8 @@ def make_pca(
 
 
 def about_mean(rows: Array) -> Array:
-    """Subtract the mean of rows (m, d) from each; where all have the same number, exactly 0."""
-    # About one of them first: the mean of equal numbers need not be that number.
+    """Subtract the mean of rows (m, d) from each; the result is exactly 0 for equal numbers."""
+    # Subtract a row first: the rounded mean of equal numbers may differ from them.
     centred: Array = np.subtract(rows, rows[len(rows) // 2], dtype=np.float64)
     centred -= centred.mean(axis=0)
     return centred
@@ -196,7 +196,7 @@ def unit_rows(rows: Array) -> Array:
 
 
 def row_norms(rows: Array) -> Array:
-    """Euclidean norm of each row of (m, d), as (m,), without a copy of the rows.
+    """Return the Euclidean norm of each row of (m, d), as (m,), without a copy of the rows.
 
     Scaled where the squares would leave float64's range; infinite where the norm itself does.
     """

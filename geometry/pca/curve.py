@@ -15,7 +15,7 @@ from geometry.pca.unit import USUAL, in_table_unit, unit_of
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 """Rounding of a row's difference to the mean, as a share of their lengths."""
 CANCELLED = 1e-8
-"""Squared distances to the mean below this share of the squared length are summed by themselves."""
+"""Squared distances to the mean below this share of the squared length are summed directly."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,7 +95,7 @@ def place_curve(
     Raises
     ------
     RangeError
-        If a component number is below 1.
+        A component number is below 1.
     """
     if min(components) < 1:
         raise RangeError(f"components count from 1, got {tuple(components)}")
@@ -112,13 +112,15 @@ def place_curve(
     with one_thread():
         products = W_pos @ basis.T
     offsets = basis @ pca.mean
-    found = products[:, :-1] - offsets[:-1]
+    projected = products[:, :-1] - offsets[:-1]
     squared_distance = (squares - 2 * products[:, -1] + offsets[-1]).clip(min=0)
     near = np.flatnonzero(squared_distance < CANCELLED * squares)
-    if near.size:  # little is left of the difference but rounding
-        apart = row_norms(W_pos[near] - pca.mean) ** 2
-        squared_distance[near] = np.where(apart > ROUNDING**2 * squares[near], apart, 0.0)
-    return make_curve(pca, components, found, squared_distance)
+    if near.size:  # the difference is mostly rounding
+        exact_distance = row_norms(W_pos[near] - pca.mean) ** 2
+        squared_distance[near] = np.where(
+            exact_distance > ROUNDING**2 * squares[near], exact_distance, 0.0
+        )
+    return make_curve(pca, components, projected, squared_distance)
 
 
 def shown_rows(pca: PositionPCA, components: Sequence[int]) -> list[int]:
@@ -127,7 +129,7 @@ def shown_rows(pca: PositionPCA, components: Sequence[int]) -> list[int]:
 
 
 def make_curve(
-    pca: PositionPCA, components: Sequence[int], found: Array, squared_distance: Array
+    pca: PositionPCA, components: Sequence[int], shown: Array, squared_distance: Array
 ) -> Curve:
     """Create a curve from its parts.
 
@@ -135,14 +137,14 @@ def make_curve(
     ----------
     pca, components
         As in :class:`Curve`.
-    found
+    shown
         (n_positions, number of :func:`shown_rows`) coordinates of all rows.
     squared_distance
         (n_positions,) squared distances to the range's mean.
     """
-    coordinates = np.zeros((len(found), len(components)))
-    coordinates[:, [i for i, c in enumerate(components) if c <= pca.rank]] = found
-    outside = (squared_distance - np.einsum("ij,ij->i", found, found)).clip(min=0)
+    coordinates = np.zeros((len(shown), len(components)))
+    coordinates[:, [i for i, c in enumerate(components) if c <= pca.rank]] = shown
+    outside = (squared_distance - np.einsum("ij,ij->i", shown, shown)).clip(min=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = np.sqrt(np.where(squared_distance > 0, outside / squared_distance, 0.0))
     coordinates.setflags(write=False)

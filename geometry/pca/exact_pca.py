@@ -17,18 +17,18 @@ from geometry.pca.components import (
 from geometry.pca.subspace import krylov_subspaces, ritz_pairs
 from geometry.pca.unit import in_unit
 
-# Eigenvalues below this share of the first are lost in rounding: the directions are then taken from
-# the singular value decomposition of the rows themselves.
 EIGENVALUE_FLOOR = 1e-9
-# ‖XᵀX·v − θ·v‖ ≤ 2e-14·σ₁²: as good as a dense decomposition's backward error.
+"""Eigenvalues below this share of the first are lost in rounding: the directions are then taken
+from the singular value decomposition of the rows themselves."""
 CONVERGED = 2e-14
+"""‖XᵀX·v − θ·v‖ ≤ 2e-14·σ₁²: as good as a dense decomposition's backward error."""
 SMALL = 256
 
 
 def fit_pca(
     W_pos: npt.ArrayLike, positions: tuple[int, int], n_components: int = 10
 ) -> PositionPCA:
-    """Exact PCA, in float64, of an inclusive range of positions.
+    """Compute the exact PCA, in float64, of an inclusive range of positions.
 
     Parameters
     ----------
@@ -43,39 +43,39 @@ def fit_pca(
     Returns
     -------
     PositionPCA
-        Components of the rows minus their mean, by falling singular value, ``exact=True``.
-        Along what is left to rounding, below max(m, d) times float64's precision of the first, the
-        range does not vary: singular values and ratios are zero (all of them for a single
-        position or equal rows), and components arbitrary, but orthonormal and deterministic.
+        Components of the rows minus their mean, by decreasing singular value, ``exact=True``.
+        Singular values below max(m, d) times float64's precision of the first are rounding: they
+        and their ratios are set to zero (all of them for a single position or equal rows), and
+        their components are arbitrary, but orthonormal and deterministic.
 
     Raises
     ------
     RangeError
-        When the range is empty or leaves the table, or no component is asked for.
+        The range is empty or leaves the table, or no component is requested.
     ValueError
-        When W_pos is no table.
+        W_pos is not a table.
     """
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
     rows, unit = in_unit(table[first : last + 1])
     k = count_components(n_components, *rows.shape)
-    centred, least = about_mean(rows), np.finfo(float).eps * max(rows.shape)
+    centred, floor = about_mean(rows), np.finfo(float).eps * max(rows.shape)
     total = float(np.vdot(centred, centred))
     eigenvalues, components = _decompose(centred, k)
-    eigenvalues = np.where(eigenvalues > least**2 * eigenvalues[0], eigenvalues, 0.0)
+    eigenvalues = np.where(eigenvalues > floor**2 * eigenvalues[0], eigenvalues, 0.0)
     return make_pca(
         (first, last), rows.mean(axis=0), components, eigenvalues, total, exact=True, unit=unit
     )
 
 
 def _decompose(centred: Array, k: int) -> tuple[Array, Array]:
-    """First k eigenvalues of the scatter matrix, falling, and their (k, d) directions."""
-    found = None
+    """Return the first k eigenvalues of the scatter matrix, and their (k, d) directions."""
+    decomposition = None
     if min(centred.shape) > 4 * k:
-        found = _from_krylov(centred, k) if min(centred.shape) > SMALL else None
-        found = found or _from_gram(centred, k)
-    if found is not None and found[0][-1] > EIGENVALUE_FLOOR * found[0][0]:
-        return found
+        decomposition = _from_krylov(centred, k) if min(centred.shape) > SMALL else None
+        decomposition = decomposition or _from_gram(centred, k)
+    if decomposition is not None and decomposition[0][-1] > EIGENVALUE_FLOOR * decomposition[0][0]:
+        return decomposition
     _, singular_values, Vh = np.linalg.svd(centred, full_matrices=False)
     return singular_values[:k] ** 2, Vh[:k]
 

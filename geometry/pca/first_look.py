@@ -26,19 +26,20 @@ BLOCK = 6
 STEPS = 6
 SMALL = 256
 CACHED = 128
-LEAST = 1e-15
+SMALLEST = 1e-15
 
 
 def first_look(
     W_pos: npt.ArrayLike, positions: tuple[int, int], components: Sequence[int] = (1, 2, 3)
 ) -> Curve:
-    """Curve in the components of an inclusive range, several times faster than exact PCA.
+    """Return the curve in the components of an inclusive range, faster than by exact PCA.
 
-    A block Krylov subspace in single precision, which suffices for the screen; the time is spent on
-    reading the rows. It is grown until each component's residual, over its distance to the next
-    eigenvalue, shows that it is rotated by less than 1e-4 (the sine theorem of Davis and Kahan,
-    with estimated gaps, so without guarantee). Small ranges, and those whose components do not
-    converge because their singular values are nearly equal, are decomposed exactly.
+    The components are those of a block Krylov subspace in single precision, which suffices for the
+    screen; most of the time is spent on reading the rows. The subspace is extended until each
+    component's residual, divided by its distance to the next eigenvalue, shows that it is rotated
+    by less than 1e-4 (the sine theorem of Davis and Kahan, with estimated gaps, so without
+    guarantee). Small ranges, and those whose components do not converge because their singular
+    values are nearly equal, are decomposed exactly.
 
     Parameters
     ----------
@@ -58,9 +59,9 @@ def first_look(
     Raises
     ------
     RangeError
-        When the range is empty or leaves the table, or a component below 1 is asked for.
+        The range is empty or leaves the table, or a component number is below 1.
     ValueError
-        When W_pos is no table.
+        W_pos is not a table.
     """
     table = np.asarray(W_pos)
     table = check_shape(table) if table.dtype == np.float32 else check_table(table)
@@ -69,12 +70,12 @@ def first_look(
         raise RangeError(f"components count from 1, got {tuple(components)}")
     shape = (last - first + 1, table.shape[1])
     k = count_components(max(components), *shape)
-    found = None
+    curve = None
     if min(shape) > max(SMALL, 4 * (BLOCK + k)):
-        # What leaves the range of single precision on the way is infinite, and not used.
+        # Values beyond the range of single precision become infinite, and are not used.
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-            found = _look(table, (first, last), components, k)
-    return found or place_curve(check_table(table), fit_pca(table, positions, k), components)
+            curve = _look(table, (first, last), components, k)
+    return curve or place_curve(check_table(table), fit_pca(table, positions, k), components)
 
 
 def _look(
@@ -86,14 +87,14 @@ def _look(
     np.subtract(table, mean, out=single, casting="same_kind")
     squared_distance = np.einsum("ij,ij->i", single, single).astype(np.float64)
     total = float(squared_distance[first : last + 1].sum())
-    if not (LEAST < total < 1 / LEAST and np.isfinite(squared_distance).all()):
-        return None  # its square would leave the range of single precision
+    if not (SMALLEST < total < 1 / SMALLEST and np.isfinite(squared_distance).all()):
+        return None  # its square is beyond the range of single precision
     pca = _fit(single[first : last + 1], positions, mean.astype(np.float64), total, k)
     if pca is None:
         return None
     basis = pca.components[shown_rows(pca, components)]
-    found = (single @ basis.T.astype(np.float32)).astype(np.float64)
-    return make_curve(pca, components, found, squared_distance)
+    coordinates = (single @ basis.T.astype(np.float32)).astype(np.float64)
+    return make_curve(pca, components, coordinates, squared_distance)
 
 
 def _fit(

@@ -5,8 +5,8 @@ import numpy as np
 from geometry.pca.components import Array, PositionPCA, make_pca
 
 BLOCK_ROWS = 1024
-# Rounding of the sums, as a share of what was summed.
 ROUNDING = 1e-14
+"""Rounding of the sums, as a share of the summed numbers."""
 TOLERANCE = 1e-5
 
 
@@ -26,7 +26,7 @@ class NarrowTable:
         d = table.shape[1]
         count = len(table) // BLOCK_ROWS
         self._table = table
-        # Products are taken about the table's mean, so that a large offset does not drown them.
+        # Products are taken about the table's mean, so that a large offset does not dominate them.
         self._centre = table.mean(axis=0)
         self._sums = np.zeros((count + 1, d))
         self._products = np.zeros((count + 1, d, d))
@@ -37,9 +37,9 @@ class NarrowTable:
         self._noise = ROUNDING * float(np.trace(self._sum_range(0, len(table))[1]))
 
     def fit(self, first: int, last: int, k: int, certified: int) -> PositionPCA | None:
-        """First k components of positions first…last.
+        """Return the first k components of positions first…last.
 
-        None where rounding could show in the first `certified` ones.
+        None if rounding could be visible in the first `certified` ones.
         """
         m = last - first + 1
         total, products = self._sum_range(first, last + 1)
@@ -65,7 +65,7 @@ class NarrowTable:
         return rows
 
     def _sum_range(self, start: int, stop: int) -> tuple[Array, Array]:
-        """Sum of the centred rows start…stop − 1, (d,), and of their products, (d, d)."""
+        """Return the sum of the centred rows start…stop − 1, (d,), and that of their products."""
         begin, end = -(-start // BLOCK_ROWS), stop // BLOCK_ROWS
         if begin >= end:
             rows = self._rows(start, stop)

@@ -27,7 +27,7 @@ __all__ = [
 def off_subspace_residual(
     W_pos: npt.ArrayLike, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
 ) -> Array:
-    """Share of every row that lies outside the shown components ("fraying").
+    """Return the share of every row that lies outside the shown components ("fraying").
 
     Parameters
     ----------
@@ -36,18 +36,18 @@ def off_subspace_residual(
     pca
         Basis and mean of the shown range.
     components
-        Shown components, counted from 1. Those that a range does not have are left out.
+        Shown components, counted from 1. Those that the range lacks are left out.
 
     Returns
     -------
     (m,) float64
         ‖x − its projection on the components‖ / ‖x‖ with x the row minus the range's mean;
-        0 for a row that is the mean.
+        0 for a row equal to the mean.
 
     Raises
     ------
     RangeError
-        When a component is below 1.
+        A component is below 1.
     """
     if any(c < 1 for c in components):
         raise RangeError(
@@ -61,15 +61,15 @@ def off_subspace_residual(
 
 
 def _residual(rows: Array, mean: Array, basis: Array) -> Array:
-    centred, least = rows - mean, ROUNDING * float(row_norms(mean[None])[0])
+    centred, smallest = rows - mean, ROUNDING * float(row_norms(mean[None])[0])
     whole = row_norms(centred)
     outside = row_norms(centred - (centred @ basis.T) @ basis)
-    share = np.divide(outside, whole, out=np.zeros_like(whole), where=whole > least)
+    share = np.divide(outside, whole, out=np.zeros_like(whole), where=whole > smallest)
     return np.minimum(share, 1.0)
 
 
 def procrustes_rotation(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
-    """Orthogonal map that brings one set of points closest to another.
+    """Return the orthogonal map that brings a set of points closest to another.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def procrustes_rotation(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        When the shapes differ.
+        The shapes differ.
 
     References
     ----------

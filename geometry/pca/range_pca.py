@@ -16,24 +16,24 @@ SINGLE = 2.0**40
 
 
 class RangePCA:
-    """PCA of any inclusive range of one table, fast enough for every tick of a slider.
+    """PCA of any inclusive range of a table, fast enough for every step of a slider.
 
-    What all ranges share is prepared once, by :meth:`prepare` or for the first range that needs it;
-    results do not depend on earlier calls. Wide tables are reduced to their leading directions, and
-    one product with the true rows bounds the error of every coordinate (`ReducedTable`); tables of
-    at most 128 dimensions keep running sums (`NarrowTable`). Ranges shorter than 128, those
-    with nearly equal singular values, where no basis is *the* right one, and those of tables whose
-    squares leave single precision are decomposed exactly.
+    The data shared by all ranges are prepared once, by :meth:`prepare` or for the first range that
+    needs them; results do not depend on earlier calls. Wide tables are reduced to their leading
+    directions, and a product with the true rows bounds the error of every coordinate
+    (`ReducedTable`); tables of at most 128 dimensions keep running sums (`NarrowTable`). Decomposed
+    exactly are ranges shorter than 128, those with nearly equal singular values, whose basis is not
+    unique, and those of tables whose squares are beyond single precision.
 
     Parameters
     ----------
     W_pos : (n_positions, d_model)
-        The table. It is kept, not copied, when it is float64 already.
+        The table; it is kept without a copy if it is float64.
 
     Raises
     ------
     ValueError
-        When W_pos is no table.
+        W_pos is not a table.
     """
 
     def __init__(self, W_pos: npt.ArrayLike) -> None:
@@ -48,31 +48,31 @@ class RangePCA:
         *,
         certified: int | None = None,
     ) -> PositionPCA:
-        """PCA of an inclusive range.
+        """Compute the PCA of an inclusive range.
 
         Parameters
         ----------
         positions
             First and last position, both inclusive.
         n_components
-            How many components.
+            Number of components.
         certified
-            How many of them must be within the tolerance: the highest shown one. Default: all. Weak
-            components are the hardest to bound; where they are needed only for a chart of
-            variances, leaving them uncertified saves most of the time.
+            Number of components that must be within the tolerance: up to the highest shown one;
+            all if None. Weak components are the hardest to bound; if they are needed only for a
+            chart of variances, leaving them uncertified saves most of the time.
 
         Returns
         -------
         PositionPCA
             The certified coordinates of the range's rows are within 1e-4 of the largest of them
-            of the exact ones (bounded, not estimated); ``exact=False``, or True where the exact
-            decomposition answered. A component whose two largest entries are of opposite sign and
-            within rounding of each other may have the other sign than the exact one.
+            of the exact ones (bounded, not estimated); ``exact=False``, or True if the range was
+            decomposed exactly. A component whose two largest entries have opposite signs and equal
+            magnitudes to rounding may have the opposite sign of the exact one.
 
         Raises
         ------
         RangeError
-            When the range is empty or leaves the table, or no component is asked for.
+            The range is empty or leaves the table, or no component is requested.
         """
         first, last = check_range(positions, len(self._table))
         n_rows, d_model = last - first + 1, self._table.shape[1]
@@ -80,9 +80,9 @@ class RangePCA:
         # The matrices are so small that threads only slow this down when all cores are busy.
         with one_thread():
             if n_rows >= SHORT and not self._too_wide:
-                found = self.prepare().fit(first, last, k, min(certified or k, k))
-                if found is not None:
-                    return found
+                pca = self.prepare().fit(first, last, k, min(certified or k, k))
+                if pca is not None:
+                    return pca
             return fit_pca(self._table, (first, last), k)
 
     def is_ready(self, positions: tuple[int, int]) -> bool:
@@ -91,9 +91,9 @@ class RangePCA:
         return self._prepared is not None or short or self._too_wide
 
     def prepare(self) -> NarrowTable | ReducedTable:
-        """Compute what all ranges share, some 20 ms for GPT-2 small; the first range is then fast.
+        """Compute the data shared by all ranges, in about 20 ms for GPT-2 small.
 
-        It may be called from another thread.
+        The first range is then fast. It may be called from another thread.
         """
         if self._prepared is None:
             kind = NarrowTable if self._table.shape[1] <= NARROW else ReducedTable

@@ -20,22 +20,22 @@ BASIS = 48
 GUARD = 2
 EXPANSIONS = 5
 SUM_ROWS = 64
-# Rounding of products with single-precision rows, as a share of what is summed.
 SINGLE = 3e-7
+"""Rounding of products with single-precision rows, as a share of the summed numbers."""
 
 
 class ReducedTable:
     """A table reduced to its leading directions B, from which the PCA of any range starts.
 
-    A range is a small eigenproblem in B. One product with its true rows gives the residuals outside
-    B. They bound the error of every coordinate; where the bound is too large, they extend the
-    subspace for another round.
+    A range is a small eigenproblem in B. A product with its true rows gives the residuals outside
+    B, which bound the error of every coordinate. Where the bound is too large, the residuals extend
+    the subspace, and the step is repeated.
 
     Parameters
     ----------
     table : (n_positions, d_model) float64
-        Kept. A copy in single precision, half its size, serves the residuals: most of a tick is
-        spent on reading the rows.
+        Kept. The residuals use a copy in single precision, half its size, since most of the time
+        is spent on reading the rows.
     """
 
     def __init__(self, table: Array) -> None:
@@ -68,9 +68,9 @@ class ReducedTable:
         np.subtract(table, centre, out=self._single, casting="same_kind")
 
     def fit(self, first: int, last: int, k: int, certified: int) -> PositionPCA | None:
-        """First k components of positions first…last.
+        """Return the first k components of positions first…last.
 
-        None where the first `certified` ones are not certain within the tolerance.
+        None if the first `certified` ones are not certain to be within the tolerance.
         """
         if self._basis.shape[1] < k:
             return None
@@ -122,7 +122,7 @@ class ReducedTable:
     def _bound_errors(
         self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array, rounding: float
     ) -> tuple[Array, Array]:
-        """Bounds as in `coordinate_errors`, as shares of the largest coordinate."""
+        """Return bounds as in `coordinate_errors`, as shares of the largest coordinate."""
         away = float(np.linalg.norm(offset))
         reach = float(self._reach[first : last + 1].max()) + away
         offset_tail = float(np.linalg.norm(_outside(offset, self._basis)))
@@ -139,7 +139,7 @@ def _outside(V: Array, basis: Array) -> Array:
 
 
 def _leading_directions(times: Product, transposed: Product, d_model: int) -> Array:
-    """Leading right singular directions, (d, at most 48), nearly."""
+    """Return approximate leading right singular directions, (d, at most 48)."""
     Q, Y = np.empty((d_model, 0)), np.empty((0, 0))
     for subspace in islice(krylov_subspaces(times, transposed, d_model, BASIS // 3), 4):
         Q, Y = subspace
@@ -149,7 +149,7 @@ def _leading_directions(times: Product, transposed: Product, d_model: int) -> Ar
 
 
 def _squared_distances(table: Array, centre: Array) -> Array:
-    """‖row − centre‖² of every row, (n,), in blocks: no copy of the table."""
+    """Return ‖row − centre‖² of every row, (n,), in blocks, without a copy of the table."""
     squares = np.empty(len(table))
     for start in range(0, len(table), 256):
         block = table[start : start + 256] - centre
@@ -158,7 +158,7 @@ def _squared_distances(table: Array, centre: Array) -> Array:
 
 
 def _running_sums(table: Array) -> Array:
-    """Sum of all rows before position 64·j, for every j, (n // 64 + 1, d)."""
+    """Return the sum of all rows before position 64·j, for every j, (n // 64 + 1, d)."""
     n, d = table.shape
     count = n // SUM_ROWS
     blocks = table[: count * SUM_ROWS].reshape(count, SUM_ROWS, d)

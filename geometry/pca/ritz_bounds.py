@@ -13,8 +13,8 @@ from geometry.pca.components import Array
 from geometry.pca.subspace import Product, RitzPairs
 
 ROUNDING = 1e-13
-# Perturbation theory holds for small changes: at most this squared length.
 SMALL = 1e-2
+"""Maximum squared length of a change for which perturbation theory holds."""
 
 
 def coordinate_errors(
@@ -57,27 +57,27 @@ def coordinate_errors(
     theta = pairs.values[:p]
     rho = np.linalg.norm(pairs.residuals, axis=0) + rounding * np.sqrt(np.maximum(theta, 0.0))
     # Ritz pairs beyond p are bounded together, from ‖F w_j‖ ≤ √θ_j ‖D‖^½.
-    rest = float(pairs.values[p]) if p < pairs.values.size else 0.0
-    rho_rest = np.sqrt(max(rest, 0.0) * missed)
+    beyond = float(pairs.values[p]) if p < pairs.values.size else 0.0
+    rho_beyond = np.sqrt(max(beyond, 0.0) * missed)
     # Rounding mixes pairs even where the residuals vanish.
     noise = ROUNDING * theta[0]
     errors, refined = np.full(k, np.inf), np.full(k, np.inf)
     for i in range(k):
-        above = theta[i] - rest - missed
+        above = theta[i] - beyond - missed
         drift = min(missed, rho @ rho / above) if above > 0.0 else missed
         gaps = np.where(np.arange(p) < i, theta - theta[i] - drift, theta[i] - theta)
         gaps[i] = np.inf
-        gap_rest = theta[i] - rest
-        gap = min(float(gaps.min()), float(gap_rest))
+        gap_beyond = theta[i] - beyond
+        gap = min(float(gaps.min()), float(gap_beyond))
         if gap <= 0.0:
             continue
-        room = theta[i] - missed - (rho**2 / gaps).sum() - rho_rest**2 / gap_rest
+        room = theta[i] - missed - (rho**2 / gaps).sum() - rho_beyond**2 / gap_beyond
         if room <= 0.0:
             continue
         q = rho[i] / room
-        a, a_rest = (rho * q + noise) / gaps, rho_rest * q / gap_rest
-        lost = q * q + float(a @ a) + a_rest * a_rest
-        errors[i] = q * tail + float(a @ sizes) + a_rest * reach + lost * sizes[i]
+        a, a_beyond = (rho * q + noise) / gaps, rho_beyond * q / gap_beyond
+        lost = q * q + float(a @ a) + a_beyond * a_beyond
+        errors[i] = q * tail + float(a @ sizes) + a_beyond * reach + lost * sizes[i]
         if lost > SMALL:
             continue
         # The part of q that `refine` misses comes from D, from the other pairs and from λ − θ; for

@@ -13,9 +13,9 @@ from geometry.pca.components import Array
 
 Product = Callable[[Array], Array]
 
-# A new direction that survives orthogonalisation with less than this share of the largest
-# singular value squared is rounding, not a direction.
 RANK_FLOOR = 1e-12
+"""A new direction whose size after orthogonalisation is below this share of the largest singular
+value squared is rounding, not a direction."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,7 +25,7 @@ class RitzPairs:
     Attributes
     ----------
     values : (s,)
-        All Ritz values, falling; the squared singular values they approach are not below them.
+        All Ritz values, decreasing; the squared singular values they approach are not below them.
     vectors : (d, p)
         The first p Ritz vectors, orthonormal.
     images : (m, p)
@@ -44,7 +44,7 @@ class RitzPairs:
 
 
 def ritz_pairs(Q: Array, Y: Array, Xt_times: Product, count: int) -> RitzPairs:
-    """Rayleigh–Ritz in the subspace: the first `count` pairs with their residuals."""
+    """Return the first `count` Ritz pairs of the subspace, with their residuals."""
     values, W = np.linalg.eigh(Y.T @ Y)
     values, W = values[::-1], W[:, ::-1]
     vectors, images = Q @ W[:, :count], Y @ W[:, :count]
@@ -53,7 +53,7 @@ def ritz_pairs(Q: Array, Y: Array, Xt_times: Product, count: int) -> RitzPairs:
 
 
 def orthonormal_extension(Q: Array, block: Array, scale: float) -> Array:
-    """Orthonormal directions that `block` (d, b) adds to Q (d, s); may be fewer than b.
+    """Return the orthonormal directions that `block` (d, b) adds to Q (d, s); may be fewer than b.
 
     `scale` is the size of a column that is not just rounding.
     """
@@ -68,7 +68,7 @@ def orthonormal_extension(Q: Array, block: Array, scale: float) -> Array:
 def krylov_subspaces(
     X_times: Product, Xt_times: Product, d_model: int, block: int
 ) -> Iterator[tuple[Array, Array]]:
-    """Growing block Krylov subspaces of XᵀX, from a random start.
+    """Yield growing block Krylov subspaces of XᵀX, from a random start.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def krylov_subspaces(
 
 
 def spectral_norm_bound(X_times: Product, Xt_times: Product, d_model: int) -> float:
-    """Upper bound of ‖X‖₂ that fails with probability 1e-8, within a factor of about 2.
+    """Return an upper bound of ‖X‖₂, within a factor of about 2; it fails with probability 1e-8.
 
     The power scheme of Halko, Martinsson and Tropp, "Finding structure with randomness", 2011,
     lemma 4.1: ‖A‖ ≤ 10·√(2/π)·max ‖A·ω‖ over 8 Gaussian ω fails with probability 1e-8; here

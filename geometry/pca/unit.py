@@ -20,8 +20,8 @@ def unit_of(*arrays: np.ndarray, usual: float = USUAL) -> float:
     Returns
     -------
     float
-        1 for usual numbers, and for zeros. Where the largest one is not, the power of two at or
-        below it: dividing by it rounds nothing but numbers too small to matter.
+        1 for usual numbers, and for zeros. If the largest number is not usual, the power of two at
+        or below it: dividing by it rounds only numbers too small to matter.
     """
     # Numbers in single precision are usual.
     wide = [x for x in arrays if x.size and x.dtype == np.float64]
@@ -38,7 +38,7 @@ def in_unit(array: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def in_table_unit(number: np.ndarray, unit: float) -> np.ndarray:
-    """Multiply a result by its unit again; what float64 cannot hold is infinite."""
+    """Multiply a result by its unit again; numbers too large for float64 become infinite."""
     if unit == 1.0:
         return number
     with np.errstate(over="ignore"):

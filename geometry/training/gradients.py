@@ -58,7 +58,8 @@ class Gradients:
 
         Returns
         -------
-        Nats per predicted token.
+        float
+            Nats per predicted token.
         """
         import torch
 
@@ -94,7 +95,7 @@ class Gradients:
             loss = self._network(
                 input_ids=tokens, labels=tokens, position_ids=positions, use_cache=False
             ).loss
-        # Not backward(), with which threads would add to the same tensors.
+        # Not backward(), by which threads would add to the same tensors.
         return len(tokens), loss.item(), torch.autograd.grad(loss, self._parameters)
 
     def _precision(self) -> AbstractContextManager[Any]:

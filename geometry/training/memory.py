@@ -69,6 +69,6 @@ class Memory:
         """Write ``history.safetensors``."""
         from safetensors.numpy import save
 
-        said = {"format": FORMAT, "version": VERSION, "settings": settings.to_json()}
+        metadata = {"format": FORMAT, "version": VERSION, "settings": settings.to_json()}
         with atomically(folder / FILE_NAME) as temporary:
-            temporary.write_bytes(save(self.tensors(settings), metadata=said))
+            temporary.write_bytes(save(self.tensors(settings), metadata=metadata))

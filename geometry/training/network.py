@@ -56,10 +56,10 @@ def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW
     groups = [
         {"params": [P], "weight_decay": position_decay(settings)},
         {
-            "params": [one for one in others if one.dim() >= 2],
+            "params": [weight for weight in others if weight.dim() >= 2],
             "weight_decay": settings.weight_decay,
         },
-        {"params": [one for one in others if one.dim() < 2], "weight_decay": 0.0},
+        {"params": [weight for weight in others if weight.dim() < 2], "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.95), fused=True)
 

@@ -1,4 +1,4 @@
-"""The rows of P in use: how they join, and the few directions in which they may vary."""
+"""The rows of P in use: how rows are added, and the few directions in which they may vary."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _IN_USE, _MEAN, _DIRECTIONS = "in use", "mean row", "directions"
 class PositionRows:
     """The rows of P that are trained so far.
 
-    A row that joins is a copy of the one before it, so that the curve goes on where it ends. When
-    rows vary in few directions, it goes on as it did so far: by the rotation and translation that
-    best take each row of the last short window to the next one. The last position in use is in no
-    window but as its last token, which predicts nothing: its row joins with the next ones.
+    A new row is a copy of the row before it, so that the curve continues where it ends. When rows
+    vary in few directions, the curve is extrapolated by the rotation and translation that best map
+    each row of the last short window to the next. The last position in use is only ever the last
+    token of a window, which predicts nothing: its row is added with the next ones.
 
     Parameters
     ----------
     P : (n_positions, d_model)
         The position table.
     optimizer
-        Its averages join with the rows.
+        Its averages are set for new rows.
     settings
-        How many rows are in use when, and in how many directions they vary.
+        How many rows are in use at each step, and in how many directions they vary.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PositionRows:
     def keep_few_directions(self) -> None:
         """Project all rows but the first and the last onto their first components.
 
-        These are of the rows in use when they became more than a short window has.
+        The components are those of the rows in use when these first exceeded a short window.
         """
         import torch
 
@@ -87,10 +87,10 @@ class PositionRows:
         """Return what an interrupted run needs to continue."""
         import torch
 
-        found = {_IN_USE: torch.tensor(self._in_use)}
+        state = {_IN_USE: torch.tensor(self._in_use)}
         if self._mean is not None and self._directions is not None:
-            found |= {_MEAN: self._mean, _DIRECTIONS: self._directions}
-        return found
+            state |= {_MEAN: self._mean, _DIRECTIONS: self._directions}
+        return state
 
     def restore(self, tensors: dict[str, torch.Tensor]) -> None:
         """Continue from :meth:`tensors`."""
@@ -102,7 +102,7 @@ class PositionRows:
 
 
 def continued(points: npt.ArrayLike, count: int) -> Array:
-    """Continue a curve by the rigid motion that best takes each of its points to the next one.
+    """Continue a curve by the rigid motion that best maps each of its points to the next.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def continued(points: npt.ArrayLike, count: int) -> Array:
     """
     curve = np.asarray(points, dtype=np.float64)
     motion = fit_motion(curve[:-1], curve[1:])
-    found = [curve[-1]]
+    continuation = [curve[-1]]
     for _ in range(count):
-        found.append(motion.carry(found[-1]))
-    return np.array(found[1:])
+        continuation.append(motion.carry(continuation[-1]))
+    return np.array(continuation[1:])

@@ -38,7 +38,7 @@ from geometry.training.tokenization import (
 from geometry.training.windows import Windows
 
 _WRITE_AFTER_S = 60.0
-"""Interval between saved states: the most work lost by an interruption."""
+"""Interval between saved states, and so the maximum work lost by an interruption."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ def train(
 
     Returns
     -------
-    Whether there was anything left to do.
+    bool
+        Whether there was anything left to do.
 
     Raises
     ------
@@ -107,10 +108,10 @@ def train(
     place = RunFolder(out, settings, corpus.fingerprint())
     if place.finished:
         return False
-    tell = on_progress or (lambda _: None)
+    report = on_progress or (lambda _: None)
     with place.alone():
-        tokens, end = _tokens(corpus, place, settings, tell)
-        _Run(place, settings, tokens, end, half, bfloat16).to_the_end(tell)
+        tokens, end = _tokens(corpus, place, settings, report)
+        _Run(place, settings, tokens, end, half, bfloat16).to_the_end(report)
     place.finish()
     return True
 
@@ -119,15 +120,15 @@ def _tokens(
     corpus: Corpus,
     place: RunFolder,
     settings: TrainingSettings,
-    tell: Callable[[TrainingProgress], None],
+    report: Callable[[TrainingProgress], None],
 ) -> tuple[np.ndarray[Any, Any], int]:
     """Return the text's tokens, and the id of the end-of-document token."""
     if not place.tokens.is_file():
-        tell(TrainingProgress("Learning tokens", 0, 1))
+        report(TrainingProgress("Learning tokens", 0, 1))
         tokenizer = learn_tokens(corpus, settings.vocabulary)
 
         def on_documents(done: int) -> None:
-            tell(TrainingProgress("Reading the text", done, len(corpus)))
+            report(TrainingProgress("Reading the text", done, len(corpus)))
 
         write_tokenizer(tokenizer, place.folder, settings.positions)
         write_tokens(corpus, tokenizer, settings, place.tokens, on_documents)
@@ -163,19 +164,19 @@ class _Run:
         self._memory, self._step, self._decay = kept or (Memory(), 0, 1.0)
         place.go_on_from(self._step)
 
-    def to_the_end(self, tell: Callable[[TrainingProgress], None]) -> None:
+    def to_the_end(self, report: Callable[[TrainingProgress], None]) -> None:
         """Do the remaining steps."""
         try:
-            self._go_on(tell)
+            self._go_on(report)
         finally:
             self._gradients.close()
         self._write_model()
 
-    def _go_on(self, tell: Callable[[TrainingProgress], None]) -> None:
+    def _go_on(self, report: Callable[[TrainingProgress], None]) -> None:
         written = time.monotonic()
         while self._step < self._settings.steps:
             loss = self._do_step()
-            tell(TrainingProgress("Training", self._step, self._settings.steps, loss))
+            report(TrainingProgress("Training", self._step, self._settings.steps, loss))
             if self._step in self._snapshots:
                 self._keep(self._step, loss)
                 self._write_model()

@@ -60,7 +60,7 @@ class RunFolder:
                 self._note(finished=False)
             if not self.finished:
                 self.work.mkdir(exist_ok=True)
-        if self.finished:  # a run that was killed at its very end left its saved state
+        if self.finished:  # a run that was killed at its end leaves its saved state
             shutil.rmtree(self.work, ignore_errors=True)
 
     def _is_empty(self) -> bool:
@@ -74,17 +74,17 @@ class RunFolder:
             )
         damaged = "Choose another folder, or remove this one."
         try:
-            about = read_json(self._about)
+            record = read_json(self._about)
         except SourceError as error:
             raise TrainingError(f"{self._about} is damaged.", damaged) from error
         with reading(str(self._about), damaged, error=TrainingError):
-            self.finished = bool(about["finished"])
-            self.schedules = [[int(first), int(steps)] for first, steps in about["schedules"]]
-            theirs = about["settings"]
+            self.finished = bool(record["finished"])
+            self.schedules = [[int(first), int(steps)] for first, steps in record["schedules"]]
+            theirs = record["settings"]
             if not self.finished:
                 theirs = {**theirs, "steps": self._settings.steps}
             difference = self._settings.difference(json.dumps(theirs))
-            if about["corpus"] != self._corpus and not difference:
+            if record["corpus"] != self._corpus and not difference:
                 difference = "another text"
         if not self.finished and not self.tokens.is_file():
             # The previous run was refused or stopped before its first saved state.
@@ -97,13 +97,13 @@ class RunFolder:
             )
 
     def _note(self, *, finished: bool) -> None:
-        about = {
+        record = {
             "settings": json.loads(self._settings.to_json()),
             "schedules": self.schedules,
             "corpus": self._corpus,
             "finished": finished,
         }
-        write_json(self._about, about)
+        write_json(self._about, record)
 
     def write_model(self, network: Any, *, half: bool) -> None:
         """Write ``config.json`` and ``model.safetensors``, as transformers does."""

@@ -27,7 +27,7 @@ def positions_in_use(settings: TrainingSettings, step: int) -> int:
 
 
 def window_length(settings: TrainingSettings, step: int) -> int:
-    """Return the tokens of a step's windows, from 0: of every second one all positions in use."""
+    """Return the window length of a step, from 0; every second step has all positions in use."""
     in_use = positions_in_use(settings, step)
     return min(in_use, settings.window) if settings.window and step % 2 else in_use
 

@@ -39,14 +39,14 @@ class TrainingSettings:
     warm_up
         Steps over which the learning rate rises from zero.
     first_positions, growth
-        Positions in use at first, and the share of the steps over which they grow to all; 0 for all
+        Initial positions in use, and the share of the steps over which they grow to all; 0 for all
         positions from the first step.
     window
-        Tokens of the windows of every second step, at varying positions, so that what is learned
+        Tokens of the windows of every second step, at varying positions, so that the learned table
         depends on distances [1]_; 0 for none. The others have all positions in use.
     components
-        Directions about their mean row in which P varies, from when more positions are in use than
-        a short window has, or all; rows that join later continue the curve. 0 for all directions.
+        Directions about their mean row in which P varies, once more positions are in use than a
+        short window has, or all; rows added later continue the curve. 0 for all directions.
     weight_decay
         Weight decay of AdamW, for matrices and embeddings, not for biases and LayerNorms.
     position_decay
@@ -105,9 +105,9 @@ class TrainingSettings:
             self._at_least(name, 0)
         if self.position_decay is not None:
             self._at_least("position_decay", 0)
-        for name, what in (("first_positions", "first positions"), ("window", "window")):
+        for name, words in (("first_positions", "first positions"), ("window", "window")):
             if not (getattr(self, name) == 0 or 3 <= getattr(self, name) <= self.positions):
-                raise TrainingError(f"The {what} must be 3 to {self.positions:,}, or 0.")
+                raise TrainingError(f"The {words} must be 3 to {self.positions:,}, or 0.")
         if not 0 < self.growth <= 1:
             raise TrainingError("The growth must be above 0 and at most 1.")
         if not SMALLEST_VOCABULARY <= self.vocabulary <= LARGEST_VOCABULARY:
@@ -121,9 +121,9 @@ class TrainingSettings:
                 "Choose a width that is a multiple of the number of heads.",
             )
 
-    def _at_least(self, name: str, least: float) -> None:
-        if not getattr(self, name) >= least:
-            raise TrainingError(f"The {_words(name)} must be at least {least:g}.")
+    def _at_least(self, name: str, minimum: float) -> None:
+        if not getattr(self, name) >= minimum:
+            raise TrainingError(f"The {_words(name)} must be at least {minimum:g}.")
 
     @property
     def tokens_per_step(self) -> int:

@@ -24,7 +24,7 @@ _LEARNT_FROM = 50_000_000
 _AT_ONCE = 256
 """Documents encoded at once, enough to use all cores."""
 
-_LEAST_WINDOWS = 2
+_MIN_WINDOWS = 2
 """Minimum length of the text, in steps."""
 
 
@@ -98,17 +98,17 @@ def write_tokens(
         if on_documents is not None:
             on_documents(done)
     n_tokens = sum(len(part) for part in parts)
-    if n_tokens < _LEAST_WINDOWS * settings.positions:
+    if n_tokens < _MIN_WINDOWS * settings.positions:
         raise TrainingError(
-            f"The text is too short: {n_tokens:,} tokens do not fill {_LEAST_WINDOWS} windows of "
+            f"The text is too short: {n_tokens:,} tokens do not fill {_MIN_WINDOWS} windows of "
             f"{settings.positions:,} positions.",
             "Use more text or fewer positions.",
         )
-    # Piece by piece: one array of all would take the memory twice, and a full disk would end a
+    # In parts: a single array would take the memory twice, and a full disk would end a
     # process that writes into a memory map.
-    about = {"descr": "<u2", "fortran_order": False, "shape": (n_tokens,)}
+    header = {"descr": "<u2", "fortran_order": False, "shape": (n_tokens,)}
     with atomically(file) as temporary, temporary.open("wb") as tokens:
-        np.lib.format.write_array_header_1_0(tokens, about)
+        np.lib.format.write_array_header_1_0(tokens, header)
         for part in parts:
             tokens.write(part.astype("<u2", copy=False).data)
 
@@ -119,10 +119,10 @@ def read_tokens(folder: Path, file: Path, vocabulary: int) -> tuple[np.ndarray[A
     Parameters
     ----------
     folder
-        That of the tokenizer.
+        The tokenizer's folder.
     file
-        The tokens, which are read whole: a memory map would end the process if the file was cut
-        short meanwhile.
+        The file of the tokens, read completely: with a memory map, the process would end if the
+        file was truncated meanwhile.
     vocabulary
         Number of tokens of the tokenizer.
 
@@ -151,9 +151,9 @@ def read_tokens(folder: Path, file: Path, vocabulary: int) -> tuple[np.ndarray[A
 def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:
     """Write ``tokenizer.json``, and the configuration that transformers needs to load it."""
     with atomically(folder / "tokenizer.json") as temporary:
-        # What the library's own `save` raises on a full disk is no OSError.
+        # The library's own `save` does not raise an OSError on a full disk.
         temporary.write_text(tokenizer.to_str(pretty=True), "utf-8", newline="\n")
-    about = {
+    config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END,
         "eos_token": END,
@@ -161,4 +161,4 @@ def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:
         "clean_up_tokenization_spaces": False,
         "model_max_length": positions,
     }
-    write_json(folder / "tokenizer_config.json", about)
+    write_json(folder / "tokenizer_config.json", config)

@@ -11,7 +11,7 @@ class Windows:
     """Windows of n_positions tokens, each seen once per epoch, in random order.
 
     Each epoch has a random offset, so that no token is always at the same position. Shorter windows
-    are drawn from anywhere in the text, as many more as make the same number of tokens.
+    are drawn from anywhere in the text; there are more of them, for the same number of tokens.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Windows:
 
     def __init__(self, tokens: np.ndarray[Any, Any], positions: int, batch: int, seed: int) -> None:
         self._tokens, self._positions, self._batch, self._seed = tokens, positions, batch, seed
-        # One less than fit, because each epoch starts up to a window later.
+        # One window fewer than fit, because each epoch starts up to a window later.
         self._n = len(tokens) // positions - 1
         self._epoch: tuple[int, int, np.ndarray[Any, Any]] | None = None
 
