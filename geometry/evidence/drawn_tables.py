@@ -1,8 +1,8 @@
-"""Tables that have nothing but what their name says, to measure what is measured of a model's.
+"""Random tables with a single named property, as null models of a model's table.
 
-A quantity that depends on the distances and angles between rows alone is the same in any
+A quantity that depends only on the distances and angles between rows is the same in any
 orthonormal basis. So a random curve in hundreds of columns is drawn in a few: the coordinates of
-its rows in the space that its leading modes and its mean row span. These have the Gram matrix of
+its rows in the space spanned by its leading modes and its mean row. These have the Gram matrix of
 the whole table.
 """
 
@@ -28,40 +28,40 @@ MEANINGS: dict[Kind, str] = {
     "turned": "the table, randomly rotated in the space of its columns",
 }
 MOST_ROWS = 4096
-"""Longer tables are thinned to as many rows at most, so that a draw takes milliseconds."""
+"""Longer tables are thinned to at most this many rows, so that a draw takes milliseconds."""
 NODES = 256
-"""Places at which the modes of a process are found; between them they are interpolated."""
+"""Places at which the modes of a process are computed; between them they are interpolated."""
 MODES = 160
-"""Modes that are drawn at most."""
+"""Maximum number of drawn modes."""
 LEFT_OUT = 0.002
 """Share of a process's variance in the modes that are not drawn."""
 NOISE = 64
-"""Columns that stand for those of noise: of more, distances between rows vary still less."""
-LEAST_NOISE, MOST_NOISE = 0.003, 0.95
-"""Shares of variance: less cannot be told from a bend of the curve; above there is no curve."""
+"""Columns drawn in place of those of noise: with more, distances between rows vary even less."""
+MIN_NOISE, MAX_NOISE = 0.003, 0.95
+"""Shares of variance: less cannot be distinguished from the curve's bends, and more hides it."""
 STRETCHES = 32
-"""Stretches of a walk, whose ends are drawn in all columns and what is between in as many as
+"""Stretches of a walk: their ends are drawn in all columns, and the steps between in as many as
 noise."""
 
-_Rest = Callable[[np.random.Generator, int], Array]
-"""Draws what is beside the modes, in a number of columns, (m, columns)."""
+_Remainder = Callable[[np.random.Generator, int], Array]
+"""Draws the part of a curve outside the modes, in a number of columns, (m, columns)."""
 
 
-def thinned(rows: npt.ArrayLike, most: int = MOST_ROWS) -> Array:
+def thinned(rows: npt.ArrayLike, max_rows: int = MOST_ROWS) -> Array:
     """Return every second, third, … row of a table of more than 4,096; else all rows.
 
-    Single precision stays.
+    Single precision is kept.
 
     Parameters
     ----------
     rows : (n, d)
-    most
-        Rows that are left at most.
+    max_rows
+        Maximum number of rows to return.
     """
     X = np.asarray(rows)
     if X.dtype != np.float32:
         X = X.astype(np.float64, copy=False)
-    return X[:: -(-len(X) // most)]
+    return X[:: -(-len(X) // max_rows)]
 
 
 def drawn_tables(
@@ -73,14 +73,14 @@ def drawn_tables(
     columns: int | None = None,
     length: int | None = None,
 ) -> Iterator[Array]:
-    """Draw tables of the size of a given one that have nothing of it but what is named.
+    """Draw tables of the size of a given one that share only a named property with it.
 
     Parameters
     ----------
     rows : (n, d)
         The table, at least three rows; :func:`thinned` to 4,096.
     kind
-        See :data:`MEANINGS`. Curves ("process" and "walk") are as many columns as it takes to
+        See :data:`MEANINGS`. Curves ("process" and "walk") have as many columns as needed to
         have the Gram matrix of a table with d columns, at most d.
     draws
         Number of tables.
@@ -90,7 +90,7 @@ def drawn_tables(
         Draw this many of the columns themselves (for a quantity of single columns) instead of a
         table with the Gram matrix of all.
     length
-        Rows of the curves, if not as many as there are; of these, too, at most 4,096.
+        Rows of the curves, also at most 4,096; as many as the table has if None.
 
     Yields
     ------
@@ -112,20 +112,20 @@ def _drawn(
             yield X[rng.permutation(len(X))]
     elif kind == "turned":
         for _ in range(draws):
-            yield turned(X, rng)
+            yield randomly_rotated(X, rng)
     elif columns is not None:
         chosen = np.linspace(0, X.shape[1] - 1, min(columns, X.shape[1])).round().astype(np.intp)
-        modes, rest = _curve(X, kind, m)
+        modes, remainder = _curve(X, kind, m)
         for _ in range(draws):
-            yield _whole(modes, rest, len(chosen), rng) + _origin(X, kind)[chosen]
+            yield _whole(modes, remainder, len(chosen), rng) + _origin(X, kind)[chosen]
     else:
         yield from _by_gram(X, kind, draws, rng, m)
 
 
-def turned(X: Array, rng: np.random.Generator) -> Array:
-    """Turn rows (n, d) at random: signs at random and a cosine transform, twice, and a shuffle.
+def randomly_rotated(X: Array, rng: np.random.Generator) -> Array:
+    """Rotate rows (n, d) at random: random signs and a cosine transform, twice, and a shuffle.
 
-    As good as a uniformly distributed turn where no entry matters by itself, and much faster.
+    As good as a uniformly distributed rotation if no single entry matters, and much faster.
     """
     from scipy.fft import dct  # slow to import
 
@@ -137,54 +137,54 @@ def turned(X: Array, rng: np.random.Generator) -> Array:
 
 def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int) -> Iterator[Array]:
     """Draw tables in the fewest columns that have the Gram matrix of d independent ones."""
-    d, origin, (modes, rest) = X.shape[1], _origin(X, kind), _curve(X, kind, m)
+    d, origin, (modes, remainder) = X.shape[1], _origin(X, kind), _curve(X, kind, m)
     length, k = float(np.linalg.norm(origin)), modes.shape[1]
-    of_rest = 0 if rest is None else min(d, NOISE if k else MODES)
-    if k + of_rest + 1 >= d:
+    n_remainder = 0 if remainder is None else min(d, NOISE if k else MODES)
+    if k + n_remainder + 1 >= d:
         for _ in range(draws):
-            yield _whole(modes, rest, d, rng) + origin
+            yield _whole(modes, remainder, d, rng) + origin
         return
     for _ in range(draws):
-        table = np.empty((m, k + of_rest + 1))
+        table = np.empty((m, k + n_remainder + 1))
         # The lower triangle of the coefficients' LQ decomposition, by Bartlett.
         factor = np.tril(rng.standard_normal((k, k)), -1)
         np.fill_diagonal(factor, np.sqrt(rng.chisquare(d - np.arange(k))))
         table[:, :k] = modes @ factor
-        if rest is not None:
-            table[:, k:-1] = np.sqrt(d / of_rest) * rest(rng, of_rest)
-        # The origin is as a random direction to the span of the coefficients.
-        outside = np.sqrt(rng.chisquare(d - k - of_rest))
-        direction = np.append(rng.standard_normal(k + of_rest), outside)
+        if remainder is not None:
+            table[:, k:-1] = np.sqrt(d / n_remainder) * remainder(rng, n_remainder)
+        # Relative to the span of the coefficients, the origin has a random direction.
+        outside = np.sqrt(rng.chisquare(d - k - n_remainder))
+        direction = np.append(rng.standard_normal(k + n_remainder), outside)
         table[:, -1] = 0.0
         yield table + direction * (length / np.linalg.norm(direction))
 
 
 def _origin(X: Array, kind: Kind) -> Array:
     """Return the row about which a curve varies: the mean of a process, the start of a walk."""
-    found: Array = X[0] if kind == "walk" else X.mean(axis=0)
-    return found
+    origin: Array = X[0] if kind == "walk" else X.mean(axis=0)
+    return origin
 
 
-def _whole(modes: Array, rest: _Rest | None, d: int, rng: np.random.Generator) -> Array:
-    """Draw d columns of a curve as they are."""
-    beside = 0.0 if rest is None else rest(rng, d)
-    found: Array = beside + modes @ rng.standard_normal((modes.shape[1], d))
-    return found
+def _whole(modes: Array, remainder: _Remainder | None, d: int, rng: np.random.Generator) -> Array:
+    """Draw d columns of a curve."""
+    outside = 0.0 if remainder is None else remainder(rng, d)
+    table: Array = outside + modes @ rng.standard_normal((modes.shape[1], d))
+    return table
 
 
-def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Rest | None]:
-    """Return modes (m, k) of a curve, times their strengths, and what is beside them."""
+def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Remainder | None]:
+    """Return modes (m, k) of a curve, times their strengths, and a generator of the remainder."""
     return _walk(X, m) if kind == "walk" else _process(X, m)
 
 
-def _process(X: Array, m: int) -> tuple[Array, _Rest | None]:
-    """Return the modes of a process as smooth as a table, and the noise beside it."""
+def _process(X: Array, m: int) -> tuple[Array, _Remainder | None]:
+    """Return the modes of a process as smooth as a table, and its noise."""
     n, nodes = len(X), min(len(X), NODES)
     scale = float(np.sqrt(np.square(about_mean(X)).mean()))
     lengths, lags = _half_lags(nodes)
     noise, wanted = noise_and_half_lag(about_mean(X))
     wanted *= (nodes - 1) / max(n - 1, 1)
-    if noise > MOST_NOISE or wanted < lags[0]:  # too rough for the nodes
+    if noise > MAX_NOISE or wanted < lags[0]:  # too rough for the nodes
         return np.empty((m, 0)), _noise(m, scale)
     length = float(np.exp(np.interp(np.log(wanted), np.log(lags), np.log(lengths))))
     modes = _between(_modes_of(nodes, length), m)
@@ -193,12 +193,12 @@ def _process(X: Array, m: int) -> tuple[Array, _Rest | None]:
     return modes, _noise(m, scale * float(np.sqrt(noise))) if noise else None
 
 
-def _noise(m: int, size: float) -> _Rest:
+def _noise(m: int, size: float) -> _Remainder:
     return lambda rng, columns: size * rng.standard_normal((m, columns))
 
 
 def noise_and_half_lag(centred: Array) -> tuple[float, float]:
-    """Return what of rows is noise, and how smooth the rest is.
+    """Return the noise of rows, and the smoothness of the remainder.
 
     Parameters
     ----------
@@ -208,35 +208,35 @@ def noise_and_half_lag(centred: Array) -> tuple[float, float]:
     Returns
     -------
     float
-        Share of their mean square that the mean products of rows at lags 1 and 2 do not lead to; 1
-        of fewer than three rows.
+        Share of noise in their mean square: the difference to the value extrapolated from the mean
+        products of rows at lags 1 and 2. 1 for fewer than three rows.
     float
-        Lag, in rows, at which the mean product falls to half of the rest.
+        Lag, in rows, at which the mean product falls to half of the extrapolated value.
     """
     from scipy import fft  # slow to import
 
     n = len(centred)
-    if n < 3:  # no two lags
+    if n < 3:  # fewer than two lags
         return 1.0, 0.0
     centred, _ = in_unit(centred)
     length = fft.next_fast_len(2 * n, real=True)  # zero-padded: no lag wraps around
     power = np.zeros(length // 2 + 1)
     for start in range(0, centred.shape[1], 64):
-        found = fft.rfft(centred[:, start : start + 64], n=length, axis=0)
-        power += np.square(found.real).sum(axis=1) + np.square(found.imag).sum(axis=1)
+        spectrum = fft.rfft(centred[:, start : start + 64], n=length, axis=0)
+        power += np.square(spectrum.real).sum(axis=1) + np.square(spectrum.imag).sum(axis=1)
     by_lag = fft.irfft(power, n=length)[:n] / (n - np.arange(n))
     if by_lag[0] <= 0.0:
         return 1.0, 0.0
     # A smooth process has a parabola at lag 0.
     smooth = float(np.clip((4 * by_lag[1] - by_lag[2]) / 3, 0.0, by_lag[0]))
     share = 1.0 - smooth / float(by_lag[0])
-    share = share if share > LEAST_NOISE else 0.0
+    share = share if share > MIN_NOISE else 0.0
     by_lag[0] = smooth
     return share, _half(by_lag)
 
 
 def _half(by_lag: Array) -> float:
-    """Return the place at which a course first falls below half of its first value."""
+    """Return the lag at which a curve first falls below half of its first value."""
     below = np.flatnonzero(by_lag < 0.5 * by_lag[0])
     if not len(below) or not below[0]:
         return float(len(by_lag))
@@ -247,8 +247,8 @@ def _half(by_lag: Array) -> float:
 
 def _kernel(nodes: int, length: float) -> Array:
     """Return the centred covariance of a process at equally spaced nodes."""
-    apart = np.arange(nodes)[:, None] - np.arange(nodes)
-    kernel = np.exp(-0.5 * np.square(apart / length))
+    lags = np.arange(nodes)[:, None] - np.arange(nodes)
+    kernel = np.exp(-0.5 * np.square(lags / length))
     kernel -= kernel.mean(axis=0)
     kernel -= kernel.mean(axis=1, keepdims=True)
     return kernel
@@ -260,7 +260,9 @@ def _half_lags(nodes: int) -> tuple[Array, Array]:
     lengths = np.geomspace(1.5, max(0.6 * nodes, 3.0), 24)
     groups = np.abs(np.arange(nodes)[:, None] - np.arange(nodes)).ravel()
     pairs = np.bincount(groups)
-    lags = [_half(np.bincount(groups, _kernel(nodes, one).ravel()) / pairs) for one in lengths]
+    lags = [
+        _half(np.bincount(groups, _kernel(nodes, length).ravel()) / pairs) for length in lengths
+    ]
     rising: Array = np.maximum.accumulate(np.array(lags))
     return lengths, rising
 
@@ -272,16 +274,16 @@ def _modes_of(nodes: int, length: float) -> Array:
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     held = np.cumsum(values) / max(float(values.sum()), np.finfo(float).tiny)
     k = min(int((held < 1.0 - LEFT_OUT).sum()) + 1, MODES)
-    found: Array = np.sqrt(values[:k]) * vectors[:, :k]
-    return found
+    modes: Array = np.sqrt(values[:k]) * vectors[:, :k]
+    return modes
 
 
-def _walk(X: Array, m: int) -> tuple[Array, _Rest | None]:
-    """Return the modes of walks whose variance grows as the table's squared steps, and the rest.
+def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
+    """Return the modes of walks with the table's squared step lengths, and their remainder.
 
     The modes are straight lines through the ends of some stretches, which are themselves a walk.
-    Beside them are, in each stretch, a walk that comes back to where it began: independent of the
-    ends, and of other stretches.
+    The remainder is, in each stretch, a walk that returns to its start (a Brownian bridge),
+    independent of the ends and of other stretches.
     """
     squares = np.square(np.diff(X, axis=0)).sum(axis=1) / X.shape[1]
     grown = np.concatenate([[0.0], np.cumsum(squares)])
@@ -302,8 +304,8 @@ def _walk(X: Array, m: int) -> tuple[Array, _Rest | None]:
     def bridges(rng: np.random.Generator, columns: int) -> Array:
         walk = np.cumsum(steps * rng.standard_normal((m, columns)), axis=0)
         begin, end = walk[ends[stretch]], walk[ends[stretch + 1]]
-        found: Array = walk - begin - along * (end - begin)
-        return found
+        bridge: Array = walk - begin - along * (end - begin)
+        return bridge
 
     return modes, bridges
 
@@ -315,5 +317,5 @@ def _between(modes: Array, m: int) -> Array:
     if len(modes) == m:
         return modes
     nodes = np.linspace(0.0, 1.0, len(modes))
-    found: Array = CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))
-    return found
+    interpolated: Array = CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))
+    return interpolated

@@ -1,4 +1,4 @@
-"""Null distributions, and what a number is worth beside one."""
+"""Null distributions, and the comparison of a number with one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ import numpy.typing as npt
 from geometry.pca.components import Array
 
 Outcome = Literal["holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell"]
-"""What becomes of a claim about a number.
+"""Outcome of a claim about a number.
 
-"as any smooth curve": the number is as claimed, and so it is where there is nothing to find.
+"as any smooth curve": the number is as claimed, but so it is in random tables.
 "not applicable": the claim has no meaning for such a table, or its bound cannot be reached.
-"cannot tell": something is missing that would decide it.
+"cannot tell": information is missing that would decide it.
 """
 OUTCOMES: tuple[Outcome, ...] = (
     "holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell",
 )  # fmt: skip
 Side = Literal["above", "below"]
-"""Where a number has to lie: above a bound, or below."""
+"""Side of a bound on which a number has to lie."""
 RARE = 0.05
-"""Greatest p-value of a number which is said not to come of chance."""
+"""Largest p-value of a number that counts as not due to chance."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Null:
-    """Draws of a quantity from tables that have nothing but what is named.
+    """Draws of a quantity from random tables with a single named property.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Null:
         "process", "matern", "walk", "band", "phase", "shuffled", "turned", "frames", "entries",
         "relabelled".
     meaning
-        What the tables were, for a caption.
+        Description of the tables, for a caption.
     values : (draws,) float64
-        The quantity of each, rising.
+        The quantity of each table, increasing.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Null:
         return self.reached(value, side) / self.draws
 
     def p_value(self, value: float, side: Side = "above") -> float:
-        """Return the Monte Carlo p-value of a value: as if it were one more of the draws."""
+        """Return the Monte Carlo p-value of a value, which counts as one more draw."""
         return (self.reached(value, side) + 1) / (self.draws + 1)
 
     def interval_from(self, value: float, side: Side = "above") -> tuple[float, float]:
@@ -129,9 +129,9 @@ class CurveNull:
 
 def null_of(name: str, meaning: str, values: npt.ArrayLike) -> Null:
     """Return the null distribution of some draws, sorted and read-only."""
-    found = np.sort(np.asarray(values, dtype=np.float64))
-    found.flags.writeable = False
-    return Null(name, meaning, found)
+    drawn = np.sort(np.asarray(values, dtype=np.float64))
+    drawn.flags.writeable = False
+    return Null(name, meaning, drawn)
 
 
 def band_of(name: str, meaning: str, curves: Iterable[npt.ArrayLike]) -> Band:
@@ -151,7 +151,7 @@ def strictest(nulls: Iterable[Null], side: Side = "above") -> Null:
 
 
 def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
-    """Return what becomes of a claim about a number.
+    """Return the outcome of a claim about a number.
 
     Parameters
     ----------
@@ -160,9 +160,9 @@ def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
     value
         The number.
     side
-        Where the claim wants it: above a bound, or below.
+        The claimed side of a bound.
     null
-        The same number where there is nothing to find; None where no such thing can be drawn.
+        The same number of random tables; None if such tables cannot be drawn.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""What directions have in common that have nothing to do with each other.
+"""Overlaps of unrelated directions.
 
-Squared overlaps, captures and corners of two matrices depend on their singular vectors alone. Two
-sets of directions that are unrelated are, up to a common rotation, some axes and the rows of a
-random orthogonal matrix; so a matrix of the same spectrum turned at random has the same overlaps.
+Squared overlaps, captures and corners of two matrices depend only on their singular vectors. Two
+unrelated sets of directions are, up to a common rotation, coordinate axes and rows of a random
+orthogonal matrix; so a randomly rotated matrix of the same spectrum has the same overlaps.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def shared_energy(p: int, q: int, d: int, draws: int = DRAWS, seed: int = 0) -> 
     d
         Dimensions of their space.
     draws, seed
-        Number of draws, and of the random numbers.
+        Number of draws, and seed of the random numbers.
 
     Returns
     -------
     Null
-        Its mean is p·q/d; divided by that it is a corner over chance, divided by p the mean capture
+        Its mean is p·q/d. Divided by this it is a corner over chance; by p, the mean capture
         of the first directions by the others.
 
     Raises
     ------
     ValueError
-        When p or q is not between 1 and d.
+        p or q is not between 1 and d.
     """
     if not (1 <= p <= d and 1 <= q <= d):
         raise ValueError(f"expected 1 to {d} directions, got {p} and {q}")
@@ -45,9 +45,9 @@ def shared_energy(p: int, q: int, d: int, draws: int = DRAWS, seed: int = 0) -> 
     p, q = max(p, q), min(p, q)
     if p == d:
         return null_of("frames", MEANING, np.full(draws, float(q)))
-    if d - p < q:  # p others than these have the rest
-        rest = shared_energy(d - p, q, d, draws, seed).values
-        return null_of("frames", MEANING, q - rest)
+    if d - p < q:  # the d − p other directions have the remaining energy
+        remaining = shared_energy(d - p, q, d, draws, seed).values
+        return null_of("frames", MEANING, q - remaining)
     inside, outside = _wishart(p, q, draws, rng), _wishart(d - p, q, draws, rng)
     sums = np.trace(np.linalg.solve(inside + outside, inside), axis1=1, axis2=2)
     return null_of("frames", MEANING, sums)
@@ -72,9 +72,9 @@ def random_frame(k: int, d: int, rng: np.random.Generator) -> Array:
     d
         Their dimensions.
     rng
-        Random numbers.
+        Generator of random numbers.
     """
     frame, triangle = np.linalg.qr(rng.standard_normal((d, k)))
     signs: Array = np.sign(np.diag(triangle))
-    found: Array = (frame * np.where(signs == 0.0, 1.0, signs)).T
-    return found
+    oriented: Array = (frame * np.where(signs == 0.0, 1.0, signs)).T
+    return oriented

@@ -1,8 +1,8 @@
 """Null distributions of the balanced turning share.
 
-Random curves are drawn as Gaussian processes over position, the same in every column. All that the
-statistic needs of one is its Gram matrix in the eigenvectors of the centred kernel, which is a
-Wishart matrix: a few numbers a draw, whatever the width of the table.
+Random curves are drawn as Gaussian processes over position, the same in every column. The statistic
+depends only on their Gram matrix in the eigenvectors of the centred kernel, which is a Wishart
+matrix: a few numbers per draw, whatever the width of the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_unit
 
 NODES = 192
-"""Places at which a random curve is looked at: four for each of the 48 fastest turns."""
+"""Places at which a random curve is evaluated: four for each of the 48 fastest turns."""
 MODES = 32
-"""Eigenvectors that are drawn. The variance of the others, at most a hundredth, is taken as its
+"""Number of drawn eigenvectors. The variance of the others, at most a hundredth, is replaced by its
 mean."""
 COURSES = 24
-"""Components whose phases are drawn anew; the variance of the others stays as it is."""
+"""Components whose phases are redrawn; the variance of the others is unchanged."""
 LENGTHS: Mapping[str, tuple[float, ...]] = {
     "process": (0.13, 0.15, 0.18),
     "matern": (0.12, 0.15, 0.18),
@@ -42,7 +42,7 @@ MEANINGS: Mapping[str, str] = {
 }
 
 _Spectrum = tuple[Array, Array, float]
-"""Eigenvalues of a centred kernel, falling; their vectors, (NODES, k); the sum of all others."""
+"""Eigenvalues of a centred kernel, decreasing; their vectors, (NODES, k); the sum of the others."""
 
 
 def turning_nulls(
@@ -64,9 +64,9 @@ def turning_nulls(
     seed
         Of the random numbers.
     names
-        Which of :data:`MEANINGS`; all by default.
+        Keys of :data:`MEANINGS`; all by default.
     check
-        Called between two distributions; may raise to stop.
+        Called before each distribution; may raise to stop.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def turning_nulls(
         By name: see :data:`MEANINGS`.
     """
     X, _ = in_unit(np.asarray(rows, dtype=np.float64))
-    found: dict[str, Null] = {}
+    nulls: dict[str, Null] = {}
     for name in names:
         if check is not None:
             check()
@@ -85,12 +85,12 @@ def turning_nulls(
         else:
             each = [b for b, _ in _of_lengths(name, X.shape[1], draws, seed)]
             values = max(each, key=_reach)
-        found[name] = null_of(name, MEANINGS[name], values)
-    return found
+        nulls[name] = null_of(name, MEANINGS[name], values)
+    return nulls
 
 
 def rule_null(d: int, draws: int = 400, seed: int = 0) -> Null:
-    """Draw B over 0.5 or B′ over 0.8, the greater, of smooth random curves.
+    """Draw the larger of B / 0.5 and B′ / 0.8 of smooth random curves.
 
     Parameters
     ----------
@@ -120,19 +120,19 @@ def _random(name: str, seed: int) -> np.random.Generator:
 def _of_lengths(name: str, d: int, draws: int, seed: int) -> list[tuple[Array, Array]]:
     """Return B and B′ of tables with d columns, for each of the length scales."""
     rng = _random(name, seed)
-    return [_of_process(_stationary(name, one), d, draws, rng) for one in LENGTHS[name]]
+    return [_of_process(_stationary(name, length), d, draws, rng) for length in LENGTHS[name]]
 
 
 @cache
 def _stationary(name: str, length: float) -> _Spectrum:
     t = np.linspace(0.0, 1.0, NODES)
-    apart = np.abs(t[:, None] - t)
+    distance = np.abs(t[:, None] - t)
     if name == "process":
-        return _spectrum(np.exp(-0.5 * (apart / length) ** 2))
+        return _spectrum(np.exp(-0.5 * (distance / length) ** 2))
     if name == "matern":
-        scaled = np.sqrt(3.0) * apart / length
+        scaled = np.sqrt(3.0) * distance / length
         return _spectrum((1.0 + scaled) * np.exp(-scaled))
-    return _spectrum(np.sinc(2.0 * length * apart))
+    return _spectrum(np.sinc(2.0 * length * distance))
 
 
 def _walk(X: Array) -> _Spectrum:
@@ -156,7 +156,7 @@ def _of_process(
     spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """Return B and B′ of some tables with d independent columns of one process."""
-    values, vectors, rest = spectrum
+    values, vectors, remaining = spectrum
     k = len(values)
     if d >= k:  # a Bartlett factor of the Wishart matrix
         factor = np.tril(rng.standard_normal((draws, k, k)), -1)
@@ -166,7 +166,7 @@ def _of_process(
         factor = rng.standard_normal((draws, k, d))
     factor *= np.sqrt(values)[:, None]
     gram = factor @ factor.transpose(0, 2, 1)
-    total = np.trace(gram, axis1=1, axis2=2) + d * rest
+    total = np.trace(gram, axis1=1, axis2=2) + d * remaining
     smaller, _ = balanced_turning(vectors @ _leading(gram), turn_counts(len(vectors)))
     along = ramp(len(vectors)) @ vectors
     without = total - np.einsum("i,nij,j->n", along, gram, along)
@@ -174,7 +174,7 @@ def _of_process(
 
 
 def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Return B of the table with the phases of its components' waves drawn anew."""
+    """Return B of the table with random phases of its components' waves."""
     at = np.unique(np.linspace(0, len(X) - 1, min(len(X), NODES)).round().astype(np.intp))
     thin = about_mean(X[at])
     courses, strengths, _ = np.linalg.svd(thin, full_matrices=False)
@@ -193,8 +193,8 @@ def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
 def _leading(gram: Array) -> Array:
     """Return the scores in three components from Gram matrices over eigenvectors, (draws, k, 3)."""
     values, vectors = np.linalg.eigh(gram)
-    found: Array = vectors[:, :, -3:] * np.sqrt(np.maximum(values[:, None, -3:], 0.0))
-    return found
+    scores: Array = vectors[:, :, -3:] * np.sqrt(np.maximum(values[:, None, -3:], 0.0))
+    return scores
 
 
 def _share(smaller: Array, total: Array) -> Array:

@@ -1,8 +1,8 @@
 """The balanced turning share: how much of a table turns evenly in a plane.
 
 A short helix fits the leading components of any smooth curve, random ones included: they are nearly
-half a cycle, one, and one and a half. What they lack is two components of *one* frequency, equally
-strong, a quarter of a cycle apart. That is what this statistic measures. Its error rates are in
+half a cycle, one, and one and a half. They lack two components of *one* frequency, equally strong
+and a quarter of a cycle apart, which this statistic measures. Its error rates are in
 `resources/guide/evidence.md`.
 """
 
@@ -18,26 +18,26 @@ from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_unit
 
 FEWEST_TURNS = 1.25
-"""Below it a turning and half of a slower wave cannot be told apart."""
+"""Below this number, a turning and half of a slower wave cannot be distinguished."""
 SMOOTH = (0.50, 0.80)
-"""Bounds of B and B′ that a random smooth curve exceeds in less than 5 % of all draws, whatever its
-length scale: Gaussian processes with squared-exponential and Matérn kernels, random walks."""
+"""Bounds of B and B′ that a random smooth curve exceeds in less than 5 % of all draws at any length
+scale: Gaussian processes with squared-exponential and Matérn kernels, and random walks."""
 BAND_LIMITED = (0.62, 0.87)
-"""The same for processes whose spectrum is flat up to any frequency, and nothing above."""
+"""The same for processes whose spectrum is flat up to any frequency, and zero above."""
 FEWEST = 8
-"""Least number of rows."""
+"""Minimum number of rows."""
 STILL = 0.01
-"""Below it, in B and B′, nothing turns at all."""
+"""Below this value of B and B′, nothing turns."""
 CLIMBS = 3.0
-"""Ratio of the climb to what else is outside the turning plane, from which a curve is a helix. A
-hundred helices had 28 and more, a hundred circles up to 0.43."""
+"""Minimum climb ratio of a helix, see :class:`TurningShare`. A hundred helices had at least 28, a
+hundred circles at most 0.43."""
 BLOCK = 500_000
-"""Most entries of a block of waves: 4 MB."""
+"""Maximum entries of a block of waves: 4 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurningShare:
-    """The turning of a table's rows, and what it tells.
+    """The turning of a table's rows, and its interpretation.
 
     Attributes
     ----------
@@ -45,16 +45,16 @@ class TurningShare:
         B: twice the variance along the smaller axis of the turning, over the variance of all
         columns; the largest over all frequencies. 1 for a circle, 0 for a line.
     b_prime
-        B′: the same over the variance that is left without the line through the rows; for steep
+        B′: the same over the remaining variance without the line through the rows; for steep
         helices. None if nothing is left.
     turns
-        Turns from the first row to the last, at that frequency.
+        Turns from the first row to the last, at the frequency of the largest B.
     share
         Variance share of these components.
     climb_ratio
         Variance along the line outside the turning plane, over the largest variance of any other
-        direction there, infinite if there is none; None if the turning is not remarkable, or
-        nothing is outside the plane.
+        direction outside it, infinite if there is none; None if the turning is not remarkable, or
+        there is no variance outside the plane.
     """
 
     b: float
@@ -65,7 +65,7 @@ class TurningShare:
 
     @property
     def tier(self) -> Literal[0, 1, 2]:
-        """2: more than any band-limited random curve turns; 1: more than a smooth one; 0: not."""
+        """2 for more than any band-limited random curve, 1 for more than a smooth one, else 0."""
         if self.turns < FEWEST_TURNS:
             return 0
         if self._exceeds(BAND_LIMITED):
@@ -81,7 +81,7 @@ class TurningShare:
 
     @property
     def outcome(self) -> Outcome:
-        """What becomes of the claim that it turns more than a random smooth curve."""
+        """The outcome of the claim that it turns more than a random smooth curve."""
         if self.remarkable is None:
             return "cannot tell"
         return "holds" if self.remarkable else "does not hold"
@@ -114,8 +114,8 @@ def turning_share(
     scores : (m, k)
         The rows in the components whose turning is measured; in the first three if None.
     share
-        Variance share of the table that the columns of ``rows`` hold: below 1 where they are
-        themselves scores, because the rows are not there.
+        Variance share of the table in the columns of ``rows``: below 1 if these are themselves
+        scores, because the rows are not available.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def turning_share(
     Raises
     ------
     ValueError
-        When there are fewer than 8 rows, or no columns.
+        There are fewer than 8 rows, or no columns.
     """
     X = np.asarray(rows, dtype=np.float64)
     if X.ndim != 2 or len(X) < FEWEST or not X.shape[1]:
@@ -135,26 +135,26 @@ def turning_share(
     if total == 0.0:
         return TurningShare(0.0, None, 0.0, 0.0, None)
     along = ramp(len(X)) @ X
-    rest = total - float(along @ along)
+    remaining = total - float(along @ along)
     Y = _scores(X) if scores is None else np.asarray(scores, dtype=np.float64) / unit
     smaller, turns = balanced_turning(Y[None], turn_counts(len(X)))
-    b_prime = float(2 * smaller[0] / rest) if rest > 1e-9 * total else None
+    b_prime = float(2 * smaller[0] / remaining) if remaining > 1e-9 * total else None
     b = float(2 * smaller[0] / total)
-    found = TurningShare(b, b_prime, float(turns[0]), float(np.square(Y).sum() / total), None)
-    return replace(found, climb_ratio=_climb_ratio(X, found.turns)) if found.tier else found
+    turning = TurningShare(b, b_prime, float(turns[0]), float(np.square(Y).sum() / total), None)
+    return replace(turning, climb_ratio=_climb_ratio(X, turning.turns)) if turning.tier else turning
 
 
 def turn_counts(m: int) -> Array:
-    """Return the turns that are tried over m rows: each has at least four rows."""
+    """Return the numbers of turns to try over m rows: each turn has at least four rows."""
     counts = np.concatenate([np.arange(20, 120) / 20, np.arange(30, 311) / 5])
     return counts[counts < m / 4]
 
 
 def ramp(m: int) -> Array:
-    """Return the unit vector that grows evenly over m rows, with mean 0."""
+    """Return the unit vector that increases linearly over m rows, with mean 0."""
     t = np.linspace(-1.0, 1.0, m)
-    found: Array = t / np.linalg.norm(t)
-    return found
+    unit: Array = t / np.linalg.norm(t)
+    return unit
 
 
 def waves(m: int, counts: Array) -> Array:
@@ -167,12 +167,12 @@ def waves(m: int, counts: Array) -> Array:
     t, line = np.linspace(-1.0, 1.0, m), ramp(m)
     angles = np.pi * np.outer(counts, t)
     cosine, sine = np.cos(angles), np.sin(angles)
-    # Even and odd about the middle, so these projections are all, and both are orthogonal.
+    # Even and odd about the middle: no other projections are needed, and both are orthogonal.
     cosine -= cosine.mean(axis=1, keepdims=True)
     sine -= np.outer(sine @ line, line)
-    found = np.stack([cosine, sine], axis=1)
-    found /= np.linalg.norm(found, axis=2, keepdims=True)
-    return found
+    pairs = np.stack([cosine, sine], axis=1)
+    pairs /= np.linalg.norm(pairs, axis=2, keepdims=True)
+    return pairs
 
 
 def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
@@ -198,9 +198,9 @@ def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
         cc, ss, cs = ((a * b).sum(axis=-1) for a, b in ((c, c), (s, s), (c, s)))
         smaller = np.maximum((cc + ss) / 2 - np.hypot((cc - ss) / 2, cs), 0.0)
         at = smaller.argmax(axis=0)
-        found = smaller[at, np.arange(draws)]
-        turns = np.where(found > best, block[at], turns)
-        best = np.maximum(best, found)
+        largest = smaller[at, np.arange(draws)]
+        turns = np.where(largest > best, block[at], turns)
+        best = np.maximum(best, largest)
     return best, turns
 
 
@@ -212,18 +212,18 @@ def _blocks(counts: Array, m: int) -> Iterator[Array]:
 
 def _scores(X: Array) -> Array:
     """Return the scores of centred rows in up to three components, (m, k)."""
-    from scipy.linalg import eigh  # slow to import, and not needed to look at a curve
+    from scipy.linalg import eigh  # slow to import, and not needed to show a curve
 
     wide = X.shape[1] > len(X)
     gram = X @ X.T if wide else X.T @ X
     last = len(gram) - 1
     values, vectors = eigh(gram, subset_by_index=[max(0, last - 2), last])
-    found: Array = vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
-    return found
+    scores: Array = vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
+    return scores
 
 
 def _climb_ratio(X: Array, turns: float) -> float | None:
-    """Compare the line through centred rows, outside the turning plane, with all else there."""
+    """Return the climb ratio of centred rows; see :class:`TurningShare`."""
     from scipy.linalg import eigvalsh
 
     products = waves(len(X), np.array([turns]))[0] @ X

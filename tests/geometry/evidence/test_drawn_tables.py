@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from geometry.evidence.drawn_tables import drawn_tables, noise_and_half_lag, thinned, turned
+from geometry.evidence.drawn_tables import (
+    drawn_tables,
+    noise_and_half_lag,
+    randomly_rotated,
+    thinned,
+)
 from geometry.evidence.null import band_of, null_of
 from geometry.evidence.random_frames import random_frame, shared_energy
 
@@ -113,7 +118,7 @@ def test_shuffled_and_turned_keep_all_but_one_thing():
     (table,) = drawn_tables(given, "turned", 1)
     assert table @ table.T == pytest.approx(given @ given.T)
     # A single entry is spread over all.
-    spread = np.square(turned(np.eye(768)[:50], np.random.default_rng(0)))
+    spread = np.square(randomly_rotated(np.eye(768)[:50], np.random.default_rng(0)))
     random = np.square(random_frame(50, 768, np.random.default_rng(0)))
     assert np.sort(spread, axis=1)[:, -40:].sum(axis=1).mean() == pytest.approx(
         np.sort(random, axis=1)[:, -40:].sum(axis=1).mean(), rel=0.1
