@@ -14,7 +14,7 @@ import pytest
 
 import main
 from geometry.checkpoints.children import safe_environment
-from geometry.inside.worker import apart
+from geometry.inside.worker import run_in_subprocess
 from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT, assert_silent
 from tests.geometry.training_text import write_text
@@ -181,7 +181,7 @@ def test_processes_of_a_survey_leave_the_current_folder_alone(inside, command):
 
 @pytest.mark.slow
 def test_the_process_of_a_window_leaves_the_current_folder_alone(inside):
-    told = apart(
+    told = run_in_subprocess(
         "effects", source="sample", fingerprint=open_model("sample").fingerprint, length=48,
         texts="../text", texts_at_most=4, changes=["identity"],
     )  # fmt: skip

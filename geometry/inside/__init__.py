@@ -12,6 +12,6 @@ arXiv:2310.04861. In the order of use::
 
 ``positions_run.py`` does all of it, resumes it, and writes what ``record.py`` reads.
 
-The mean over C texts has noise of the size (variance of the rest) / C. So the texts are in two
-halves, and what is measured are products of the two, whose expectation has no noise.
+The mean over C texts has noise of the size (remaining variance) / C. So the texts are divided into
+two halves, and the measures are products of the two, whose expectation has no noise.
 """

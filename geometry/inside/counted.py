@@ -1,7 +1,7 @@
 """Counters in the residual stream: directions of the sentence, the word, the line, and so on.
 
-Counters are correlated: the tenth word of a sentence stands late in its line as well. So all of
-them, and the position, are estimated at once, by a regression on indicator columns.
+Counters are correlated: the tenth word of a sentence is also late in its line. So all of them, and
+the position, are estimated together, by a regression on indicator columns.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from geometry.pca.components import Array
 
 DIRECTIONS = 3
 """Leading directions of a counter whose angles are measured."""
-LEAST_TOKENS = 30
-"""Tokens of each half with a value of a counter, below which it is left out."""
+MIN_TOKENS = 30
+"""Minimum number of tokens in each half for a value of a counter; others are left out."""
 DRAWS = 200
 """Pairs of random subspaces."""
 TOLERANCE = 1e-10
-"""Relative to the largest eigenvalue: smaller ones are of combinations that no token tells apart,
-such as all positions against all words."""
+"""Relative to the largest eigenvalue: smaller ones belong to combinations that no token
+distinguishes, such as all positions against all words."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Counter:
-    """What a counter adds to a layer's residual stream, the others being equal.
+    """The contribution of a counter to a layer's residual stream, given the others.
 
     Attributes
     ----------
     name
         Of :data:`geometry.inside.settings.SIZES`, or "position".
     halves
-        Its effects by value, about their mean.
+        Its effects by value, relative to their mean.
     tokens : (m,) int64
-        Tokens with each of these values.
+        Number of tokens with each of these values.
     share
-        Of a token's variance, as for positions.
+        Share of a token's variance, as for positions.
     halves_cosine
-        Between the effects in the two halves.
+        Cosine between the effects in the two halves.
     norms_cv
         Standard deviation over mean of the effects' norms about their mean: 0 on a hypersphere.
     """
@@ -69,7 +69,7 @@ class Counter:
 
 
 class Counting:
-    """The regression of a run, which is the same for all layers."""
+    """The regression of a run, the same for all layers."""
 
     def __init__(self, sums: Sums, special: tuple[int, ...] = ()) -> None:
         self._sums, self._special = sums, special
@@ -90,8 +90,8 @@ class Counting:
         totals = sums.totals[:, layer]
         effects = [inverse @ total for inverse, total in zip(self._inverse, totals, strict=True)]
         both = self._inverse_of_both @ totals.sum(axis=0)
-        found = [self._counter(name, (*effects, both), layer) for name in names]
-        return [one for one in found if one is not None]
+        counters = [self._counter(name, (*effects, both), layer) for name in names]
+        return [counter for counter in counters if counter is not None]
 
     def _counter(
         self, name: str, effects: tuple[Array, Array, Array], layer: int
@@ -99,12 +99,12 @@ class Counting:
         sums, place = self._sums, self._sums.values_of(name)
         seen = np.diagonal(sums.together, axis1=1, axis2=2)[:, place]
         ordinary, _ = kept_rows(position_means(sums, layer)[2], self._special)
-        rows = np.flatnonzero((seen >= LEAST_TOKENS).all(axis=0))
+        rows = np.flatnonzero((seen >= MIN_TOKENS).all(axis=0))
         rows = ordinary if name == "position" else rows
         if len(rows) < 2:
             return None
-        a, b, both = (one[place][rows] for one in effects)
-        halves = Halves(rows, *(one - one.mean(axis=0) for one in (a, b, both)))
+        a, b, both = (effect[place][rows] for effect in effects)
+        halves = Halves(rows, *(effect - effect.mean(axis=0) for effect in (a, b, both)))
         tokens = seen.sum(axis=0)[rows]
         norms = np.linalg.norm(halves.both, axis=1)
         weights = tokens / tokens.sum()
@@ -121,8 +121,8 @@ def angles_between(counters: Sequence[Counter]) -> dict[tuple[str, str], Array]:
     from scipy.linalg import subspace_angles
 
     return {
-        (one.name, other.name): np.degrees(subspace_angles(one.directions, other.directions))[::-1]
-        for one, other in combinations(counters, 2)
+        (a.name, b.name): np.degrees(subspace_angles(a.directions, b.directions))[::-1]
+        for a, b in combinations(counters, 2)
     }
 
 
@@ -132,21 +132,22 @@ def random_angles(d_model: int, sizes: tuple[int, int], seed: int = 0) -> Mappin
     Parameters
     ----------
     d_model
-        Of the space.
+        Dimensions of the space.
     sizes
-        Dimensions of the two subspaces.
+        Those of the two subspaces.
 
     Returns
     -------
-    "p5", "median" and "p95" over :data:`DRAWS` pairs
+    Mapping
+        "p5", "median" and "p95" over :data:`DRAWS` pairs.
     """
     from scipy.linalg import subspace_angles
 
     random = np.random.default_rng(seed)
     smallest = []
     for _ in range(DRAWS):
-        one, other = (random.standard_normal((d_model, size)) for size in sizes)
-        smallest.append(np.degrees(subspace_angles(one, other)[-1]))
+        a, b = (random.standard_normal((d_model, size)) for size in sizes)
+        smallest.append(np.degrees(subspace_angles(a, b)[-1]))
     low, middle, high = np.percentile(smallest, (5, 50, 95))
     return {"p5": float(low), "median": float(middle), "p95": float(high)}
 

@@ -1,7 +1,7 @@
 """Counters of a text: sentence, word in the sentence, character in the line, and so on.
 
-All count from the beginning of a window, and only what can be known from the window: the word in
-the sentence is unknown until the first sentence begins.
+All counters start at the beginning of a window and use only that window: the word in the sentence
+is unknown until the first sentence begins.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CountedText:
-    """A text with what its counters need, by character.
+    """A text with the data for its counters, by character.
 
     Attributes
     ----------
     sentences, sentence_starts
-        (n_characters,) number of each character's sentence, and its first character.
+        (n_characters,) index of each character's sentence, and its first character.
     words
         (n_characters,) number of words that have begun up to this character.
     line_starts
@@ -56,7 +56,7 @@ class CountedText:
         codes = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32)
         _, lines = _numbered((np.flatnonzero(codes == ord("\n")) + 1).tolist(), n)
         steps = _among(codes, _OPENING).astype(np.int64) - _among(codes, _CLOSING)
-        depths = np.cumsum(steps) - steps + np.minimum(steps, 0)  # a closing one is outside
+        depths = np.cumsum(steps) - steps + np.minimum(steps, 0)  # a closing bracket is outside
         return cls(text, sentences, starts, np.cumsum(begun), lines, depths)
 
     def labels(self, offsets: Integers) -> npt.NDArray[np.int16]:
@@ -65,11 +65,12 @@ class CountedText:
         Parameters
         ----------
         offsets : (n_tokens, 2)
-            First character of each token, and the one after its last.
+            First character of each token, and the character after its last.
 
         Returns
         -------
-        (n_tokens, 5) int16, in the order of :data:`SIZES`; -1 where a counter is unknown
+        (n_tokens, 5) int16
+            In the order of :data:`SIZES`; -1 where a counter is unknown.
         """
         at = self._first_letters(offsets)
         begin = at[0]
@@ -78,7 +79,7 @@ class CountedText:
         word = np.where(starts >= begin, self.words[at] - self.words[starts], UNKNOWN)
         line = np.where(lines >= begin, at - lines, UNKNOWN)
         depth = self.depths[at]
-        # A bracket that is closed but was opened before the window does not count.
+        # Brackets opened before the window do not count.
         brackets = depth - np.minimum.accumulate(depth)
         columns = (sentence, word, line, brackets, self._since_newline(offsets))
         limits = list(SIZES.values())
@@ -86,7 +87,7 @@ class CountedText:
         return np.where(labels < limits, labels, UNKNOWN).astype(np.int16)
 
     def _first_letters(self, offsets: Integers) -> Integers:
-        """Return the first character of each token that is no space, or its first."""
+        """Return each token's first character that is not a space; its first if there is none."""
         at = np.minimum(offsets[:, 0], len(self.text) - 1)
         for i, (first, end) in enumerate(offsets.tolist()):
             while first < end and self.text[first].isspace():

@@ -1,6 +1,6 @@
-"""Models on the Hub that are not complete on this machine: what running them would download.
+"""Models on the Hub that are not complete on this machine: the download that a run needs.
 
-Opening a model reads its table of positions alone; running it takes all of its weights. So the
+Opening a model reads only its table of positions; running it needs all of its weights. So the
 user is asked first, with the size: :func:`to_download`, and then
 :func:`geometry.hub.whole_model.fetch_model`.
 """
@@ -20,7 +20,7 @@ CONFIG = "config.json"
 
 
 def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
-    """Return what has to be downloaded before a source can be loaded as a network.
+    """Return the files to download before a source can be loaded as a network.
 
     Asks the Hub only for the files of a model that is not complete here, see
     :func:`geometry.hub.whole_model.list_model`, and for its configuration.
@@ -29,7 +29,7 @@ def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
     -------
     WholeModel or None
         None for a source on this machine, for a model of the Hub that is complete here, and for
-        what is no source, which :func:`geometry.inside.network.load_network` refuses.
+        sources that are not valid, which :func:`geometry.inside.network.load_network` refuses.
 
     Raises
     ------
@@ -43,10 +43,10 @@ def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
         return None
     try:
         model = list_model(address, hub, hub_cache(), transfer)
-        if any(one.name == CONFIG for one in model.files):
+        if any(file.name == CONFIG for file in model.files):
             at_commit = HubAddress(address.repo, model.commit)
-            about = parse_json(CONFIG, hub.fetch(at_commit, CONFIG, transfer))
-            check_known(address.short, about)
+            config = parse_json(CONFIG, hub.fetch(at_commit, CONFIG, transfer))
+            check_known(address.short, config)
         return model
     except Offline as error:
         raise Offline(

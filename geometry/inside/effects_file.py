@@ -21,7 +21,7 @@ AGAIN = "Measure the model again with `helixscope intervene`."
 
 
 def write_effects(path: Path, effects: Effects) -> None:
-    """Write effects as JSON; what is impossible is null.
+    """Write effects as JSON; impossible ones are null.
 
     Raises
     ------
@@ -35,16 +35,20 @@ def write_effects(path: Path, effects: Effects) -> None:
         **({} if effects.layer is None else {"layer": effects.layer}),
         "changes": [
             {
-                "name": one.name,
+                "name": effect.name,
                 **{
                     name: None if math.isnan(value) else value
-                    for name, value in (("delta", one.delta), ("low", one.low), ("high", one.high))
+                    for name, value in (
+                        ("delta", effect.delta),
+                        ("low", effect.low),
+                        ("high", effect.high),
+                    )
                 },
-                **({"why_null": one.why} if one.why else {}),
-                **({"attention": one.attention} if one.attention else {}),
-                **({"by_window": one.by_window} if one.by_window else {}),
+                **({"why_null": effect.why} if effect.why else {}),
+                **({"attention": effect.attention} if effect.attention else {}),
+                **({"by_window": effect.by_window} if effect.by_window else {}),
             }
-            for one in effects.effects
+            for effect in effects.effects
         ],
     }
     with writing(path, HelixscopeError), whole_file(path) as temporary:
@@ -57,46 +61,46 @@ def read_effects(path: Path, model: PositionalModel) -> Effects:
     Raises
     ------
     HelixscopeError
-        The file cannot be read, holds no effects, or those of another model.
+        The file cannot be read, holds no effects, or holds those of another model.
     """
     with reading_file(path, AGAIN), open_regular(path) as file:
         content = file.read(MAX_JSON + 1)
-    found = parse_json(path.name, content)
+    parsed = parse_json(path.name, content)
     try:
-        effects = _effects(found)
+        effects = _effects(parsed)
     except (KeyError, TypeError, ValueError) as error:
         raise InsideError(
             f"{path.name} does not hold the effects of changes of positions.", AGAIN
         ) from error
     if not effects.fingerprint:
-        raise InsideError(f"{path.name} does not tell which model was changed.", AGAIN)
+        raise InsideError(f"{path.name} does not name the changed model.", AGAIN)
     if effects.fingerprint != model.fingerprint:
         raise InsideError(f"{path.name} has the effects of another model than {model.name}.", AGAIN)
     return effects
 
 
-def _effects(found: Mapping[str, Any]) -> Effects:
-    """Return effects; KeyError, TypeError or ValueError where the JSON has another form."""
-    windows, baseline, layer = found["windows"], found["baseline"], found.get("layer")
+def _effects(content: Mapping[str, Any]) -> Effects:
+    """Return effects. Raises KeyError, TypeError or ValueError for JSON of another form."""
+    windows, baseline, layer = content["windows"], content["baseline"], content.get("layer")
     whole = [windows] if layer is None else [windows, layer]
-    if not all(type(one) is int and one >= 0 for one in whole):
+    if not all(type(count) is int and count >= 0 for count in whole):
         raise ValueError
-    effects = tuple(_effect(one, windows) for one in found["changes"])
+    effects = tuple(_effect(change, windows) for change in content["changes"])
     loss = None if baseline is None else _number(baseline)
-    return Effects(loss, effects, windows, layer, _text(found.get("fingerprint", "")))
+    return Effects(loss, effects, windows, layer, _text(content.get("fingerprint", "")))
 
 
-def _effect(found: object, windows: int) -> Effect:
-    if not isinstance(found, dict):
+def _effect(entry: object, windows: int) -> Effect:
+    if not isinstance(entry, dict):
         raise TypeError
-    by_window = tuple(map(_number, found.get("by_window", ())))
+    by_window = tuple(map(_number, entry.get("by_window", ())))
     if len(by_window) not in (0, windows):
         raise ValueError
-    why = _text(found.get("why_null", ""))
+    why = _text(entry.get("why_null", ""))
     delta, low, high = (
-        float("nan") if why else _number(found[name]) for name in ("delta", "low", "high")
+        float("nan") if why else _number(entry[name]) for name in ("delta", "low", "high")
     )
-    return Effect(_text(found["name"]), delta, low, high, why, by_window=by_window)
+    return Effect(_text(entry["name"]), delta, low, high, why, by_window=by_window)
 
 
 def _number(value: object) -> float:

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     import torch
 
 BATCH = 8
-"""Windows of a forward pass: more take more memory, and on a processor no less time."""
+"""Windows of a forward pass: more take more memory and, on a CPU, no less time."""
 SAVED_AFTER_S = 30.0
-"""The most work that is lost when the process is killed."""
+"""Interval between saves, and so the maximum work lost when the process is killed."""
 
 
 def batches_of(windows: Sequence[Window], size: int = BATCH) -> list[list[Window]]:
-    """Return batches of windows of one half each, by turns, so that both halves grow alike."""
+    """Return batches of windows, alternately of each half, so that both halves grow evenly."""
     halves: list[list[list[Window]]] = []
     for half in (0, 1):
-        own = [one for one in windows if one.half == half]
+        own = [window for window in windows if window.half == half]
         halves.append([own[i : i + size] for i in range(0, len(own), size)])
     return [batch for pair in zip_longest(*halves) for batch in pair if batch]
 
@@ -39,20 +39,20 @@ def run(
     sums: Sums,
     *,
     device: str = "cpu",
-    tell: Callable[[int], None],
+    report: Callable[[int], None],
     save: Callable[[Sums], None],
 ) -> None:
-    """Add the batches that are not yet in the sums.
+    """Add the batches that the sums do not yet include.
 
     Parameters
     ----------
     network, batches
-        What runs, and on what; the sums hold the first of these batches.
+        The network and its inputs; the sums may include the first of these batches.
     sums
         Changed in place.
     device
         Of the network.
-    tell
+    report
         Called with the number of windows done; may raise to stop.
     save
         Called every half minute with complete sums, and when the run is stopped between batches.
@@ -60,7 +60,7 @@ def run(
     Raises
     ------
     InsideError
-        The memory is not enough, or the network gives numbers that are not finite.
+        The memory is not sufficient, or the network returns numbers that are not finite.
     """
     import torch
 
@@ -75,7 +75,7 @@ def run(
 
     for batch in batches[begin:]:
         try:
-            tell(sums.n_windows)
+            report(sums.n_windows)
         except BaseException:
             save_now()
             raise
@@ -86,11 +86,11 @@ def run(
             saved = time.monotonic()
     _check_finite(network, to)
     to.write()
-    tell(sums.n_windows)
+    report(sums.n_windows)
 
 
 def _n_done(batches: Sequence[Sequence[Window]], sums: Sums) -> int:
-    """Return how many batches the sums hold."""
+    """Return the number of batches in the sums."""
     done, windows = 0, sums.n_windows
     while windows > 0:
         windows -= len(batches[done])
@@ -101,11 +101,11 @@ def _n_done(batches: Sequence[Sequence[Window]], sums: Sums) -> int:
 def _add(network: RunnableNetwork, batch: Sequence[Window], to: Accumulators, device: str) -> None:
     import torch
 
-    tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
-    adding = Batch(to, batch[0].half, np.stack([one.labels for one in batch]))
+    tokens = torch.from_numpy(np.stack([window.ids for window in batch])).to(device)
+    adding = Batch(to, batch[0].half, np.stack([window.labels for window in batch]))
     expected = (len(batch), to.sums.length, to.sums.d_model)
     seen: list[int] = []
-    _check_finite(network, to)  # a GPU runs the batch before until here
+    _check_finite(network, to)  # waits for the previous batch on a GPU
 
     def look(layer: int, hidden: torch.Tensor) -> None:
         if tuple(hidden.shape) != expected:

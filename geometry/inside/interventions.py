@@ -1,8 +1,8 @@
-"""Changes of positions, to see what the network loses by them.
+"""Changes of positions, to measure how much the network loses by them.
 
 Every change is a function of the rows alone: of a table of positions, or of pos(t) in a layer of
-the residual stream. Outliers, such as position 0 of GPT-2, stay as they are unless the change is
-about them.
+the residual stream. Outliers, such as position 0 of GPT-2, are unchanged unless the change
+concerns them.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from geometry.measures.shape import fit_shapes
 from geometry.pca.components import Array
 
 LEAST_POSITIONS = 8
-"""Of a table whose changes mean something."""
+"""Minimum length of a table whose changes are meaningful."""
 SPARE = 16
-"""Positions beyond a window by default, so that it can be shifted."""
+"""Default number of positions beyond a window, so that it can be shifted."""
 LONGEST = 512
-"""Tokens of a window by default, at most."""
+"""Maximum default length of a window, in tokens."""
 MOST_COMPONENTS = 20
-"""Of "top k" by default; any k can be asked for."""
+"""Maximum k of "top k" by default; any k can be requested."""
 
 
 def usual_length(n_positions: int) -> int:
-    """Return the tokens of a window for a table by default."""
+    """Return the default length of a window for a table, in tokens."""
     return min(max(n_positions - SPARE, LEAST_POSITIONS), LONGEST)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of positions, and what its changes need.
+    """A table of positions, with the data for its changes.
 
     Parameters
     ----------
     P : (n_positions, d_model) float64
         The rows.
     length
-        Tokens of a window: only these rows matter.
+        Tokens of a window: only these rows are used.
     E : (d_vocab, d_model), optional
         Token embeddings.
     seed
-        Of random changes.
+        Seed of random changes.
     special
         Number of special tokens at the beginning, if the rows depend on them.
     sinks
-        Positions of special tokens and attention sinks in a layer: their rows, of norms up to a
-        thousand times the others', are kept, and are not moved to or averaged with other positions.
+        Positions of special tokens and attention sinks in a layer, with norms up to a thousand
+        times the others'. Their rows are kept, and not moved to or averaged with other positions.
     """
 
     P: Array
@@ -66,7 +66,7 @@ class Table:
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """Positions after the first that are no outliers or sinks, within a window."""
+        """Positions of a window after the first, without outliers and sinks."""
         used = self.without_sinks()[: self.length]
         outliers = {*norm_profile(used).outliers, *self.sinks}
         return np.setdiff1d(np.arange(1, self.length), [*outliers])
@@ -75,13 +75,13 @@ class Table:
         """Return a copy of the rows, with those of sinks replaced by the nearest others."""
         if not self.sinks:
             return self.P.copy()
-        others = np.setdiff1d(np.arange(len(self.P)), self.sinks)
-        nearest = np.abs(np.arange(len(self.P))[:, None] - others).argmin(axis=1)
-        filled: Array = self.P[others[nearest]]
+        usual = np.setdiff1d(np.arange(len(self.P)), self.sinks)
+        nearest = np.abs(np.arange(len(self.P))[:, None] - usual).argmin(axis=1)
+        filled: Array = self.P[usual[nearest]]
         return filled
 
     def with_sinks(self, changed: Array) -> Array:
-        """Return a changed table with the rows of sinks as they were."""
+        """Return a changed table with the original rows of sinks."""
         sinks = [*self.sinks]
         changed[sinks] = self.P[sinks]
         return changed
@@ -128,9 +128,9 @@ def without(first: int, last: int, table: Table) -> Array:
 
 
 def fitted_helix(table: Table, radius: float = 1.0, pitch: float = 1.0) -> Array:
-    """Replace the rows by the helix fitted to their first three components, and nothing else.
+    """Replace the rows by the helix fitted to their first three components alone.
 
-    ``radius`` and ``pitch`` are factors of the helix's own.
+    ``radius`` and ``pitch`` are factors of those of the fitted helix.
     """
     mean, coordinates, V = table.components()
     helix = fit_shapes(coordinates[:, :3]).fits["helix"]
@@ -149,7 +149,7 @@ def equal_norms(table: Table) -> Array:
 
 
 def scrambled_norms(table: Table) -> Array:
-    """Let the rows' norms vary about their mean, at random and by a third."""
+    """Vary the rows' norms about their mean, at random and by a third."""
     return table.with_rows(with_scrambled_norms(table.P[table.rows], table.random()))
 
 
@@ -162,7 +162,7 @@ def with_scrambled_norms(rows: Array, random: np.random.Generator) -> Array:
 
 
 def random_turn(table: Table) -> Array:
-    """Turn the rows about their mean by a random rotation of the whole space."""
+    """Rotate the rows about their mean by a random rotation of the whole space."""
     mean, coordinates, V = table.components()
     d_model = table.P.shape[1]
     Q = np.linalg.qr(table.random().normal(size=(d_model, d_model)))[0]
@@ -170,9 +170,9 @@ def random_turn(table: Table) -> Array:
 
 
 def into_tokens(table: Table) -> Array:
-    """Turn the rows about their mean so that their components lie along those of the tokens.
+    """Rotate the rows about their mean so that their components lie along those of the tokens.
 
-    The counterfactual to positions and tokens being nearly orthogonal.
+    This is the counterfactual to nearly orthogonal positions and tokens.
     """
     if table.E is None:
         raise InsideError("This model has no token embeddings, so nothing is turned into them.")
@@ -189,7 +189,7 @@ def blocks(table: Table, size: int = BLOCK) -> Array:
 
 
 def shifted(by: int, table: Table) -> Array:
-    """Begin at another position, as if so many tokens had been before (Sinha, 2210.12574)."""
+    """Start at a later position, as if ``by`` tokens preceded (Sinha, 2210.12574)."""
     if by + table.length > len(table.P):
         raise InsideError(
             f"A shift by {by} needs {by + table.length} positions; there are {len(table.P)}.",
@@ -201,7 +201,7 @@ def shifted(by: int, table: Table) -> Array:
 
 
 def stretched(table: Table) -> Array:
-    """Double the length: every other row is the mean of its neighbours (Chen, 2306.15595)."""
+    """Double the length: every second row is the mean of its neighbours (Chen, 2306.15595)."""
     half = np.arange(table.length) / 2
     low, share = np.floor(half).astype(np.intp), (half % 1)[:, None]
     changed = table.without_sinks()
@@ -230,7 +230,7 @@ CHANGES: Mapping[str, Callable[[Table], Array]] = {
     "stretched": stretched,
     "without position 0": without_first,
 }
-"""Changes by name, apart from those with numbers; see :func:`find_change`."""
+"""Changes by name, without those with numbers; see :func:`find_change`."""
 USUAL = (
     *(f"top {k}" for k in (*range(MOST_COMPONENTS + 1),)),
     "without 1-3",
@@ -257,21 +257,21 @@ def helix_factors(change: str) -> tuple[float, float] | None:
 
 
 def helix_change(radius: float, pitch: float) -> str:
-    """Return the name of a fitted helix with these factors, the inverse of the above."""
+    """Return the name of a fitted helix with these factors, as read by :func:`helix_factors`."""
     named = f"fitted helix radius {radius:.2f} pitch {pitch:.2f}"
     return "fitted helix" if helix_factors(named) == (1.0, 1.0) else named
 
 
 def find_change(name: str) -> Callable[[Table], Array]:
-    """Return the change of a name: of :data:`CHANGES`, or one with numbers.
+    """Return the change of a name: one of :data:`CHANGES`, or one with numbers.
 
-    Those are "top 3", "without 1-3", "shift 1", and "fitted helix radius 1.2 pitch 0.8", with
-    factors of the helix's own.
+    Examples with numbers are "top 3", "without 1-3", "shift 1", and "fitted helix radius 1.2 pitch
+    0.8", with factors of the fitted helix.
 
     Raises
     ------
     InsideError
-        There is none.
+        There is no such change.
     """
     if name in CHANGES:
         return CHANGES[name]

@@ -1,4 +1,4 @@
-"""Positions in each layer: how much of the residual stream they are, and how surely.
+"""Positions in each layer: their share of the residual stream, and its uncertainty.
 
 All energies are products of the two halves of the texts, whose expectation has no sampling noise.
 """
@@ -18,11 +18,11 @@ from geometry.pca.components import Array
 
 COMPONENTS = 3
 BOUND_SHARE = 4
-"""ScreeNOT looks for a rank of at most this fraction of the smaller side."""
+"""ScreeNOT searches for a rank of at most the smaller side divided by this number."""
 
 
 class Halves(NamedTuple):
-    """Positions as each half of the texts has them, about their own mean, and as all have them.
+    """Positions of each half of the texts and of all texts, relative to their own mean.
 
     ``a``, ``b`` and ``both`` are (m, d_model); the rows are ``rows``, (m,) int64.
     """
@@ -35,30 +35,30 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LayerPositions:
-    """What is measured of a layer's positions; shares are of the variance of a token.
+    """Measurements of a layer's positions; shares are of the variance of a token.
 
     Attributes
     ----------
     stable_rank
         Σσ² / σ₁² of pos, from products of the halves; NaN where these are not positive.
     rank
-        Components that ScreeNOT tells from noise, in the mean over all texts.
+        Components that ScreeNOT distinguishes from noise, in the mean over all texts.
     relative_norm
         ‖pos, repeated for each text‖₂ / ‖h‖₂, both about their means (Song and Zhong).
     share, share_noise
-        pos, and what sampling noise adds to it in a mean over these texts.
+        Share of pos, and the share that sampling noise adds in a mean over these texts.
     share_context, share_rest
-        Means of the texts; and what remains.
+        Share of the means of the texts; and the remainder.
     halves_cosine
-        Between the two halves' positions.
+        Cosine between the two halves' positions.
     standard_error
         Root mean square length of the sampling error of pos(t).
     top3
-        Share of pos in three components, found in one half and measured in the other.
+        Share of pos in three components, fitted to one half and measured in the other.
     outliers
-        Positions left out by the rule for tables, beside position 0 and special tokens.
+        Positions left out by the rule for tables, besides position 0 and special tokens.
     texts_needed
-        Windows for a cosine of :data:`RESOLVED`; None where the halves have nothing in common.
+        Windows needed for a cosine of :data:`RESOLVED`; None if the halves share no signal.
     """
 
     stable_rank: float
@@ -81,7 +81,7 @@ class LayerPositions:
 
 
 def position_means(sums: Sums, layer: int) -> tuple[Array, Array, Array]:
-    """Return the mean of h at each position: of each half and of all; (length, d_model) each."""
+    """Return the mean of h at each position, of each half and of all; (length, d_model) each."""
     totals = sums.totals[:, layer, : sums.length]
     half_a, half_b = (totals[i] / max(int(sums.windows[i]), 1) for i in (0, 1))
     return half_a, half_b, totals.sum(axis=0) / sums.n_windows
@@ -90,21 +90,21 @@ def position_means(sums: Sums, layer: int) -> tuple[Array, Array, Array]:
 def kept_rows(
     table: Array, special: tuple[int, ...] = (), *, with_first: bool = False
 ) -> tuple[npt.NDArray[np.int64], tuple[int, ...]]:
-    """Return the positions that are measured, and the outliers among the others.
+    """Return the measured positions, and the outliers.
 
     Parameters
     ----------
     table : (length, d_model)
         Mean of h at each position.
     special
-        Positions of special tokens, left out.
+        Positions of special tokens, which are left out.
     with_first
         Whether position 0 is measured, unless it is an outlier.
     """
     left_out = {*special} if with_first else {0, *special}
     rows = np.array([i for i in range(len(table)) if i not in left_out], np.int64)
-    found = norm_profile(table[rows] - table[rows].mean(axis=0)).outliers
-    outliers = tuple(int(rows[i]) for i in found)
+    indices = norm_profile(table[rows] - table[rows].mean(axis=0)).outliers
+    outliers = tuple(int(rows[i]) for i in indices)
     return np.setdiff1d(rows, outliers), outliers
 
 
@@ -114,7 +114,7 @@ def measure_layer(
     """Measure a layer; see :class:`LayerPositions`."""
     a, b, both = position_means(sums, layer)
     rows, outliers = kept_rows(both, special, with_first=with_first)
-    halves = Halves(rows, *(one[rows] - one[rows].mean(axis=0) for one in (a, b, both)))
+    halves = Halves(rows, *(means[rows] - means[rows].mean(axis=0) for means in (a, b, both)))
     pos, noise = _energies(halves)
     counts, variance = sums.n_windows, token_variance(sums, layer, rows)
     by_position = sums.energy[layer, rows] / counts - np.square(both[rows]).sum(axis=1)
@@ -146,8 +146,7 @@ def token_variance(sums: Sums, layer: int, rows: npt.NDArray[np.int64]) -> float
 def screenot_rank(table: Array) -> int:
     """Return the number of components above the noise, by ScreeNOT.
 
-    The rank is unknown; its bound is first a quarter of the smaller side, then, as its authors
-    advise, twice of what was found.
+    The bound of the unknown rank is a quarter of the smaller side.
 
     Parameters
     ----------
@@ -161,18 +160,18 @@ def screenot_rank(table: Array) -> int:
     """
     from screenot.ScreeNOT import adaptiveHardThresholding
 
-    most = min(table.shape) // BOUND_SHARE
+    max_rank = min(table.shape) // BOUND_SHARE
     size = float(np.linalg.norm(table))
-    if most < 1 or size == 0:
+    if max_rank < 1 or size == 0:
         return 0
-    # Its search ends at a difference of 1e-5, which must be small beside the singular values.
+    # Its search stops at a difference of 1e-5, which must be small relative to the singular values.
     scaled = table * (1e3 * np.sqrt(min(table.shape)) / size)
-    _, _, rank = adaptiveHardThresholding(scaled, most)
+    _, _, rank = adaptiveHardThresholding(scaled, max_rank)
     return int(rank)
 
 
 def _energies(halves: Halves) -> tuple[float, float]:
-    """Return pos's energy for each position, and what noise adds to that of the mean."""
+    """Return the energy of pos for each position, and the energy that noise adds to the mean."""
     pos = float(np.vdot(halves.a, halves.b)) / len(halves.rows)
     naive = float(np.square(halves.both).sum()) / len(halves.rows)
     return pos, naive - pos
@@ -186,30 +185,32 @@ def cosine(a: Array, b: Array) -> float:
 
 def _stable_rank(halves: Halves) -> float:
     whole = float(np.vdot(halves.a, halves.b))
-    first = np.mean([_energy_in(one, other, 1) for one, other in _both_ways(halves)])
+    first = np.mean([_energy_in(fitted, measured, 1) for fitted, measured in _both_orders(halves)])
     return whole / float(first) if whole > 0 and first > 0 else float("nan")
 
 
 def _top_share(halves: Halves, count: int) -> float:
     whole = float(np.vdot(halves.a, halves.b))
-    top = np.mean([_energy_in(one, other, count) for one, other in _both_ways(halves)])
+    top = np.mean(
+        [_energy_in(fitted, measured, count) for fitted, measured in _both_orders(halves)]
+    )
     return float(top) / whole if whole > 0 else float("nan")
 
 
-def _both_ways(halves: Halves) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def _both_orders(halves: Halves) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     return (halves.a, halves.b), (halves.b, halves.a)
 
 
-def _energy_in(found: Array, measured: Array, count: int) -> float:
-    """Return the halves' product in the first components of one of them."""
-    V = np.linalg.svd(found, full_matrices=False)[2][:count]
-    return float(np.vdot(found @ V.T, measured @ V.T))
+def _energy_in(fitted: Array, measured: Array, count: int) -> float:
+    """Return the halves' product in the first components of ``fitted``."""
+    V = np.linalg.svd(fitted, full_matrices=False)[2][:count]
+    return float(np.vdot(fitted @ V.T, measured @ V.T))
 
 
 def _relative_norm(sums: Sums, layer: int, halves: Halves) -> float:
     """Return the ratio of spectral norms, each divided by the root of the number of tokens."""
     largest = largest_variance(sums, layer)
-    first = np.mean([_energy_in(one, other, 1) for one, other in _both_ways(halves)])
+    first = np.mean([_energy_in(fitted, measured, 1) for fitted, measured in _both_orders(halves)])
     pos = max(float(first), 0.0) / len(halves.rows)
     return float(np.sqrt(pos / largest)) if largest > 0 else float("nan")
 
@@ -223,7 +224,7 @@ def largest_variance(sums: Sums, layer: int) -> float:
 
 
 def _context(sums: Sums, layer: int) -> float:
-    """Return the energy of the texts' means, over the positions from :data:`FIRST` on."""
+    """Return the energy of the texts' means, over the positions from :data:`FIRST`."""
     count, width = sums.n_windows, sums.length - FIRST
     total = sums.totals[:, layer, FIRST : sums.length].sum(axis=(0, 1))
     mean = total / (count * width)

@@ -1,13 +1,13 @@
-"""How much LayerNorm mixes two counters: the article's statement about hyperspheres, measured.
+"""Mixing of two counters by LayerNorm: a test of the article's statement on hyperspheres.
 
-Effects that lie on hyperspheres and in orthogonal subspaces, all of them orthogonal to the mean,
-give every sum μ + a + b the same length. LayerNorm then only scales it: the effect of a stays the
-same whatever b is. What depends on both at once is the interaction, in the sense of a two-way
-analysis of variance, of LN(μ + a + b) over all values of the two counters.
+If effects lie on hyperspheres and in orthogonal subspaces, all orthogonal to the mean, every sum
+μ + a + b has the same length. LayerNorm then only scales it: the effect of a does not depend on b.
+The part that depends on both is the interaction, in the sense of a two-way analysis of variance,
+of LN(μ + a + b) over all values of the two counters.
 
-LN here is without gain and bias, and without the small constant in its root; also where a network
-has RMSNorm, which does not subtract the mean over d_model. The content of tokens is left out: it
-makes them longer, and all mixing smaller.
+LN here has no gain, no bias and no small constant in its root. It is also used for a network with
+RMSNorm, which does not subtract the mean over d_model. The content of tokens is left out: it would
+make them longer, and all mixing smaller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from geometry.pca.components import Array
 VALUES = 24
 """Values of a counter, evenly spaced: all 512 positions with all words would take minutes."""
 DRAWS = 20
-"""Of random directions, and of scrambled norms."""
+"""Number of draws of random directions, and of scrambled norms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Mixing:
     Attributes
     ----------
     counters
-        The two.
+        Names of the two counters.
     mixed
-        Energy of the interaction over that of the two main effects. 0: each counter's effect after
-        LayerNorm is the same whatever the other one is. NaN where neither has an effect.
+        Energy of the interaction over that of the two main effects. 0 if each counter's effect
+        after LayerNorm does not depend on the other; NaN if neither has an effect.
     random_turn, scrambled_norms
-        "p5", "median" and "p95" of the same, with the effects of each counter turned into random
-        directions, where their norms and distances stay; and with norms that vary about their mean
-        by a third.
+        "p5", "median" and "p95" of the same with the effects of each counter rotated into random
+        directions, which keeps their norms and distances; and with norms that vary about their
+        mean by a third.
     """
 
     counters: tuple[str, str]
@@ -65,25 +65,25 @@ def measure_mixing(
     Parameters
     ----------
     sums, layer, special
-        Of which the mean is taken, over the positions that are measured.
+        Determine the mean, over the measured positions.
     counters
-        Of the same layer.
+        Counters of this layer.
     seed
-        Of random directions and norms.
+        Seed of random directions and norms.
     """
     means = position_means(sums, layer)[2]
     mean = means[kept_rows(means, special)[0]].mean(axis=0)
-    effects = [(one.name, _spaced(one.halves.both)) for one in counters]
+    effects = [(counter.name, _spaced(counter.halves.both)) for counter in counters]
     random = np.random.default_rng(seed)
     return [
         Mixing(
-            (name, other), interaction(mean, a, b),
-            _quantiles([interaction(mean, *(turned(one, random) for one in (a, b)))
+            (name_a, name_b), interaction(mean, a, b),
+            _quantiles([interaction(mean, *(rotated(rows, random) for rows in (a, b)))
                         for _ in range(DRAWS)]),
-            _quantiles([interaction(mean, *(with_scrambled_norms(one, random) for one in (a, b)))
+            _quantiles([interaction(mean, *(with_scrambled_norms(rows, random) for rows in (a, b)))
                         for _ in range(DRAWS)]),
         )
-        for (name, a), (other, b) in combinations(effects, 2)
+        for (name_a, a), (name_b, b) in combinations(effects, 2)
     ]  # fmt: skip
 
 
@@ -92,13 +92,15 @@ def resolved_pairs(
 ) -> list[Mixing]:
     """Return the pairs, in all layers, of counters for which the halves of the texts agree.
 
-    Others are mostly noise, whose directions are random.
+    The others are mostly noise, whose directions are random.
     """
-    found = []
+    resolved = []
     for in_layer, pairs in zip(counters, mixing, strict=True):
-        clear = {one.name for one in in_layer if one.halves_cosine >= RESOLVED}
-        found += [one for one in pairs if clear.issuperset(one.counters) and isfinite(one.mixed)]
-    return found
+        clear = {counter.name for counter in in_layer if counter.halves_cosine >= RESOLVED}
+        resolved += [
+            pair for pair in pairs if clear.issuperset(pair.counters) and isfinite(pair.mixed)
+        ]
+    return resolved
 
 
 def interaction(mean: Array, a: Array, b: Array) -> float:
@@ -107,13 +109,13 @@ def interaction(mean: Array, a: Array, b: Array) -> float:
     Parameters
     ----------
     mean : (d_model,)
-        Of the residual stream.
+        Mean of the residual stream.
     a : (m, d_model)
-        Effects of one counter.
+        Effects of the first counter.
     b : (n, d_model)
-        Effects of the other.
+        Effects of the second counter.
     """
-    # LN is the same in any orthonormal basis of what they span, once they are centred.
+    # LN of centred vectors is the same in any orthonormal basis of their span.
     vectors = _in_their_span(np.concatenate([mean[None], a, b]))
     mean, a, b = vectors[0], vectors[1 : 1 + len(a)], vectors[1 + len(a) :]
     x = mean + a[:, None] + b
@@ -121,33 +123,33 @@ def interaction(mean: Array, a: Array, b: Array) -> float:
     x = x / np.where(norms > 0, norms, 1)
     whole = x.mean(axis=(0, 1))
     of_a, of_b = x.mean(axis=1) - whole, x.mean(axis=0) - whole
-    rest = x - of_a[:, None] - of_b - whole
+    residual = x - of_a[:, None] - of_b - whole
     main = float(np.square(of_a).sum() / len(a) + np.square(of_b).sum() / len(b))
-    return float(np.square(rest).sum() / (len(a) * len(b))) / main if main > 0 else float("nan")
+    return float(np.square(residual).sum() / (len(a) * len(b))) / main if main > 0 else float("nan")
 
 
-def turned(effects: Array, random: np.random.Generator) -> Array:
-    """Return effects in random directions, with the same norms and distances.
+def rotated(effects: Array, random: np.random.Generator) -> Array:
+    """Return effects rotated into random directions, with the same norms and distances.
 
-    Directions are drawn among those whose mean over d_model is 0, to which LN leads anyway.
+    The directions have mean 0 over d_model, as after LN.
     """
     coordinates = _in_their_span(effects)
     drawn = random.standard_normal((effects.shape[1], coordinates.shape[1]))
     frame = np.linalg.qr(drawn - drawn.mean(axis=0))[0]
-    into: Array = coordinates @ frame.T
-    return into
+    result: Array = coordinates @ frame.T
+    return result
 
 
 def _in_their_span(vectors: Array) -> Array:
-    """Return vectors without their means over d_model, in a basis of what they span."""
+    """Return vectors without their means over d_model, in an orthonormal basis of their span."""
     centred = vectors - vectors.mean(axis=1, keepdims=True)
-    triangle: Any = np.linalg.qr(centred.T, mode="r")  # of which numpy's types know nothing
+    triangle: Any = np.linalg.qr(centred.T, mode="r")  # its type is unknown to numpy's annotations
     coordinates: Array = triangle.T
     return coordinates
 
 
 def _spaced(effects: Array) -> Array:
-    """Return evenly spaced rows of effects, about their mean."""
+    """Return evenly spaced rows of effects, relative to their mean."""
     count = min(len(effects), VALUES)
     rows = np.linspace(0, len(effects) - 1, count).round().astype(np.intp)
     chosen: Array = effects[rows] - effects[rows].mean(axis=0)

@@ -1,4 +1,4 @@
-"""A network that runs: its blocks, its tokenizer, and how many tokens it takes."""
+"""A runnable network: its blocks, its tokenizer, and its maximum number of tokens."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
 DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope positions” download it."
 ADVICE = "Check that the model is one that transformers loads."
 TOKENIZERS = ("tokenizer.json", *VOCABULARIES)
-"""Files of which a tokenizer needs at least one."""
+"""Files of a tokenizer, at least one of which must exist."""
 _LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 _LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length")
 
@@ -46,18 +46,18 @@ class RunnableNetwork:
     Attributes
     ----------
     name, source
-        For captions, and what it was opened from.
+        Its name, for captions, and the source from which it was opened.
     module
-        Runs on ``input_ids`` (batch, length); without a language model's head.
+        The torch module, called with ``input_ids`` (batch, length).
     blocks
-        Its layers in order; each returns the residual stream, (batch, length, d_model), alone or
-        as the first item of a tuple.
+        Its layers in order; each returns the residual stream, (batch, length, d_model), or a tuple
+        that begins with it.
     causal
         Whether each token sees only those before it.
     splitter
         Its tokenizer.
     longest
-        Number of tokens that it takes; None if there is no limit.
+        Maximum number of tokens; None if there is no limit.
     d_model
         Size of the residual stream.
     files
@@ -82,26 +82,26 @@ class RunnableNetwork:
         """Layers of the residual stream: after the embedding, and after each block."""
         return len(self.blocks) + 1
 
-    def check_tokens(self, what: str, ids: Iterable[int]) -> None:
+    def check_tokens(self, subject: str, ids: Iterable[int]) -> None:
         """Check that the network has an embedding for each token of a text.
 
         Parameters
         ----------
-        what
-            What the text is called at the beginning of a sentence.
+        subject
+            Name of the text, at the beginning of the message.
         ids
             Its tokens.
 
         Raises
         ------
         InsideError
-            One has none.
+            A token has none.
         """
         rows = self.module.get_input_embeddings().weight.shape[0]
         text_of = FastTokenizer(self.splitter.backend, self.name).text_of
         if why := without_row(ids, rows, self.name, text_of):
             raise InsideError(
-                f"{what} has {why}.",
+                f"{subject} has {why}.",
                 "Check that the tokenizer is this model's, or use texts without such tokens.",
             )
 
@@ -134,14 +134,14 @@ class RunnableNetwork:
 
     @contextmanager
     def moved(self, layer: int, by: torch.Tensor) -> Iterator[None]:
-        """Add vectors to the residual stream of a layer while the block runs.
+        """Add vectors to the residual stream of a layer within the ``with`` block.
 
         Parameters
         ----------
         layer
             As for :meth:`watched`.
         by : (k, d_model)
-            Added at the first k positions of each text, or at all of a shorter one.
+            Added at the first k positions of each text, or at all positions of a shorter one.
         """
 
         def sum_of(h: torch.Tensor) -> torch.Tensor:
@@ -189,7 +189,7 @@ def load_network(
     device
         Of torch: "cpu", "cuda", "mps".
     weights
-        "random": those with which a training of the same architecture would begin.
+        "random" for the initial weights of a training of the same architecture.
     seed
         Of random weights.
     head
@@ -200,8 +200,8 @@ def load_network(
     Raises
     ------
     HelixscopeError
-        It is not here, lacks weights, has no tokenizer that reports where its tokens are, or is
-        not a network of transformers.
+        It is not on this machine, lacks weights, has no tokenizer that gives the places of its
+        tokens, or is not a network of transformers.
     """
     place = _place(source)
     name = _name(source, place)
@@ -212,8 +212,8 @@ def load_network(
             raise
         except (OSError, ValueError, ImportError) as error:
             log.warning("%s cannot be loaded", place, exc_info=True)
-            said = str(error).strip().partition("\n")[0].rstrip(".")
-            raise InsideError(f"{name} cannot be loaded: {said}.", ADVICE) from error
+            reason = str(error).strip().partition("\n")[0].rstrip(".")
+            raise InsideError(f"{name} cannot be loaded: {reason}.", ADVICE) from error
 
 
 def _load(
@@ -228,7 +228,7 @@ def _load(
     if place.suffix == GGUF:
         folder, options["gguf_file"] = place.parent, place.name
     else:
-        check_known(name, _about(folder))
+        check_known(name, _config(folder))
     files = _identity(place)
     config = AutoConfig.from_pretrained(folder, **options)
     splitter = _splitter(name, folder, options)
@@ -240,11 +240,11 @@ def _load(
             torch.manual_seed(seed)
             module = kind.from_config(config, trust_remote_code=False)
     else:
-        module, about = kind.from_pretrained(
+        module, loading_info = kind.from_pretrained(
             folder, output_loading_info=True, dtype=torch.float32,
             attn_implementation="eager" if attention else None, **options,
         )  # fmt: skip
-        _check_complete(name, about)
+        _check_complete(name, loading_info)
     if getattr(config, "is_encoder_decoder", False):
         module = module.get_encoder()
     module = module.to(device).eval()
@@ -292,16 +292,16 @@ def _place(source: str) -> Path:
 def hub_source(source: str) -> HubAddress | None:
     """Return the address of a model on the Hub, or of a GGUF file there.
 
-    None for sources on this machine, and for what is no source at all.
+    None for sources on this machine, and for invalid sources.
     """
     address = parse_address(source) if is_on_hub(source) else None
     return None if address is None else canonical(address)
 
 
 def find_in_cache(address: HubAddress) -> Path | None:
-    """Return the folder of a model that is complete in the Hub cache, or its GGUF file, or None.
+    """Return the folder of a model that is complete in the Hub cache, or its GGUF file; else None.
 
-    Of an address that names no file, the model in its own layout, or the only GGUF file here.
+    For an address without a file: the model in its own layout, or its only cached GGUF file.
     """
     here = locate_address(address)
     if address.file:
@@ -312,18 +312,18 @@ def find_in_cache(address: HubAddress) -> Path | None:
     snapshot = snapshot_of(address)
     if snapshot is None:
         return None
-    found = [one for one in snapshot.glob(f"*{GGUF}") if one.is_file()]
-    return found[0] if len(found) == 1 else None
+    files = [path for path in snapshot.glob(f"*{GGUF}") if path.is_file()]
+    return files[0] if len(files) == 1 else None
 
 
 def _identity(place: Path) -> str:
     """Return an identifier of a file, or of the files in a folder."""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(place.iterdir()) if place.is_dir() else [place]:
         if path.is_file():
-            about = path.stat()
-            made.update(f"{path.name}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
-    return made.hexdigest()[:16]
+            status = path.stat()
+            digest.update(f"{path.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    return digest.hexdigest()[:16]
 
 
 def _name(source: str, place: Path) -> str:
@@ -333,19 +333,19 @@ def _name(source: str, place: Path) -> str:
     return name_of(place) if wanted is None else wanted.short
 
 
-def _about(folder: Path) -> Mapping[str, Any]:
+def _config(folder: Path) -> Mapping[str, Any]:
     config = folder / "config.json"
     return read_json(config) if config.is_file() else {}
 
 
-def check_known(name: str, about: Mapping[str, Any]) -> None:
+def check_known(name: str, config: Mapping[str, Any]) -> None:
     """Check that transformers has the class of a model, so that no other code has to be run.
 
     Parameters
     ----------
     name
         Of the model, for the message.
-    about
+    config
         Its ``config.json``.
 
     Raises
@@ -353,11 +353,11 @@ def check_known(name: str, about: Mapping[str, Any]) -> None:
     InsideError
         It has a class of its own.
     """
-    if "auto_map" not in about:
+    if "auto_map" not in config:
         return
     from transformers import CONFIG_MAPPING
 
-    if about.get("model_type") not in CONFIG_MAPPING:
+    if config.get("model_type") not in CONFIG_MAPPING:
         raise InsideError(
             f"{name} needs Python code of its own, which Helixscope does not run.",
             "Use a model whose architecture is in transformers.",
@@ -365,7 +365,7 @@ def check_known(name: str, about: Mapping[str, Any]) -> None:
 
 
 def _splitter(name: str, folder: Path, options: dict[str, Any]) -> Splitter:
-    """Load the tokenizer: tokenizer.json itself, which AutoTokenizer may replace by its own."""
+    """Load tokenizer.json itself, which AutoTokenizer may replace by its own."""
     if "gguf_file" in options:
         from transformers import AutoTokenizer
 
@@ -376,10 +376,10 @@ def _splitter(name: str, folder: Path, options: dict[str, Any]) -> Splitter:
     return Splitter.of(tokenizer.backend)
 
 
-def _check_complete(name: str, about: dict[str, Any]) -> None:
-    """Raise an error if weights are missing, which transformers would draw at random."""
-    # Parts that are no part of the residual stream, such as BERT's pooler.
-    missing = [one for one in sorted(about.get("missing_keys", ())) if "pooler" not in one]
+def _check_complete(name: str, loading_info: dict[str, Any]) -> None:
+    """Raise InsideError if weights are missing, which transformers would initialise at random."""
+    # BERT's pooler, for example, is not part of the residual stream.
+    missing = [key for key in sorted(loading_info.get("missing_keys", ())) if "pooler" not in key]
     if missing:
         raise InsideError(
             f"{name} is not complete: {len(missing)} tensors are missing, {missing[0]} among them.",
@@ -388,7 +388,7 @@ def _check_complete(name: str, about: dict[str, Any]) -> None:
 
 
 def _blocks(name: str, module: Any, config: Any) -> tuple[Any, ...]:
-    """Return the list of layers: the first that has as many as the configuration says."""
+    """Return the layers: the first list of the length given by the configuration."""
     from torch.nn import ModuleList
 
     counts = (getattr(config, key, None) for key in _LAYERS)
@@ -400,12 +400,12 @@ def _blocks(name: str, module: Any, config: Any) -> tuple[Any, ...]:
 
 
 def _longest(module: Any, config: Any) -> int | None:
-    """Return the number of tokens that fit."""
+    """Return the maximum number of tokens."""
     from torch.nn import Embedding
 
     for path, part in module.named_modules():
         if isinstance(part, Embedding) and path.endswith("position_embeddings"):
-            # RoBERTa begins behind the row of the padding token.
+            # RoBERTa's positions begin after the row of the padding token.
             first = 0 if part.padding_idx is None else part.padding_idx + 1
             return int(part.num_embeddings) - first
     values = (getattr(config, key, None) for key in _LONGEST)
@@ -426,8 +426,8 @@ def _is_causal(config: Any) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers' own progress and messages off the terminal."""
-    import torch  # noqa: F401  # first, as transformers prints a warning where it is missing
+    """Suppress transformers' progress bars and messages."""
+    import torch  # noqa: F401  # first: transformers prints a warning without it
     from transformers.utils import logging as messages
 
     level, shown = messages.get_verbosity(), messages.is_progress_bar_enabled()

@@ -40,8 +40,8 @@ from geometry.inside.windows import Window, digest, draw_windows, find_texts
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
 
-Tell = Callable[[str, int, int], None]
-"""Called with what is under way, the number of windows done, and of all; may raise to stop."""
+Report = Callable[[str, int, int], None]
+"""Called with the current step, the number of windows done, and the total; may raise to stop."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,15 +51,15 @@ class PositionsResult:
     Attributes
     ----------
     layers
-        Of the residual stream, the embedding first.
+        Layers of the residual stream, the embedding first.
     counters, mixing
-        Of each layer; and how much LayerNorm mixes each pair of them.
+        Counters of each layer; and how much LayerNorm mixes each pair of them.
     random_weights
         Layers of the same network with random weights; empty if not measured.
     windows
         Number of windows of the two halves.
     published
-        Numbers that a paper gives for this network, beside ours.
+        Published numbers for this network, with ours.
     """
 
     layers: tuple[LayerPositions, ...]
@@ -75,7 +75,7 @@ def measure_positions(
     out: Path,
     *,
     device: str = "cpu",
-    tell: Tell | None = None,
+    report: Report | None = None,
 ) -> PositionsResult:
     """Measure the positions in each layer of a network, and write them to a folder.
 
@@ -85,13 +85,13 @@ def measure_positions(
     Parameters
     ----------
     settings
-        What is measured.
+        Settings of the run.
     out
         Output folder for ``positions.safetensors`` and ``positions.json``.
     device
         Of torch: "cpu", "cuda", "mps".
-    tell
-        See :data:`Tell`; nothing is lost by stopping.
+    report
+        See :data:`Report`; no work is lost by stopping.
 
     Raises
     ------
@@ -100,24 +100,24 @@ def measure_positions(
         another run or cannot be written.
     """
     settings.check()
-    say = tell or (lambda *_: None)
+    report = report or (lambda *_: None)
     folder = _RunFolder(out, settings)
     with folder.alone():
-        say("Loading the network", 0, 1)
+        report("Loading the network", 0, 1)
         network = load_network(settings.source, device=device)
         windows = _windows(network, settings)
-        sums = _summed(folder, network, windows, "trained", device, say)
+        sums = _summed(folder, network, windows, "trained", device, report)
         control = None
         if settings.control:
-            del network  # one network at a time is in memory
-            say("Creating the network with random weights", 0, 1)
-            other = load_network(
+            del network  # only one network is in memory at a time
+            report("Creating the network with random weights", 0, 1)
+            random_network = load_network(
                 settings.source, device=device, weights="random", seed=settings.seed
             )
-            control = _summed(folder, other, windows, "random", device, say)
-            network = other
+            control = _summed(folder, random_network, windows, "random", device, report)
+            network = random_network
         special = special_positions(network, len(windows[0].ids))
-        result = _measured(settings, network, sums, control, special, say)
+        result = _measured(settings, network, sums, control, special, report)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
         write_description(out, _described(settings, network, windows, special, result, sums))
@@ -135,8 +135,8 @@ def _windows(network: RunnableNetwork, settings: PositionsSettings) -> list[Wind
     length = min(settings.length, network.longest or settings.length)
     texts = find_texts(settings.texts)
     windows = draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
-    for one in windows:
-        network.check_tokens(one.file, one.ids.tolist())
+    for window in windows:
+        network.check_tokens(window.file, window.ids.tolist())
     return windows
 
 
@@ -146,23 +146,23 @@ def _summed(
     windows: Sequence[Window],
     weights: Weights,
     device: str,
-    say: Tell,
+    report: Report,
 ) -> Sums:
-    """Return the sums over all windows, from where an earlier run has stopped."""
+    """Return the sums over all windows, continuing an earlier run."""
     batches = batches_of(windows)
-    identity = f"{network.files} {digest([one for batch in batches for one in batch])}"
+    identity = f"{network.files} {digest([window for batch in batches for window in batch])}"
     sums = folder.read_sums(weights, identity)
     if sums is None:
         sums = Sums.empty(network.n_layers, len(windows[0].ids), network.d_model)
-    what = f"Running {network.name}" + " with random weights" * (weights == "random")
+    step = f"Running {network.name}" + " with random weights" * (weights == "random")
 
     def save(now: Sums) -> None:
         folder.write_sums(weights, identity, now)
 
-    def tell(done: int) -> None:
-        say(what, done, len(windows))
+    def report_windows(done: int) -> None:
+        report(step, done, len(windows))
 
-    run(network, batches, sums, device=device, tell=tell, save=save)
+    run(network, batches, sums, device=device, report=report_windows, save=save)
     save(sums)
     return sums
 
@@ -173,13 +173,13 @@ def _measured(
     sums: Sums,
     control: Sums | None,
     special: tuple[int, ...],
-    say: Tell,
+    report: Report,
 ) -> PositionsResult:
     every = range(sums.n_layers)
     layers, counters, mixing = [], [], []
     counting = Counting(sums, special)
     for layer in every:
-        say("Measuring", layer, sums.n_layers)
+        report("Measuring", layer, sums.n_layers)
         layers.append(measure_layer(sums, layer, special))
         counters.append(tuple(counting.counters(layer, settings.counters)))
         mixing.append(tuple(measure_mixing(sums, layer, counters[-1], special)))
@@ -215,7 +215,7 @@ def _described(
         "layernorm": [layers_as_json(pairs) for pairs in result.mixing],
         "random_weights": layers_as_json(result.random_weights),
         "published": published_as_json(result.published),
-        "texts": [{"file": one.file, "first_token": one.first_token} for one in windows],
+        "texts": [{"file": window.file, "first_token": window.first_token} for window in windows],
         "special_tokens": list(special),
         "seed": settings.seed,
     }
@@ -239,21 +239,21 @@ class _RunFolder:
         return set(parts_in(self.folder)) == set(self.folder.iterdir())
 
     def _go_on(self) -> None:
-        """Check that what is in the folder is a run of ours, unfinished ones with these settings.
+        """Check that the folder contains a run, with the same settings if it is unfinished.
 
-        A finished run is done again, and replaced when it is complete.
+        A finished run is repeated, and replaced when it is complete.
         """
-        about = self._work / _SETTINGS
-        if not about.is_file():
+        file = self._work / _SETTINGS
+        if not file.is_file():
             if (self.folder / DESCRIPTION).is_file():
                 return
             raise InsideError(
                 f"{self.folder} is not empty and not a run of this command.",
                 "Choose another folder.",
             )
-        with reading(str(about), _AGAIN, error=InsideError):
-            before = read_json(about)
-        # Without sums, it was refused or stopped before its first forward pass.
+        with reading(str(file), _AGAIN, error=InsideError):
+            before = read_json(file)
+        # Without sums, the run was refused or stopped before its first forward pass.
         if before != self._as_json() and any(self._work.glob("*.safetensors")):
             raise InsideError(
                 f"{self.folder} has an unfinished run with other settings.",

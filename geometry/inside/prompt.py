@@ -23,12 +23,12 @@ from geometry.pca.components import Array
 if TYPE_CHECKING:
     import torch
 
-MOST_WEIGHTS = 2**24
-"""Attention weights of all heads, T² each: 341 tokens of GPT-2 small, 64 MiB of float32."""
-LEAST_PAIRS = 3
-"""Pairs of tokens over which a correlation means something."""
+MAX_WEIGHTS = 2**24
+"""Maximum attention weights of all heads, T² each: 341 tokens of GPT-2 small, or 64 MiB."""
+MIN_PAIRS = 3
+"""Minimum number of pairs of tokens for a correlation."""
 TOP = 10
-"""Next tokens that are returned."""
+"""Number of next tokens to return."""
 SHORTER = "Use a shorter text."
 
 Patterns = npt.NDArray[np.float32]
@@ -43,7 +43,7 @@ class NextToken:
     token, text
         Its id, and its readable text.
     before, after
-        Its probability in the network as it is, and after the change; the latter None without one.
+        Its probability without and with the change; the latter None without a change.
     """
 
     token: int
@@ -54,26 +54,26 @@ class NextToken:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PromptRun:
-    """What a network makes of a text.
+    """The run of a text through a network.
 
     Attributes
     ----------
     text
-        It.
+        The text.
     ids, texts
-        Its T tokens.
+        Ids and readable texts of its T tokens.
     causal
         Whether each token sees only those before it.
     change
         Name of the change; None without one.
     next_tokens
-        Those of the largest probability, before or after the change, the likeliest before first.
+        Those of the largest probability before or after the change, by probability before it.
         Empty for an encoder, which predicts no next token.
     moved
         Total variation distance of the next token's distributions before and after, from 0 for the
         same to 1; None for an encoder, or without a change.
     attention : (n_layers, n_heads, T, T) float32
-        Of the network as it is: queries in rows, which sum to 1, and keys in columns.
+        Without the change: queries in rows, which sum to 1, and keys in columns.
     attention_after
         The same after the change; None without one.
     """
@@ -101,7 +101,7 @@ def run_prompt(
     top: int = TOP,
     seed: int = 0,
     device: str = "cpu",
-    tell: Callable[[str, int, int], None] | None = None,
+    report: Callable[[str, int, int], None] | None = None,
 ) -> PromptRun:
     """Run a text through a network as it is, and with one change of its positions.
 
@@ -113,7 +113,7 @@ def run_prompt(
     source
         A model that is complete on this machine.
     text
-        At least one token, and no more than :func:`most_tokens`.
+        At least one token, and at most :func:`max_tokens`.
     change
         A name, see :func:`geometry.inside.interventions.find_change`; None for none.
     table
@@ -122,16 +122,16 @@ def run_prompt(
         As for :func:`geometry.inside.intervene.intervene`: pos(t) in a layer is changed in place
         of the table, and the text is split as the windows of that run.
     length
-        Rows of the table that the change is made of, as in a window of so many tokens, and at
-        least the text's; as many as in the Effects panel at first if None.
+        Rows of the table to change, as in a window of this many tokens, at least the text's; the
+        initial number of the Effects panel if None.
     ids
-        The tokens that the text has to have; None for any.
+        Expected tokens of the text; None for any.
     top
         Number of next tokens.
     seed, device
-        Of random changes; of torch.
-    tell
-        Called with the pass under way, the number of passes done, and of all; may raise to stop.
+        Seed of random changes; device of torch.
+    report
+        Called with the current pass, the number of passes done, and the total; may raise to stop.
 
     Raises
     ------
@@ -139,79 +139,84 @@ def run_prompt(
         The network cannot be loaded, lacks its head or, for a change, a table of positions; the
         change is unknown or impossible; the text is empty, too long, or has other tokens.
     """
-    made = None if change is None else find_change(change)
+    transform = None if change is None else find_change(change)
     if not text:
         raise InsideError("The text is empty.", "Enter a text.")
     model = open_model(source, table=table) if layer is None else None
-    say, passes = tell or (lambda *_: None), 1 if made is None else 2
-    say("Loading the network", 0, passes)
+    report, passes = report or (lambda *_: None), 1 if transform is None else 2
+    report("Loading the network", 0, passes)
     network = load_network(source, device=device, head=True, attention=True)
     tokens = model.tokenize(text) if model is not None else _split(network, text)
     _check(network, tokens, ids)
-    say("as it is", 0, passes)
+    report("as it is", 0, passes)
     before, attention = _forward(network, tokens.ids, device)
     after, attention_after = before, None
-    if made is not None:
+    if transform is not None:
         place, size = _place(network, model, layer, len(tokens.ids), length, seed)
         if size < len(tokens.ids):
             raise InsideError(
                 f"The text has {len(tokens.ids)} tokens; positions were measured in windows of "
                 f"{size}.", SHORTER,
             )  # fmt: skip
-        rows = made(place.table)
+        rows = transform(place.table)
         if layer is not None:  # special tokens at the end have no position there
             end = len(tokens.ids) - len(network.splitter.after)
             rows[end:] = place.table.P[end:]
-        say(str(change), 1, passes)
+        report(str(change), 1, passes)
         with place.put(rows):
             after, attention_after = _forward(network, tokens.ids, device)
-    found: tuple[NextToken, ...] = ()
+    next_tokens: tuple[NextToken, ...] = ()
     moved = None
     if before is not None and after is not None:
-        found = _likeliest(before, None if made is None else after, top, _text_of(network, model))
-        moved = None if made is None else float(np.abs(after - before).sum() / 2)
+        next_tokens = _likeliest(
+            before, None if transform is None else after, top, _text_of(network, model)
+        )
+        moved = None if transform is None else float(np.abs(after - before).sum() / 2)
     return PromptRun(
-        text, tokens.ids, tokens.texts, network.causal, change, found, moved, attention,
+        text, tokens.ids, tokens.texts, network.causal, change, next_tokens, moved, attention,
         attention_after,
     )  # fmt: skip
 
 
-def most_tokens(n_heads: int) -> int:
-    """Return the tokens of the longest text whose attention is kept, given all layers' heads."""
-    return isqrt(MOST_WEIGHTS // n_heads)
+def max_tokens(n_heads: int) -> int:
+    """Return the maximum tokens of a text whose attention is kept, given all layers' heads."""
+    return isqrt(MAX_WEIGHTS // n_heads)
 
 
 def correlation(
-    one: npt.NDArray[np.floating], other: npt.NDArray[np.floating], *, causal: bool, first: int = 0
+    a: npt.NDArray[np.floating], b: npt.NDArray[np.floating], *, causal: bool, first: int = 0
 ) -> tuple[float | None, int]:
-    """Return how two patterns of attention correlate, and over how many pairs.
+    """Return the correlation of two patterns of attention, and the number of pairs.
 
     Parameters
     ----------
-    one, other : (n, n)
+    a, b : (n, n)
         Queries in rows, keys in columns.
     causal
-        Whether to compare the pairs alone whose key is no later than the query, without those of
-        query 0, which attends to itself alone; else all.
+        Whether to compare only the pairs whose key is not after the query, without those of query
+        0, which attends only to itself; otherwise all pairs.
     first
         The position of the first row.
 
     Returns
     -------
-    Pearson's correlation, None for fewer than three pairs or a constant pattern; and the pairs.
+    float or None
+        Pearson's correlation; None for fewer than three pairs or a constant pattern.
+    int
+        Number of pairs.
     """
-    n = len(one)
+    n = len(a)
     pairs = np.tri(n, dtype=bool) if causal else np.ones((n, n), bool)
     if causal and first == 0:
         pairs[:1] = False
-    x, y = (np.asarray(values, np.float64)[pairs] for values in (one, other))
-    if len(x) < LEAST_PAIRS or np.ptp(x) == 0 or np.ptp(y) == 0:
+    x, y = (np.asarray(values, np.float64)[pairs] for values in (a, b))
+    if len(x) < MIN_PAIRS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None, len(x)
     return float(np.corrcoef(x, y)[0, 1]), len(x)
 
 
 def to_json(run: PromptRun) -> dict[str, Any]:
-    """Return a run as JSON has it: attention as it is, as base64 of float16."""
+    """Return a run as JSON, with attention without the change as base64 of float16."""
     half = np.ascontiguousarray(run.attention, "<f2")
     return {
         "text": run.text,
@@ -219,25 +224,25 @@ def to_json(run: PromptRun) -> dict[str, Any]:
         "texts": run.texts,
         "causal": run.causal,
         "change": run.change,
-        "next_tokens": [asdict(one) for one in run.next_tokens],
+        "next_tokens": [asdict(token) for token in run.next_tokens],
         "moved": run.moved,
         "shape": half.shape,
         "attention": b64encode(half.tobytes()).decode(),
     }
 
 
-def from_json(found: Mapping[str, Any]) -> PromptRun:
+def from_json(run: Mapping[str, Any]) -> PromptRun:
     """Return the run of :func:`to_json`, without attention after the change."""
-    half = np.frombuffer(b64decode(found["attention"]), "<f2").reshape(found["shape"])
+    half = np.frombuffer(b64decode(run["attention"]), "<f2").reshape(run["shape"])
     return PromptRun(
-        found["text"], tuple(found["ids"]), tuple(found["texts"]), found["causal"],
-        found["change"], tuple(NextToken(**one) for one in found["next_tokens"]), found["moved"],
+        run["text"], tuple(run["ids"]), tuple(run["texts"]), run["causal"],
+        run["change"], tuple(NextToken(**token) for token in run["next_tokens"]), run["moved"],
         half.astype(np.float32),
     )  # fmt: skip
 
 
 def _split(network: RunnableNetwork, text: str) -> TokenizedPrompt:
-    """Return the tokens of a text as in a window of texts."""
+    """Return the tokens of a text, split as the windows of texts."""
     tokenizer = FastTokenizer(network.splitter.backend, network.name)
     ids = tokenizer.encode(text)
     return TokenizedPrompt(tuple(ids), tuple(map(tokenizer.text_of, ids)))
@@ -252,7 +257,7 @@ def _text_of(network: RunnableNetwork, model: PositionalModel | None) -> Callabl
 def _check(
     network: RunnableNetwork, tokens: TokenizedPrompt, expected: Sequence[int] | None
 ) -> None:
-    """Raise an error for tokens that are none, other ones, or too many."""
+    """Raise InsideError if there are no tokens, too many, or others than expected."""
     if not tokens.ids:
         raise InsideError("The text has no tokens.", "Enter another text.")
     if expected is not None and tokens.ids != tuple(expected):
@@ -265,10 +270,10 @@ def _check(
     if longest is not None and count > longest:
         raise InsideError(f"The text has {count} tokens; {network.name} takes {longest}.", SHORTER)
     heads = getattr(network.module.config.get_text_config(), "num_attention_heads", 1)
-    most = most_tokens(len(network.blocks) * heads)
-    if count > most:
+    limit = max_tokens(len(network.blocks) * heads)
+    if count > limit:
         raise InsideError(
-            f"The text has {count} tokens; attention of {network.name} is kept for up to {most}.",
+            f"The text has {count} tokens; attention of {network.name} is kept for up to {limit}.",
             SHORTER,
         )
 
@@ -277,7 +282,7 @@ def _place(
     network: RunnableNetwork, model: PositionalModel | None, layer: str | None, count: int,
     length: int | None, seed: int,
 ) -> tuple[Place, int]:  # fmt: skip
-    """Return where a change is made, of at least so many rows as the text has tokens."""
+    """Return the place of a change, with at least as many rows as the text has tokens."""
     if model is None:
         return find_place(network, layer, max(length or LONGEST, count), seed)
     size = max(length or usual_length(model.n_positions), count)
@@ -302,8 +307,8 @@ def _forward(
 
 
 def _softmax(logits: torch.Tensor) -> Array:
-    found: Array = logits.double().softmax(dim=-1).cpu().numpy()
-    return found
+    probabilities: Array = logits.double().softmax(dim=-1).cpu().numpy()
+    return probabilities
 
 
 def _likeliest(

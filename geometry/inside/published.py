@@ -1,4 +1,4 @@
-"""Published numbers of positions inside named models, to stand beside those measured here."""
+"""Published numbers of positions inside named models, for comparison with those measured here."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ QUANTITIES = STABLE_RANK, RELATIVE_NORM = "stable rank", "relative norm"
 class KnownModel:
     """A model with published numbers.
 
-    A network is recognised by its family, its size, and its name on the Hub or its folder's, since
-    another training of the same size would have other numbers.
+    A network is recognised by its family, its size, and its name on the Hub or that of its folder,
+    since another training of the same size would have other numbers.
 
     Attributes
     ----------
     family
-        Of transformers' ``model_type``.
+        The ``model_type`` of transformers.
     n_layers, d_model
         Its blocks, and the size of the residual stream.
     numbers
-        By quantity, those of the layers from 0, the embedding, on.
+        By quantity, the numbers of the layers from 0, the embedding.
     """
 
     family: str
@@ -48,25 +48,25 @@ KNOWN: Mapping[str, KnownModel] = {
     "bert-base-uncased": KnownModel("bert", 12, 768, {STABLE_RANK: (9.19,)}),
     "Llama-2-7b-hf": KnownModel("llama", 32, 4096, {STABLE_RANK: (52.23, 1.00)}),
 }  # fmt: skip
-"""By the last part of a model's name."""
+"""Models by the last part of their name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A published number beside those measured here.
+    """A published number with those measured here.
 
     Attributes
     ----------
     quantity
         One of :data:`QUANTITIES`.
     layer
-        From 0, the embedding.
+        Layer, from 0, the embedding.
     published
         The number in :data:`SOURCE`.
     ours
-        From products of the halves, without sampling noise, outliers and special tokens.
+        Measured by products of the halves, without sampling noise, outliers and special tokens.
     as_there
-        Of the mean over all texts and all positions after the first, noise included, as published.
+        Measured as published: of the mean over all texts and positions but the first, with noise.
     """
 
     quantity: str
@@ -77,11 +77,11 @@ class Compared:
 
 
 def find_known(network: RunnableNetwork) -> KnownModel | None:
-    """Return the published numbers of a network; None if it is another one."""
+    """Return the published numbers of a network; None if there are none."""
     last = network.source.replace("\\", "/").rstrip("/").rpartition("/")[2].partition("@")[0]
-    about = network.module.config.model_type, network.n_layers - 1, network.d_model
+    sizes = network.module.config.model_type, network.n_layers - 1, network.d_model
     for name, known in KNOWN.items():
-        if name in (network.name, last) and about == (known.family, known.n_layers, known.d_model):
+        if name in (network.name, last) and sizes == (known.family, known.n_layers, known.d_model):
             return known
     return None
 
@@ -89,11 +89,11 @@ def find_known(network: RunnableNetwork) -> KnownModel | None:
 def compare(
     network: RunnableNetwork, sums: Sums, layers: tuple[LayerPositions, ...]
 ) -> tuple[Compared, ...]:
-    """Compare what is published for a network with what was measured; empty if nothing is."""
+    """Compare the published numbers of a network with the measured ones; () if there are none."""
     known = find_known(network)
     if known is None:
         return ()
-    found = []
+    comparisons = []
     for quantity, values in known.numbers.items():
         for layer, (value, ours) in enumerate(zip(values, layers, strict=False)):
             stable_rank, relative_norm = as_published(sums, layer)
@@ -101,8 +101,8 @@ def compare(
                 STABLE_RANK: (ours.stable_rank, stable_rank),
                 RELATIVE_NORM: (ours.relative_norm, relative_norm),
             }[quantity]
-            found.append(Compared(quantity, layer, value, *pair))
-    return tuple(found)
+            comparisons.append(Compared(quantity, layer, value, *pair))
+    return tuple(comparisons)
 
 
 def as_published(sums: Sums, layer: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""``positions.safetensors`` and ``positions.json``: what a run has measured.
+"""``positions.safetensors`` and ``positions.json``: the results of a run.
 
 Tensors: ``half_a``, ``half_b`` float32 [n_layers + 1, length, d_model], the mean of the residual
 stream at each position over each half of the texts; ``windows`` int64 [2], their number;
@@ -63,20 +63,20 @@ def write_tensors(
         tensors[name] = np.array([getattr(layer, name) for layer in layers])
     if random_weights:
         tensors["random_share"] = np.array([layer.share for layer in random_weights])
-    about = {"format": FORMAT, "version": VERSION, **metadata}
+    attributes = {"format": FORMAT, "version": VERSION, **metadata}
     with writing(folder / FILE_NAME, InsideError):
-        write_bytes(save(tensors, metadata=about), folder / FILE_NAME)
+        write_bytes(save(tensors, metadata=attributes), folder / FILE_NAME)
 
 
 def layers_as_json(layers: Sequence[LayerPositions | Mixing]) -> list[dict[str, Any]]:
-    """Return measurements of each layer, or of pairs in one; what is not a number is null."""
+    """Return measurements of each layer, or of pairs in a layer; NaN and infinity become null."""
     return [_numbers(asdict(layer)) for layer in layers]
 
 
 def published_as_json(compared: Sequence[Compared]) -> list[dict[str, Any]]:
-    """Return published numbers beside ours; what is not a number is null."""
-    about = {"source": SOURCE, "conditions": CONDITIONS}
-    return [about | _numbers(asdict(one)) for one in compared]
+    """Return published numbers with ours; NaN and infinity become null."""
+    origin = {"source": SOURCE, "conditions": CONDITIONS}
+    return [origin | _numbers(asdict(number)) for number in compared]
 
 
 def _numbers(measured: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def counters_as_json(
 
     A counter that is too rare in the texts has no values.
     """
-    found: dict[str, Any] = {
+    entries: dict[str, Any] = {
         name: {
             "values": [], "tokens": [], "share": [], "halves_cosine": [], "norms_cv": [],
             "angles": {},
@@ -101,20 +101,23 @@ def counters_as_json(
         for name in names
     }  # fmt: skip
     for counters in layers:
-        for one in counters:
-            entry = found[one.name]
-            entry["values"], entry["tokens"] = one.halves.rows.tolist(), one.tokens.tolist()
+        for counter in counters:
+            entry = entries[counter.name]
+            entry["values"] = counter.halves.rows.tolist()
+            entry["tokens"] = counter.tokens.tolist()
             for name in ("share", "halves_cosine", "norms_cv"):
-                entry[name].append(getattr(one, name))
+                entry[name].append(getattr(counter, name))
         for pair, degrees in angles_between(counters).items():
             for name, other in (pair, pair[::-1]):
-                found[name]["angles"].setdefault(other, []).append(degrees.tolist())
-    sizes = {one.name: one.directions.shape[1] for counters in layers[:1] for one in counters}
-    for name, entry in found.items():
+                entries[name]["angles"].setdefault(other, []).append(degrees.tolist())
+    sizes = {
+        counter.name: counter.directions.shape[1] for counters in layers[:1] for counter in counters
+    }
+    for name, entry in entries.items():
         entry["chance_of_smallest_angle"] = {
             other: random_angles(d_model, (sizes[name], sizes[other])) for other in entry["angles"]
         }
-    return found
+    return entries
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,7 +129,7 @@ class CounterByLayer:
     name
         Of the counter.
     share, halves_cosine, norms_cv : (n_layers,) float64
-        As of a counter in one layer.
+        As of a counter in a layer.
     angles
         To each other counter: (n_layers,) the smallest principal angle of their leading directions,
         in degrees.
@@ -144,16 +147,16 @@ class CounterByLayer:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Description:
-    """What a run has written of its measurements.
+    """The measurements that a run has written.
 
     Attributes
     ----------
     layers
-        Of each layer's positions.
+        Measurements of each layer's positions.
     counters
-        Of counters; without those too rare in its texts.
+        Measurements of counters, without those too rare in the texts.
     published
-        Published numbers beside ours; empty for a network without any.
+        Published numbers with ours; empty if there are none.
     """
 
     layers: tuple[LayerPositions, ...]
@@ -162,7 +165,7 @@ class Description:
 
 
 def read_description(folder: Path, n_layers: int) -> Description:
-    """Read what a run has written of its measurements.
+    """Read the measurements that a run has written.
 
     Parameters
     ----------
@@ -174,7 +177,7 @@ def read_description(folder: Path, n_layers: int) -> Description:
     Raises
     ------
     HelixscopeError
-        The description is not there, damaged, or of another number of layers.
+        The description is missing, damaged, or of another number of layers.
     """
     path = folder / DESCRIPTION
     with reading(str(path), "Measure the positions again.", error=InsideError):
@@ -193,8 +196,8 @@ def read_description(folder: Path, n_layers: int) -> Description:
 
 def _layer(entry: Mapping[str, Any]) -> LayerPositions:
     needed, whole = entry["texts_needed"], {"rank", "outliers", "texts_needed"}
-    real = {one.name: _real(entry[one.name]) for one in fields(LayerPositions)
-            if one.name not in whole}  # fmt: skip
+    real = {field.name: _real(entry[field.name]) for field in fields(LayerPositions)
+            if field.name not in whole}  # fmt: skip
     return LayerPositions(
         **real,
         rank=int(entry["rank"]),
@@ -222,8 +225,8 @@ def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLay
         for other, degrees in entry["angles"].items()
         if len(degrees) == n_layers
     }
-    told = entry["chance_of_smallest_angle"]
-    chance = {other: (float(told[other]["p5"]), float(told[other]["p95"])) for other in angles}
+    stored = entry["chance_of_smallest_angle"]
+    chance = {other: (float(stored[other]["p5"]), float(stored[other]["p95"])) for other in angles}
     for values in (share, cosine, cv, *angles.values()):
         if values.shape != (n_layers,) or not np.isfinite(values).all():
             raise InsideError(f"The counter {name!r} has numbers that no run writes.")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from geometry.checkpoints.errors import HelixscopeError
 
 SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
-"""Values of each counter, from 0; what is above is left out, as it is too rare to measure."""
+"""Number of values of each counter, from 0; larger ones are left out, as too rare to measure."""
 COUNTERS = ("position", *SIZES)
 SAMPLE_TEXTS = "sample"
-"""In place of a path: the pages of the user guide."""
+"""Used in place of a path: the pages of the user guide."""
 
 
 class InsideError(HelixscopeError):
@@ -19,7 +19,7 @@ class InsideError(HelixscopeError):
 
 @dataclass(frozen=True, slots=True)
 class PositionsSettings:
-    """What is measured.
+    """Settings of a run.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class PositionsSettings:
     texts
         A file, or a folder of .txt and .md files; or :data:`SAMPLE_TEXTS`.
     length
-        Tokens of a window, cut to what the model takes.
+        Tokens of a window, limited to the model's maximum.
     texts_at_most
-        Number of windows.
+        Maximum number of windows.
     counters
-        Of :data:`COUNTERS`.
+        Keys of :data:`COUNTERS`.
     seed
-        Of windows and random weights.
+        Seed of windows and random weights.
     control
-        Whether the same is measured in a network with random weights.
+        Whether to measure the same network with random weights too.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Running sums of a residual stream, from which everything else follows; never activations."""
+"""Running sums of a residual stream, from which all measures are computed without activations."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     import torch
 
 FIRST = 4
-"""Context means and the covariance begin here: before, many models have an attention sink, a
-position whose norm is a thousand times the others'."""
+"""First position of context means and the covariance: before it, many models have an attention
+sink, whose norm is a thousand times the others'."""
 COVARIANCE_STRIDE = 8
-"""The covariance is over every eighth position of a window, others in each: all would cost a tenth
-of the forward pass."""
+"""The covariance uses every eighth position, with another offset in each window; all positions
+would cost a tenth of the forward pass."""
 
 
 @dataclass(eq=False, slots=True)
 class Sums:
-    """Sums over the windows so far, in float64; G counters take K values in all.
+    """Sums over the windows so far, in float64; K is the number of values of all counters.
 
-    Values stand in one row: the positions, then those of each counter of
+    Values are in one axis: first the positions, then those of each counter of
     :data:`geometry.inside.settings.SIZES`.
 
     Attributes
@@ -37,7 +37,7 @@ class Sums:
     totals : (2, n_layers, K, d_model)
         Σ h over the tokens with each value, by half.
     together : (2, K, K) int64
-        Number of tokens that have two values at once; the diagonal has the number with one.
+        Number of tokens with each pair of values; on the diagonal, with each value.
     energy : (n_layers, length)
         Σ ‖h‖² by position.
     context : (n_layers,)
@@ -109,7 +109,7 @@ class Sums:
 
 
 def value_ranges(length: int) -> dict[str, slice]:
-    """Return the place of each counter's values in a row, positions first."""
+    """Return the range of each counter's values in their axis, positions first."""
     ranges, first = {}, 0
     for name, size in {"position": length, **SIZES}.items():
         ranges[name] = slice(first, first + size)
@@ -118,16 +118,16 @@ def value_ranges(length: int) -> dict[str, slice]:
 
 
 class Accumulators:
-    """Sums as tensors where a network runs.
+    """Sums as tensors on the device of a network.
 
     Parameters
     ----------
     sums
-        On a processor their memory is shared, so that what is added is in them at once.
+        On a CPU their memory is shared with the tensors, so that they are always up to date.
     device
-        Of torch. On "cuda" the tensors are copies, so that a layer never waits for the processor;
-        :meth:`write` brings them back. "mps" lacks float64 and sparse products: what is added is
-        brought to the processor first.
+        Of torch. On "cuda" the tensors are copies, so that a layer never waits for the CPU;
+        :meth:`write` copies them back. "mps" lacks float64 and sparse products: values are moved
+        to the CPU before they are added.
     """
 
     def __init__(self, sums: Sums, device: str = "cpu") -> None:
@@ -145,7 +145,7 @@ class Accumulators:
         self.products, self.product_mean = map(tensor, (sums.products, sums.product_mean))
 
     def write(self) -> None:
-        """Bring the sums up to date."""
+        """Update the sums from the tensors."""
         import torch
 
         if self.device.type == "cpu":
@@ -154,26 +154,26 @@ class Accumulators:
             torch.from_numpy(getattr(self.sums, name)).copy_(getattr(self, name))
 
     def not_finite(self) -> int | None:
-        """Return the first layer that had numbers that are not finite; None if there is none.
+        """Return the first layer with numbers that are not finite; None if there is none.
 
-        Waits for what was added last.
+        Waits until the last layer is added.
         """
         import torch
 
-        found = torch.isfinite(self.energy).all(dim=1).cpu().numpy()
-        return None if found.all() else int(np.argmin(found))
+        finite = torch.isfinite(self.energy).all(dim=1).cpu().numpy()
+        return None if finite.all() else int(np.argmin(finite))
 
 
 class Batch:
-    """Adds a batch of windows of one half to sums, a layer at a time.
+    """Adds a batch of windows of the same half to sums, layer by layer.
 
     Parameters
     ----------
     to
-        What is added to.
+        The sums to add to.
     half
         0 or 1.
-    labels : (batch, length, G) int16
+    labels : (batch, length, n_counters) int16
         Counters of the tokens; -1 where there is none.
     """
 
@@ -195,7 +195,7 @@ class Batch:
         self._chooser = self._make_chooser().to(to.device)
 
     def count(self) -> None:
-        """Count the windows and the values that occur together; called once."""
+        """Count the windows and the pairs of values; called once."""
         sums, length = self._to.sums, self._to.sums.length
         sums.windows[self._half] += self._n
         sums.product_tokens += len(self._sample)
@@ -216,12 +216,12 @@ class Batch:
         totals[length:] += self._chooser @ flat
         to.energy[layer] += h.norm(dim=2).square().sum(dim=0)
         to.context[layer] += h[:, FIRST:].sum(dim=1).double().square().sum()
-        some = flat[self._sample]
-        to.products[layer] += some.T @ some
-        to.product_mean[layer] += some.sum(dim=0)
+        sample = flat[self._sample]
+        to.products[layer] += sample.T @ sample
+        to.product_mean[layer] += sample.sum(dim=0)
 
     def _make_chooser(self) -> torch.Tensor:
-        """Return the sparse matrix that adds the tokens with each value of a counter."""
+        """Return the sparse matrix that sums the tokens with each value of a counter."""
         import torch
 
         sums = self._to.sums
@@ -232,8 +232,8 @@ class Batch:
         rows[1:] = np.cumsum(np.bincount(values, minlength=n_values))
         columns = tokens[np.argsort(values, kind="stable")]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that it is a beta version
-            # Twenty times as fast as coordinates.
+            warnings.simplefilter("ignore", UserWarning)  # sparse CSR support is in beta
+            # Twenty times as fast as the COO format.
             return torch.sparse_csr_tensor(
                 torch.from_numpy(rows), torch.from_numpy(columns), torch.ones(len(columns)),
                 (n_values, len(self._columns)), check_invariants=False,

@@ -1,7 +1,7 @@
 """Independent windows of tokens from texts.
 
-Windows begin at random places, and are at least half a window apart, so that none continues
-another. A mean over them then has the noise of independent texts.
+Windows start at random places, at least half a window apart, so that none continues another. A
+mean over them then has the noise of independent texts.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from geometry.inside.counters import CountedText
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 
 SUFFIXES = (".txt", ".md")
-"""Files of a folder that are texts."""
+"""Suffixes of text files in a folder."""
 GUIDE = Path(__file__).parents[2] / "resources" / "guide"
-"""The user guide: the texts that come with Helixscope."""
+"""The user guide: the texts included with Helixscope."""
 MAX_BYTES = 20_000_000
-"""Of a file that are read: enough for thousands of windows, and split in seconds."""
+"""Maximum bytes read of a file: enough for thousands of windows, and split in seconds."""
 SPARE = 4
-"""Windows are chosen from this many times as many, so that few texts do not make up all."""
-LEAST_LENGTH = 16
-"""Tokens of a window, at least."""
-LEAST_WINDOWS = 4
-"""Two for each half."""
+"""Candidates per chosen window, so that a few texts do not make up all windows."""
+MIN_LENGTH = 16
+"""Minimum tokens of a window."""
+MIN_WINDOWS = 4
+"""Minimum number of windows: two for each half."""
 FAIREST = 0.4
-"""A half has at least this share of the windows where texts are not divided between halves."""
+"""Minimum share of the windows in a half if no text is divided between the halves."""
 
 
 class TextFile(NamedTuple):
-    """A text: its name, and the file or the content."""
+    """A text: its name, and its file or content."""
 
     name: str
     path: Path | None
@@ -66,12 +66,12 @@ def find_texts(place: Path | str) -> list[TextFile]:
     Parameters
     ----------
     place
-        A path, or the word "sample" for the pages of the user guide; "./sample" is a path.
+        A path, or "sample" for the pages of the user guide; "./sample" is a path.
 
     Raises
     ------
     InsideError
-        There is none.
+        There are no texts.
     """
     place = GUIDE if place == SAMPLE_TEXTS else Path(place).expanduser()
     if place.is_file():
@@ -79,17 +79,17 @@ def find_texts(place: Path | str) -> list[TextFile]:
     if not place.is_dir():
         raise InsideError(f"{str(place)!r} does not exist.", "Check the path of the texts.")
     files = sorted(path for path in place.rglob("*") if path.suffix.lower() in SUFFIXES)
-    found = [TextFile(path.relative_to(place).as_posix(), path) for path in files if path.is_file()]
-    if not found:
+    texts = [TextFile(path.relative_to(place).as_posix(), path) for path in files if path.is_file()]
+    if not texts:
         raise InsideError(
             f"The folder {str(place)!r} contains no text.", "Texts are .txt and .md files."
         )
-    return found
+    return texts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Splitter:
-    """A model's tokenizer, as windows need it.
+    """A model's tokenizer, without truncation and padding.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Splitter:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Window:
-    """One window of a text.
+    """A window of a text.
 
     Attributes
     ----------
@@ -149,8 +149,8 @@ def draw_windows(
 ) -> list[Window]:
     """Draw windows from texts, in two halves.
 
-    Texts are in one half as a whole, so that what is special about one is no agreement of both;
-    where that would leave a half with less than :data:`FAIREST` of the windows, windows alternate.
+    All windows of a text are in the same half, so that peculiarities of a text are not shared by
+    both; if a half would have less than :data:`FAIREST` of the windows, windows alternate instead.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def draw_windows(
     length
         Tokens of a window, special ones included.
     at_most
-        Number of windows.
+        Maximum number of windows.
     seed
-        Of texts, places and order.
+        Seed of texts, places and order.
 
     Raises
     ------
@@ -171,26 +171,26 @@ def draw_windows(
         The texts are too short, or cannot be split.
     """
     body = length - splitter.n_special
-    if body < LEAST_LENGTH:
+    if body < MIN_LENGTH:
         raise InsideError(
-            f"Windows of {length} tokens are too short.", f"Use at least {LEAST_LENGTH} tokens."
+            f"Windows of {length} tokens are too short.", f"Use at least {MIN_LENGTH} tokens."
         )
     random = np.random.default_rng(seed)
     order = random.permutation(len(texts))
-    per_text = max(LEAST_WINDOWS, -(-SPARE * at_most // len(texts)))
-    found: list[tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int16]]] = []
+    per_text = max(MIN_WINDOWS, -(-SPARE * at_most // len(texts)))
+    candidates: list[tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int16]]] = []
     for number in order.tolist():
         pieces = _pieces(texts[number], splitter, body, per_text, random)
-        found += [(number, *piece) for piece in pieces]
-        if len(found) >= SPARE * at_most:
+        candidates += [(number, *piece) for piece in pieces]
+        if len(candidates) >= SPARE * at_most:
             break
-    if len(found) < LEAST_WINDOWS:
-        what = f"They make {len(found)} windows of {length} tokens"
+    if len(candidates) < MIN_WINDOWS:
+        shortage = f"They make {len(candidates)} windows of {length} tokens"
         raise InsideError(
-            f"The texts are too short. {what}; at least {LEAST_WINDOWS} are needed.",
+            f"The texts are too short. {shortage}; at least {MIN_WINDOWS} are needed.",
             "Use more or longer texts, or shorter windows.",
         )
-    chosen = [found[i] for i in random.permutation(len(found))[:at_most]]
+    chosen = [candidates[i] for i in random.permutation(len(candidates))[:at_most]]
     halves = split_in_halves([number for number, *_ in chosen])
     return [
         Window(texts[number].name, first, half, *_with_special(splitter, ids, labels))
@@ -201,7 +201,7 @@ def draw_windows(
 def window_starts(
     n_tokens: int, length: int, at_most: int, random: np.random.Generator
 ) -> list[int]:
-    """Return where windows begin in a text: anywhere, at least half a window apart."""
+    """Return the starts of windows in a text: anywhere, at least half a window apart."""
     gap = length // 2
     count = min((n_tokens + gap) // (length + gap), at_most)
     if count < 1:
@@ -226,11 +226,11 @@ def split_in_halves(texts: Sequence[int]) -> list[int]:
 
 def digest(windows: Sequence[Window]) -> str:
     """Return an identifier of the windows' tokens and halves."""
-    made = hashlib.sha256()
-    for one in windows:
-        made.update(one.ids.tobytes())
-        made.update(bytes([one.half]))
-    return made.hexdigest()[:16]
+    result = hashlib.sha256()
+    for window in windows:
+        result.update(window.ids.tobytes())
+        result.update(bytes([window.half]))
+    return result.hexdigest()[:16]
 
 
 def _pieces(

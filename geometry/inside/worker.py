@@ -1,8 +1,8 @@
-"""Measurements in a process of their own, for a window that goes on meanwhile.
+"""Measurements in a subprocess, so that the window stays responsive.
 
-The process reads a request, one line of JSON, and writes lines of JSON: what is under way, partial
-results, and at last the result or an error. It ends when its input does, so that none is left
-behind by a window that was closed or killed.
+The process reads a request, one line of JSON, and writes lines of JSON: progress, partial results,
+and finally the result or an error. It ends when its input does, so that none is left behind by a
+window that was closed or killed.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.inside.settings import InsideError, PositionsSettings
 
 COMMAND = "network-worker"
-"""Of the command line, which runs :func:`main`; it is not listed."""
-TELL_S = 0.2
-"""How often a caller hears of a measurement, also if there is nothing new."""
+"""Name of the command that runs :func:`main`; it is not listed."""
+REPORT_S = 0.2
+"""Maximum time between reports of progress, also if there is nothing new."""
 GRACE_S = 5.0
-"""Time to save what was summed after a stop; then the process is killed."""
+"""Time to save the sums after a stop; then the process is killed."""
 STDOUT, STDERR = 1, 2
-"""File descriptors, also where a library has replaced Python's streams."""
+"""File descriptors, even if a library has replaced Python's streams."""
 NICE = 10
-"""Added to the priority's number where there is one: the window comes first."""
+"""Niceness of the process, so that the window has priority."""
 LAST_LINES = 20
-"""Of what a process printed before it ended unexpectedly, for the error's details."""
+"""Number of last printed lines of a process that ended unexpectedly, for the error's details."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a measurement is doing.
+class WorkerProgress:
+    """Progress of a measurement.
 
     Attributes
     ----------
     what
-        In a few words.
+        The current step, in a few words.
     done, total
-        Windows or changes.
+        Number of windows or changes.
     found
-        A partial result, as JSON has it; None if there is nothing new.
+        A partial result, as from JSON; None if there is nothing new.
     """
 
     what: str
@@ -57,25 +57,28 @@ class Told:
     found: Any = None
 
 
-def apart(measure: str, **request: Any) -> Generator[Told, None, Any]:
-    """Run a measurement in a process of its own, and return its result as JSON has it.
+def run_in_subprocess(measure: str, **request: Any) -> Generator[WorkerProgress, None, Any]:
+    """Run a measurement in a subprocess, and return its result as from JSON.
 
-    Closing the generator stops it; what was summed is kept.
+    Closing the generator stops it; the sums are kept.
 
     Parameters
     ----------
     measure
-        Of :data:`MEASUREMENTS`, with its parameters as JSON has them.
+        Key of :data:`MEASUREMENTS`.
+
+    request
+        Parameters of the measurement, for JSON.
 
     Yields
     ------
-    Told
-        At least every :data:`TELL_S` seconds.
+    WorkerProgress
+        At least every :data:`REPORT_S` seconds.
 
     Raises
     ------
     InsideError
-        As the measurement; or the process ended unexpectedly, as by lack of memory.
+        As the measurement; or the process ended unexpectedly, for example by lack of memory.
     """
     process = _start()
     readers: list[threading.Thread] = []
@@ -91,15 +94,15 @@ def apart(measure: str, **request: Any) -> Generator[Told, None, Any]:
         )
         for reader in readers:
             reader.start()
-        with suppress(BrokenPipeError):  # its end is seen below
+        with suppress(BrokenPipeError):  # its end is detected below
             process.stdin.write(json.dumps({"measure": measure, **request}) + "\n")
             process.stdin.flush()
-        told = Told("Starting", 0, 1)
+        progress = WorkerProgress("Starting", 0, 1)
         while True:
             try:
-                line = lines.get(timeout=TELL_S)
+                line = lines.get(timeout=REPORT_S)
             except queue.Empty:
-                yield told
+                yield progress
                 continue
             if not line:
                 break
@@ -110,9 +113,9 @@ def apart(measure: str, **request: Any) -> Generator[Told, None, Any]:
                 raise FileChanged(message["changed"])
             if "error" in message:
                 raise InsideError(message["error"], message["advice"])
-            told = Told(**message)
-            yield told
-            told = Told(told.what, told.done, told.total)
+            progress = WorkerProgress(**message)
+            yield progress
+            progress = WorkerProgress(progress.what, progress.done, progress.total)
         readers[1].join()
         raise _ended(process.wait(), printed)
     finally:
@@ -125,7 +128,7 @@ def apart(measure: str, **request: Any) -> Generator[Told, None, Any]:
 
 
 def _start() -> subprocess.Popen[str]:
-    # All files are on this machine: the window has asked before anything is fetched.
+    # All files are on this machine: the window has asked the user before any download.
     return start_own(
         COMMAND, variables={"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -134,7 +137,7 @@ def _start() -> subprocess.Popen[str]:
 
 
 def _read(stream: IO[str], put: Callable[[str], None]) -> None:
-    """Pass on lines; "" at the end."""
+    """Pass each line to ``put``, and "" at the end."""
     for line in stream:
         put(line)
     put("")
@@ -147,7 +150,7 @@ def _keep_last(stream: IO[str], printed: list[str]) -> None:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End a process: it gets time to save, if it still runs."""
+    """Stop a process; it gets time to save if it is still running."""
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.close()
@@ -159,7 +162,7 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 def _ended(status: int, printed: list[str]) -> InsideError:
-    """Return the error of a process that said nothing."""
+    """Return the error of a process that ended without a result."""
     by = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     error = InsideError(
         f"The process that runs the network {by}.",
@@ -169,49 +172,49 @@ def _ended(status: int, printed: list[str]) -> InsideError:
     return error
 
 
-# ---- in the process ------------------------------------------------------------------------
+# ---- in the subprocess ---------------------------------------------------------------------
 
 
 class _Stopped(Exception):
-    """The window does not wait any more."""
+    """The window no longer waits for the result."""
 
 
 def _positions(
-    tell: Callable[..., None], settings: Mapping[str, Any], out: str, device: str
+    report: Callable[..., None], settings: Mapping[str, Any], out: str, device: str
 ) -> str:
     from geometry.inside.positions_run import measure_positions
 
     given = {**settings, "counters": tuple(settings["counters"])}
-    measure_positions(PositionsSettings(**given), Path(out), device=device, tell=tell)
+    measure_positions(PositionsSettings(**given), Path(out), device=device, report=report)
     return out
 
 
 def _effects(
-    tell: Callable[..., None], source: str, fingerprint: str, texts: str, **options: Any
+    report: Callable[..., None], source: str, fingerprint: str, texts: str, **options: Any
 ) -> dict[str, Any]:
     from geometry.inside.intervene import Effects, intervene
 
     _check_same(options.get("layer") or source, options.get("table"), fingerprint)
     at = ("", 0, 1)
 
-    def told(*now: Any) -> None:
+    def report_step(*now: Any) -> None:
         nonlocal at
         at = now
-        tell(*now)
+        report(*now)
 
-    def found(effects: Effects) -> None:
-        tell(*at, asdict(effects))
+    def report_effects(effects: Effects) -> None:
+        report(*at, asdict(effects))
 
-    return asdict(intervene(source, texts, tell=told, follow=found, **options))
+    return asdict(intervene(source, texts, tell=report_step, follow=report_effects, **options))
 
 
 def _prompt(
-    tell: Callable[..., None], source: str, fingerprint: str, text: str, **options: Any
+    report: Callable[..., None], source: str, fingerprint: str, text: str, **options: Any
 ) -> dict[str, Any]:
     from geometry.inside.prompt import run_prompt, to_json
 
     _check_same(source, options.get("table"), fingerprint)
-    return to_json(run_prompt(source, text, tell=tell, **options))
+    return to_json(run_prompt(source, text, report=report, **options))
 
 
 def _check_same(source: str, table: str | None, fingerprint: str) -> None:
@@ -225,15 +228,15 @@ def _check_same(source: str, table: str | None, fingerprint: str) -> None:
 MEASUREMENTS: Mapping[str, Callable[..., Any]] = {
     "positions": _positions, "effects": _effects, "prompt": _prompt
 }  # fmt: skip
-"""What a process can do, by name; the first parameter is called with what :class:`Told` has."""
+"""Measurements by name; their first parameter takes the fields of :class:`WorkerProgress`."""
 
 
 def main() -> int:
-    """Measure what the first line of the standard input asks for; return the exit status."""
+    """Run the measurement requested in the first line of standard input; return the exit status."""
     if hasattr(os, "nice"):
         os.nice(NICE)
     request = json.loads(sys.stdin.readline())
-    # Libraries that print do so elsewhere.
+    # The output of libraries is redirected to standard error.
     with os.fdopen(os.dup(STDOUT), "w", encoding="utf-8") as out:
         os.dup2(STDERR, STDOUT)
         ended = threading.Event()
@@ -248,13 +251,13 @@ def main() -> int:
             out.write(json.dumps(message) + "\n")
             out.flush()
 
-        def tell(what: str, done: int, total: int, found: Any = None) -> None:
+        def report(what: str, done: int, total: int, found: Any = None) -> None:
             if ended.is_set():
                 raise _Stopped
             write({"what": what, "done": done, "total": total, "found": found})
 
         try:
-            write({"result": MEASUREMENTS[request.pop("measure")](tell, **request)})
+            write({"result": MEASUREMENTS[request.pop("measure")](report, **request)})
         except _Stopped:
             return 0
         except FileChanged as error:

@@ -85,7 +85,7 @@ def positions(
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole)
     with run_bar() as tell:
-        result = measure_positions(settings, out, device=device, tell=tell)
+        result = measure_positions(settings, out, device=device, report=tell)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
     if result.published:
         print_table(_COMPARED, [_compared_row(one) for one in result.published])

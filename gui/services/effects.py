@@ -23,7 +23,7 @@ from geometry.inside.interventions import (
     Table,
     helix_factors,
 )
-from geometry.inside.worker import apart
+from geometry.inside.worker import run_in_subprocess
 from geometry.models.sources.layer_tables import LayerStore
 from gui.services.questions import Progress, QuestionContext
 
@@ -170,7 +170,7 @@ def _measure(
     model: PositionalModel, nothing: Effects, run: EffectsRun, known: dict[str, Measured]
 ) -> Iterator[Progress | Effects]:
     store, so_far = model.store, replace(nothing, run=run, found=dict(known))
-    telling = apart(
+    telling = run_in_subprocess(
         "effects",
         source=store.tables.source if isinstance(store, LayerStore) else model.source,
         table=model.table_choice,

@@ -15,7 +15,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.inside.prompt import PromptRun
-    from geometry.inside.worker import Told
+    from geometry.inside.worker import WorkerProgress
     from geometry.models.model import PositionalModel
     from gui.state.guides import ShownChange
 
@@ -107,13 +107,13 @@ class PromptRunning:
 
 
 def _run(
-    request: dict[str, object], stopped: threading.Event, tell: Callable[[Told], None]
+    request: dict[str, object], stopped: threading.Event, tell: Callable[[WorkerProgress], None]
 ) -> PromptRun | None:
     """Wait for a process; None if it was stopped."""
     from geometry.inside.prompt import from_json
-    from geometry.inside.worker import apart
+    from geometry.inside.worker import run_in_subprocess
 
-    with closing(apart("prompt", **request)) as telling:
+    with closing(run_in_subprocess("prompt", **request)) as telling:
         while not stopped.is_set():
             try:
                 tell(next(telling))

@@ -34,7 +34,7 @@ from gui.widgets.tooltips import wrapped
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.hub.whole_model import WholeModel
-    from geometry.inside.worker import Told
+    from geometry.inside.worker import WorkerProgress
 
 WIDTH = 62 * GRID
 ABOUT = (
@@ -161,7 +161,7 @@ class InsideDialog(QDialog):
         self.say("Starting…" if running else "")
         self.bar.setRange(0, 0)
 
-    def show_progress(self, told: Told) -> None:
+    def show_progress(self, told: WorkerProgress) -> None:
         """Show what the measurement does."""
         counted = told.total > 1
         self.bar.setRange(0, told.total if counted else 0)

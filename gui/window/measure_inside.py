@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.hub.whole_model import WholeModel
     from geometry.inside.settings import PositionsSettings
-    from geometry.inside.worker import Told
+    from geometry.inside.worker import WorkerProgress
     from gui.window.host import HostWindow
     from gui.window.inside_dialog import InsideDialog
 
@@ -155,15 +155,17 @@ class InsideMeasurer:
         )  # fmt: skip
 
     def _measure(self, settings: PositionsSettings, out: Path, device: str) -> None:
-        from geometry.inside.worker import apart
+        from geometry.inside.worker import run_in_subprocess
 
         dialog = self.dialog
         self._on_stop = STOPPED
         dialog.show_running(True)
         stopped = self._stopped = threading.Event()
 
-        def work(tell: Callable[[Told], None]) -> Path | HelixscopeError | None:
-            telling = apart("positions", settings=asdict(settings), out=str(out), device=device)
+        def work(tell: Callable[[WorkerProgress], None]) -> Path | HelixscopeError | None:
+            telling = run_in_subprocess(
+                "positions", settings=asdict(settings), out=str(out), device=device
+            )
             with closing(telling):
                 while not stopped.is_set():
                     try:

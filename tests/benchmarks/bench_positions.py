@@ -56,7 +56,7 @@ def main() -> int:
 
         def ours(network=network, batches=batches, sums=sums) -> None:
             sums.windows[:] = 0  # as if they were empty
-            run(network, batches, sums, tell=lambda _: None, save=lambda _: None)
+            run(network, batches, sums, report=lambda _: None, save=lambda _: None)
 
         times = interleave(ours, lambda n=network, b=batches: bare(n, b), repeats=7)
         report.add(f"{name}, {n_windows} windows of {length} tokens", *times, at_most=1.15)

@@ -8,7 +8,7 @@ import torch
 
 from geometry.inside import mixing
 from geometry.inside.counted import Counting
-from geometry.inside.mixing import interaction, measure_mixing, resolved_pairs, turned
+from geometry.inside.mixing import interaction, measure_mixing, resolved_pairs, rotated
 from geometry.inside.settings import SIZES
 from geometry.inside.sums import Accumulators, Batch, Sums
 
@@ -86,7 +86,7 @@ def test_no_effects_have_no_share(basis):
 
 def test_turned_effects_keep_distances_in_other_directions(basis):
     a = circle(9) @ basis[1:3] + np.linspace(0, 1, 9)[:, None] * basis[5]
-    into = turned(a, np.random.default_rng(0))
+    into = rotated(a, np.random.default_rng(0))
     np.testing.assert_allclose(into @ into.T, a @ a.T, atol=1e-12)
     np.testing.assert_allclose(into.mean(axis=1), 0, atol=1e-12)
     assert np.linalg.norm(into @ a.T) < 0.5 * np.linalg.norm(a @ a.T)

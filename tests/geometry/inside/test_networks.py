@@ -29,7 +29,7 @@ def test_each_layer_is_that_of_transformers(kind, write):
     assert network.longest == (None if kind in LIMITLESS else 40)
     windows = draw_windows(TEXTS, network.splitter, 24, 6, seed=0)
     sums = Sums.empty(4, 24, 32)
-    run(network, batches_of(windows, 2), sums, tell=lambda _: None, save=lambda _: None)
+    run(network, batches_of(windows, 2), sums, report=lambda _: None, save=lambda _: None)
     tokens = torch.from_numpy(np.stack([one.ids for one in windows]))
     with torch.inference_mode():
         states = network.module(input_ids=tokens, output_hidden_states=True).hidden_states

@@ -108,7 +108,7 @@ def test_a_stopped_run_goes_on_and_gives_the_same(settings, tmp_path, monkeypatc
                 raise Stopped
 
         with pytest.raises(Stopped):
-            measure_positions(settings, tmp_path / "parts", tell=tell)
+            measure_positions(settings, tmp_path / "parts", report=tell)
         assert len(passes) <= 3, "what was summed is not run again"
     monkeypatch.undo()
     parts = measure_positions(settings, tmp_path / "parts")
@@ -129,7 +129,7 @@ def test_other_settings_texts_or_models_do_not_mix(settings, tmp_path):
             raise Stopped
 
     with pytest.raises(Stopped):
-        measure_positions(settings, tmp_path / "out", tell=tell)
+        measure_positions(settings, tmp_path / "out", report=tell)
     with pytest.raises(InsideError, match="an unfinished run with other settings"):
         measure_positions(replace(settings, seed=1), tmp_path / "out")
     for i in range(4):

@@ -13,9 +13,9 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.inside import prompt as module
 from geometry.inside.intervene import changed_table
 from geometry.inside.network import load_network
-from geometry.inside.prompt import MOST_WEIGHTS, from_json, most_tokens, run_prompt, to_json
+from geometry.inside.prompt import MAX_WEIGHTS, from_json, max_tokens, run_prompt, to_json
 from geometry.inside.settings import InsideError
-from geometry.inside.worker import apart
+from geometry.inside.worker import run_in_subprocess
 from geometry.models.sources.catalogue import locate
 from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
 from geometry.models.sources.opening import open_model
@@ -205,9 +205,9 @@ def test_a_text_of_other_tokens_than_those_shown():
 
 
 def test_a_text_whose_attention_would_be_too_large(monkeypatch):
-    assert most_tokens(144) == 341
-    assert 144 * 341**2 <= MOST_WEIGHTS < 144 * 342**2
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 8 * 20**2)
+    assert max_tokens(144) == 341
+    assert 144 * 341**2 <= MAX_WEIGHTS < 144 * 342**2
+    monkeypatch.setattr(module, "MAX_WEIGHTS", 8 * 20**2)
     count = len(open_model("sample").tokenize(TEXT).ids)
     assert count > 20
     with pytest.raises(InsideError) as raised:
@@ -265,10 +265,10 @@ def outcome(telling):
 def test_a_process_of_its_own_finds_the_same(found):
     request = {"source": "sample", "text": TEXT, "change": "top 0", "ids": found.ids}
     fingerprint = open_model("sample").fingerprint
-    told, result = outcome(apart("prompt", fingerprint=fingerprint, **request))
+    told, result = outcome(run_in_subprocess("prompt", fingerprint=fingerprint, **request))
     run = from_json(result)
     assert (run.next_tokens, run.moved) == (found.next_tokens, found.moved)
     np.testing.assert_allclose(run.attention, found.attention, rtol=1e-3, atol=1e-7)
     assert list(dict.fromkeys(told)) == ["Starting", "Loading the network", "as it is", "top 0"]
     with pytest.raises(FileChanged):
-        outcome(apart("prompt", fingerprint="another", **request))
+        outcome(run_in_subprocess("prompt", fingerprint="another", **request))

@@ -22,7 +22,7 @@ DEVICES = [
 def summed(network, windows, **more):
     sums = Sums.empty(network.n_layers, len(windows[0].ids), network.d_model)
     said = []
-    run(network, batches_of(windows, 4), sums, tell=said.append, save=lambda _: None, **more)
+    run(network, batches_of(windows, 4), sums, report=said.append, save=lambda _: None, **more)
     return sums, said
 
 
@@ -125,9 +125,9 @@ def test_a_stopped_run_on_any_device_goes_on_to_the_same_sums(device, sample_net
 
     batches = batches_of(windows, 4)
     with pytest.raises(KeyboardInterrupt):
-        run(network, batches, sums, device=device, tell=stop, save=save)
+        run(network, batches, sums, device=device, report=stop, save=save)
     assert [one.n_windows for one in saved] == [8]
-    run(network, batches, saved[0], device=device, tell=lambda _: None, save=save)
+    run(network, batches, saved[0], device=device, report=lambda _: None, save=save)
     for name, values in expected.tensors().items():
         found = saved[0].tensors()[name]
         assert np.abs(found - values).max() <= 1e-5 * np.abs(values).max(), name
@@ -141,7 +141,7 @@ def test_numbers_that_are_not_finite_are_refused_and_never_saved(device, guide):
     windows = draw_windows(find_texts(guide), network.splitter, 64, 8, seed=0)
     sums, saved = Sums.empty(network.n_layers, 64, network.d_model), []
     with pytest.raises(InsideError, match="Layer 2 of sample has numbers that are not finite"):
-        run(network, batches_of(windows, 4), sums, device=device, tell=lambda _: None,
+        run(network, batches_of(windows, 4), sums, device=device, report=lambda _: None,
             save=saved.append)  # fmt: skip
     assert not saved
 

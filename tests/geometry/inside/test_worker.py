@@ -14,7 +14,7 @@ from geometry.checkpoints.errors import FileChanged
 from geometry.inside import worker
 from geometry.inside.intervene import intervene
 from geometry.inside.settings import InsideError, PositionsSettings
-from geometry.inside.worker import Told, apart
+from geometry.inside.worker import WorkerProgress, run_in_subprocess
 from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
 
@@ -34,7 +34,7 @@ def outcome(telling):
 
 def effects(texts, **more):
     given = {"fingerprint": open_model("sample").fingerprint, **SIZES, **more}
-    return apart("effects", source="sample", texts=str(texts), changes=CHANGES, **given)
+    return run_in_subprocess("effects", source="sample", texts=str(texts), changes=CHANGES, **given)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,9 @@ def test_effects_are_those_of_this_process_and_known_in_part_before(texts):
     partial = [one.found for one in told if one.found is not None]
     assert [one["windows"] for one in partial] == sorted({one["windows"] for one in partial})
     assert all([e["name"] for e in one["effects"]] == CHANGES for one in partial)
-    assert Told("as it is", 0, 9) in told  # three batches, each as it is and with two changes
+    assert (
+        WorkerProgress("as it is", 0, 9) in told
+    )  # three batches, each as it is and with two changes
 
 
 @pytest.mark.slow
@@ -70,11 +72,13 @@ def test_effects_of_chosen_rows_are_those_of_the_model_that_has_them(texts):
 @pytest.mark.slow
 def test_positions_are_measured_and_progress_is_told(texts, tmp_path):
     settings = PositionsSettings("sample", str(texts), 40, 8, ("position", "word"), control=False)
-    telling = apart("positions", settings=asdict(settings), out=str(tmp_path / "o"), device="cpu")
+    telling = run_in_subprocess(
+        "positions", settings=asdict(settings), out=str(tmp_path / "o"), device="cpu"
+    )
     told, result = outcome(telling)
     assert result == str(tmp_path / "o")
     assert {"Starting", "Loading the network", "Running sample"} <= {one.what for one in told}
-    assert Told("Running sample", 8, 8) in told
+    assert WorkerProgress("Running sample", 8, 8) in told
     assert (tmp_path / "o" / "positions.safetensors").is_file()
 
 
@@ -82,13 +86,13 @@ def test_positions_are_measured_and_progress_is_told(texts, tmp_path):
 def test_a_stop_keeps_what_was_summed_and_the_next_run_goes_on(texts, tmp_path):
     settings = asdict(PositionsSettings("sample", str(texts), 40, 60, ("position",), control=False))
     request = {"settings": settings, "out": str(tmp_path / "o"), "device": "cpu"}
-    with closing(apart("positions", **request)) as telling:
+    with closing(run_in_subprocess("positions", **request)) as telling:
         for one in telling:
             if one.done >= 8:
                 break
     sums = tmp_path / "o" / "unfinished" / "trained.safetensors"
     assert sums.is_file()
-    told, _ = outcome(apart("positions", **request))
+    told, _ = outcome(run_in_subprocess("positions", **request))
     done = [one.done for one in told if one.what == "Running sample"]
     assert min(done) >= 8
 
@@ -127,7 +131,7 @@ def test_a_process_does_not_outlive_who_waits_for_it(texts, monkeypatch):
 def test_what_a_process_printed_is_the_reason_of_its_error(texts, monkeypatch):
     monkeypatch.setitem(os.environ, "PYTHONPATH", "")
     with pytest.raises(InsideError, match="ended with status 1") as raised:
-        outcome(apart("no such measurement"))
+        outcome(run_in_subprocess("no such measurement"))
     assert "KeyError: 'no such measurement'" in str(raised.value.__cause__)
 
 
@@ -139,7 +143,7 @@ def test_a_frozen_application_is_its_own_interpreter(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setattr(sys, "executable", str(program))
     with pytest.raises(InsideError, match="ended with status 1") as raised:
-        outcome(apart("no such measurement"))
+        outcome(run_in_subprocess("no such measurement"))
     assert "KeyError: 'no such measurement'" in str(raised.value.__cause__)
 
 
@@ -147,4 +151,4 @@ def test_no_console_window_opens(monkeypatch):
     """The flag is Windows' own; elsewhere Python refuses it."""
     monkeypatch.setattr(children, "UNSEEN", 0x08000000)
     with pytest.raises(ValueError, match="creationflags"):
-        outcome(apart("no such measurement"))
+        outcome(run_in_subprocess("no such measurement"))

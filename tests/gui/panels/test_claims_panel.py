@@ -22,7 +22,7 @@ from geometry.claims.published import PUBLISHED, Compared
 from geometry.evidence.null import OUTCOMES
 from geometry.inside.intervene import Effect, Effects
 from geometry.inside.interventions import Table
-from geometry.inside.worker import Told
+from geometry.inside.worker import WorkerProgress
 from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.published import QUANTITY, PublishedTable
@@ -401,7 +401,7 @@ def measured_here(monkeypatch):
 
     def here(measure, **request):
         assert measure == "effects"
-        yield Told("as it is", 0, 1, asdict(Effects(4.0, (Effect("top 0", 1, 1, 1),), 2)))
+        yield WorkerProgress("as it is", 0, 1, asdict(Effects(4.0, (Effect("top 0", 1, 1, 1),), 2)))
         made = [
             Effect(name, *[float("nan")] * 3, "This model has no token embeddings.")
             if name == "into E" else
@@ -411,7 +411,7 @@ def measured_here(monkeypatch):
         ]  # fmt: skip
         return asdict(Effects(4.0, tuple(made), len(common)))
 
-    monkeypatch.setattr(module, "apart", here)
+    monkeypatch.setattr(module, "run_in_subprocess", here)
     return costs
 
 

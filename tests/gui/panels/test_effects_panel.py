@@ -13,7 +13,7 @@ from geometry.inside.intervene import changed_table, intervene
 from geometry.inside.interventions import USUAL
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings
-from geometry.inside.worker import Told
+from geometry.inside.worker import WorkerProgress
 from geometry.models.sources.opening import open_model
 from gui.panels.effects.body import LISTED
 from gui.services import effects as module
@@ -48,11 +48,11 @@ def asked(monkeypatch):
         parts = []
         result = intervene(follow=parts.append, **request)
         for done, one in enumerate(parts):
-            yield Told("as it is", done, len(parts), asdict(one))
+            yield WorkerProgress("as it is", done, len(parts), asdict(one))
         return asdict(result)
 
     monkeypatch.setattr("geometry.inside.intervene.FOLLOW_S", 0.0)
-    monkeypatch.setattr(module, "apart", here)
+    monkeypatch.setattr(module, "run_in_subprocess", here)
     return requests
 
 
@@ -216,20 +216,20 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
 
 
 def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypatch, asked):
-    panel, real = stage.panel, module.apart
+    panel, real = stage.panel, module.run_in_subprocess
     panel.configure(windows=5)  # of which nothing is known yet
 
     def fail(measure, **request):
-        yield Told("top 0", 0, 2, partial("top 0"))
+        yield WorkerProgress("top 0", 0, 2, partial("top 0"))
         raise InsideError("The process was ended by signal 9.", "Use shorter windows.")
 
-    monkeypatch.setattr(module, "apart", fail)
+    monkeypatch.setattr(module, "run_in_subprocess", fail)
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.said.text() == "The process was ended by signal 9. Use shorter windows."
     assert rows(panel)["top 0"][1:] == ("+1.000", "0.500 to 2.000")
     assert rows(panel)["top 1"][1] == ""
     assert "from 2 windows" in panel.caption()
-    monkeypatch.setattr(module, "apart", real)
+    monkeypatch.setattr(module, "run_in_subprocess", real)
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.said.text() == ""
     assert asked[-1]["changes"] == list(USUAL)
@@ -241,13 +241,13 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
 
     def endless(measure, **request):
         try:
-            yield Told("top 0", 0, 9, partial("top 0"))
+            yield WorkerProgress("top 0", 0, 9, partial("top 0"))
             while True:
-                yield Told("top 1", 1, 9)
+                yield WorkerProgress("top 1", 1, 9)
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(module, "apart", endless)
+    monkeypatch.setattr(module, "run_in_subprocess", endless)
     about = QuestionContext(open_model("sample"))
     asked = EffectsOf(24, EffectsRun(str(texts), 24, 4))
     with closing(asked.steps(about)) as steps:
@@ -264,7 +264,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
         raise FileChanged("model.safetensors")
         yield
 
-    monkeypatch.setattr(module, "apart", changed)
+    monkeypatch.setattr(module, "run_in_subprocess", changed)
     with pytest.raises(FileChanged):
         resolve(asked, about)
 

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from geometry.inside import worker
 from geometry.inside.prompt import NextToken, PromptRun, to_json
 from geometry.inside.settings import InsideError
-from geometry.inside.worker import Told
+from geometry.inside.worker import WorkerProgress
 from gui.services.controller import Controller
 from gui.services.prompt_running import OTHER, SLOT, STOPPED
 from gui.side_panels.prompt import PromptPanel
@@ -38,21 +38,21 @@ def requests(monkeypatch):
     """What processes were asked for, and what they answer: results, errors, or None for never."""
     asked, answers, ended = [], [], []
 
-    def apart(measure, **request):
+    def run_in_subprocess(measure, **request):
         assert measure == "prompt"
         asked.append(request)
         answer = answers.pop(0)
         try:
-            yield Told("Loading the network", 0, 1)
+            yield WorkerProgress("Loading the network", 0, 1)
             while answer is None:
-                yield Told("as it is", 0, 1)
+                yield WorkerProgress("as it is", 0, 1)
             if isinstance(answer, Exception):
                 raise answer
             return to_json(answer)
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(worker, "apart", apart)
+    monkeypatch.setattr(worker, "run_in_subprocess", run_in_subprocess)
     return asked, answers, ended
 
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 
-from geometry.inside.worker import Told
+from geometry.inside.worker import WorkerProgress
 from gui.services import effects as module
 from gui.style.theme import format_percent
 from tests.gui.lesson_stage import LEFT, LessonStage
@@ -36,11 +36,11 @@ def requests(monkeypatch):
 
     def at_once(measure, **request):
         made.append((measure, request["source"], request["layer"]))
-        yield Told("as it is", 1, 2)
+        yield WorkerProgress("as it is", 1, 2)
         effects = costs(request["layer"], request["changes"])
         return {"baseline": 4.0, "windows": 4, "effects": effects}
 
-    monkeypatch.setattr(module, "apart", at_once)
+    monkeypatch.setattr(module, "run_in_subprocess", at_once)
     return made
 
 

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from geometry.inside import download, worker
 from geometry.inside.settings import InsideError, PositionsSettings
-from geometry.inside.worker import Told
+from geometry.inside.worker import WorkerProgress
 from gui.widgets.texts_choice import TextsChoice
 
 LEFT = Qt.MouseButton.LeftButton
@@ -41,7 +41,7 @@ def asked(monkeypatch):
     """Record requests, and answer with the last iterable that a test puts into the list."""
     requests, answers = [], []
 
-    def apart(measure, **request):
+    def run_in_subprocess(measure, **request):
         requests.append(request)
         for one in answers[-1]:
             if isinstance(one, Exception):
@@ -49,7 +49,7 @@ def asked(monkeypatch):
             yield one
         return request["out"]
 
-    monkeypatch.setattr(worker, "apart", apart)
+    monkeypatch.setattr(worker, "run_in_subprocess", run_in_subprocess)
     monkeypatch.setattr(download, "to_download", lambda *_: None)  # all is on this machine
     return requests, answers
 
@@ -95,7 +95,7 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     window.inside.ask("some/model")
     assert dialog.source.text() == "some/model"
     assert Path(dialog.out.text()).name == "model inside"
-    answers.append(Told("Running", n % 9, 9) for n in count())  # until it is stopped
+    answers.append(WorkerProgress("Running", n % 9, 9) for n in count())  # until it is stopped
     press(dialog.measure)
     qtbot.waitUntil(lambda: "of 9 windows" in dialog.said.text())
     assert dialog.bar.maximum() == 9

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.inside import worker
-from geometry.inside.worker import Told
+from geometry.inside.worker import WorkerProgress
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -15,15 +15,15 @@ def endless(monkeypatch):
     """A process that never ends by itself; what was asked, and whether it has ended."""
     asked, ended = [], []
 
-    def apart(measure, **request):
+    def run_in_subprocess(measure, **request):
         asked.append((measure, request))
         try:
             while True:
-                yield Told("as it is", 0, 1)
+                yield WorkerProgress("as it is", 0, 1)
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(worker, "apart", apart)
+    monkeypatch.setattr(worker, "run_in_subprocess", run_in_subprocess)
     return asked, ended
 
 
