@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from geometry.checkpoints.errors import HelixscopeError
 
 _SPEED_OVER_S = 2.0
-"""The reported speed is averaged over the last seconds."""
+"""Number of last seconds over which the reported speed is averaged."""
 
 _SPEED_AFTER_S = 0.1
-"""A shorter interval would give noise."""
+"""Minimum interval of a speed; shorter ones would give noise."""
 
 
 class Cancelled(HelixscopeError):
-    """The transfer was cancelled; only complete files have been kept."""
+    """The transfer was cancelled; only complete files are kept."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class TransferProgress:
     Attributes
     ----------
     what
-        What is being fetched, e.g. "wpe.weight" or "config.json".
+        Name of the current piece, e.g. "wpe.weight" or "config.json".
     done, total
         Bytes received, and the total.
     bytes_per_second
@@ -51,7 +51,7 @@ class TransferProgress:
 
 
 class Transfer:
-    """Reports and counts what is downloaded, and can be cancelled from another thread.
+    """Reports and counts downloaded bytes, and can be cancelled from another thread.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ class Transfer:
         self._cancelled = threading.Event()
         self._stops: list[Callable[[], None]] = []
         self._what, self._done, self._total = "", 0, 0
-        self._as_one = False
-        self._told_at = 0.0
+        self._combined = False
+        self._reported_at = 0.0
         self._recent: deque[tuple[float, int]] = deque()
 
     # ---- stopping ----------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Cancel, from any thread: returns at once, ends waits and closes the active socket."""
+        """Cancel, from any thread: returns immediately, ends waits and closes the active socket."""
         with self._lock:
             self._cancelled.set()
-            # Called under the lock, so that a connection cannot finish and be lent to another
+            # Called under the lock, so that a connection cannot finish and be used by another
             # thread first.
             for stop in self._stops:
                 stop()
@@ -113,7 +113,7 @@ class Transfer:
     def interruptible(self, stop: Callable[[], None]) -> Iterator[None]:
         """Let :meth:`cancel` call ``stop`` while the block runs.
 
-        ``stop`` is called on the cancelling thread and must return at once without raising. An
+        ``stop`` is called on the cancelling thread and must return immediately without raising. An
         exception that it causes in the block becomes Cancelled.
         """
         with self._lock:
@@ -121,7 +121,7 @@ class Transfer:
             self._stops.append(stop)
         try:
             yield
-        # A stopped block may fail with any exception; others pass through.
+        # A stopped block may fail with any exception; others are raised.
         except Exception:
             self.check()
             raise
@@ -146,8 +146,8 @@ class Transfer:
         self.check()
         left = max(0.0, seconds)
         while True:
-            self._tell(why if isinstance(why, str) else why(left))
-            # The fraction first, then whole steps, so that the reported numbers are whole.
+            self._report(why if isinstance(why, str) else why(left))
+            # A fraction first, then whole steps, so that the reported numbers are integers.
             step = left if isinstance(why, str) else min(left, left % step_s or step_s)
             if self._cancelled.wait(step):
                 raise Cancelled
@@ -156,7 +156,7 @@ class Transfer:
                 break
         with self._lock:
             self._recent.clear()
-        self._tell()
+        self._report()
 
     # ---- progress ----------------------------------------------------------------------
 
@@ -164,34 +164,34 @@ class Transfer:
         """Start a piece of ``total`` bytes, named ``what`` in the progress."""
         with self._lock:
             self._what = what
-            if not self._as_one:
+            if not self._combined:
                 self._done, self._total = 0, total
-        self._tell()
+        self._report()
 
     def ensure(self, what: str, total: int) -> None:
         """Like :meth:`begin`, unless the current piece still expects this many bytes.
 
         So a caller with a better name for the bytes, such as a tensor's, can begin it first.
         """
-        if self._as_one or self._total - self._done < max(total, 1):
+        if self._combined or self._total - self._done < max(total, 1):
             self.begin(what, total)
 
     @contextmanager
-    def as_one(self, total: int) -> Iterator[None]:
-        """Count all pieces in the block as one of ``total`` bytes; each still gives its name."""
+    def combined(self, total: int) -> Iterator[None]:
+        """Count all pieces in the block as one of ``total`` bytes, each reported by name."""
         with self._lock:
-            self._done, self._total, self._as_one = 0, total, True
+            self._done, self._total, self._combined = 0, total, True
         try:
             yield
         finally:
             with self._lock:
-                self._as_one = False
+                self._combined = False
 
     def extend(self, nbytes: int) -> None:
         """Add bytes to the total of the current piece."""
         with self._lock:
             self._total += nbytes
-        self._tell()
+        self._report()
 
     def advance(self, nbytes: int) -> None:
         """Count received bytes of the current piece."""
@@ -202,9 +202,9 @@ class Transfer:
             if self._on_progress is not None:  # otherwise nothing would discard old samples
                 self._recent.append((now, nbytes))
             complete = self._done >= self._total > 0
-            due = now - self._told_at >= self._interval_s
+            due = now - self._reported_at >= self._interval_s
         if complete or due:
-            self._tell()
+            self._report()
 
     def skip(self, nbytes: int) -> None:
         """Count received bytes that belong to no piece."""
@@ -216,12 +216,12 @@ class Transfer:
         with self._lock:
             self.requests += 1
 
-    def _tell(self, waiting: str = "") -> None:
+    def _report(self, waiting: str = "") -> None:
         if self._on_progress is None:
             return
         now = time.monotonic()
         with self._lock:
-            self._told_at = now
+            self._reported_at = now
             speed = None if waiting else self._speed(now)
             progress = TransferProgress(self._what, self._done, self._total, speed, waiting)
         self._on_progress(progress)
@@ -230,7 +230,7 @@ class Transfer:
         recent = self._recent
         while recent and now - recent[0][0] > _SPEED_OVER_S:
             recent.popleft()
-        # The first chunk only starts the clock: when it was sent is unknown.
+        # The first chunk only starts the clock, since its time of sending is unknown.
         if not recent or now - recent[0][0] < _SPEED_AFTER_S:
             return None
         nbytes = sum(n for _, n in recent) - recent[0][1]

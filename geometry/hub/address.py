@@ -11,31 +11,31 @@ DEFAULT_ENDPOINT = "https://huggingface.co"
 """The Hub, unless HF_ENDPOINT names another one."""
 
 SERVER_FILE = "helixscope-endpoint.txt"
-"""In a model's folder of the Hub cache: the :func:`server_name` that it was downloaded from."""
+"""File in a model's folder of the Hub cache, with the :func:`server_name` of its origin."""
 
 _HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
-"""Hosts whose pages may be models' pages."""
+"""Hosts that have pages of models."""
 
 _NOT_MODELS = frozenset({"api", "collections", "datasets", "docs", "models", "papers", "spaces"})
-"""First path components of the Hub's own pages, which are not users' names."""
+"""First path components of the Hub's own pages, which are not names of users."""
 
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
-"""One part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end."""
+"""A part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end."""
 _REPO = re.compile(rf"{_PART}(?:/{_PART})?")
 _LONGEST_REPO = 96
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 _GGUF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+ -]{0,240}\.gguf")
-"""Name of a file with a whole model."""
+"""Name of a file with a complete model."""
 
 _FORBIDDEN_REVISION = re.compile(
     r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
 )
-"""What git forbids in a branch's or tag's name (git-check-ref-format), and a "-" in front."""
+"""Forbidden in a branch's or tag's name by git (git-check-ref-format), and a leading "-"."""
 
 _PAGES = frozenset({"tree", "blob", "resolve", "raw", "commit", "commits"})
-"""What follows the id in the address of a page: ".../tree/main", ".../blob/main/config.json"."""
+"""Words after the id in the address of a page: ".../tree/main", ".../blob/main/config.json"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class HubAddress:
     revision
         A branch, a tag, a commit, or "refs/pr/3".
     file
-        The GGUF file that is meant, of which a repository may have several; "" for none.
+        The GGUF file, since a repository may have several; "" for none.
     """
 
     repo: str
@@ -62,7 +62,7 @@ class HubAddress:
 
     @property
     def short(self) -> str:
-        """The name for captions: "gpt2", or "gpt2@revision"; a commit is cut to seven digits."""
+        """The name for captions: "gpt2", or "gpt2@revision", with seven digits of a commit."""
         file = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", self.file)
         name = file or self.repo.rsplit("/", 1)[-1]
         revision = self.revision[:7] if _COMMIT.fullmatch(self.revision) else self.revision
@@ -70,7 +70,7 @@ class HubAddress:
 
 
 def endpoint() -> str:
-    """Return the Hub's address: HF_ENDPOINT as it is now, or huggingface.co.
+    """Return the Hub's address: the current HF_ENDPOINT, or huggingface.co.
 
     It may contain a user name and a password, see :func:`without_login`.
     """
@@ -91,14 +91,14 @@ def server_name(url: str) -> str:
 def without_login(url: str) -> str:
     """Return an address without user name and password, safe to request, show and log.
 
-    They are sent in a header, see :func:`geometry.hub.headers.headers_for`.
+    The login is sent in a header, see :func:`geometry.hub.headers.headers_for`.
     """
     scheme, separator, rest = url.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else url.rpartition("@")[2]
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port, which are equal for addresses of the same server."""
+    """Return scheme, host and port of an address, which identify its server."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
@@ -108,19 +108,19 @@ def origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def parse_address(text: str) -> HubAddress | None:
-    """Read a model's address on the Hub.
+    """Parse a model's address on the Hub.
 
     Parameters
     ----------
     text
-        "id", "id@revision", "hf://id@revision", or the address of one of the model's pages, such as
-        "https://huggingface.co/id/tree/revision"; or of a GGUF file in it, which is in no folder:
+        "id", "id@revision", "hf://id@revision", or the address of a page of the model, such as
+        "https://huggingface.co/id/tree/revision"; or that of a GGUF file in its main folder:
         "owner/name/file.gguf", "owner/name/file.gguf@revision", or its page.
 
     Returns
     -------
     HubAddress or None
-        None if it cannot be an address. The model need not exist.
+        None if it is not a valid address. The model need not exist.
     """
     text = text.strip()
     if text.startswith(("https://", "http://")):
@@ -151,7 +151,7 @@ def _from_page(url: str) -> HubAddress | None:
     for length in (2, 1):
         if words[length : length + 1] and words[length] in _PAGES:
             rest, file = words[length + 1 :], unquote(words[-1])
-            top = len(rest) == (4 if rest[:1] == ["refs"] else 2)  # the file is in no folder
+            top = len(rest) == (4 if rest[:1] == ["refs"] else 2)  # the file is in the main folder
             if not (top and _GGUF.fullmatch(file)):
                 file = ""
             return _address("/".join(words[:length]), _revision(rest), file)

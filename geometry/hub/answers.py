@@ -1,4 +1,4 @@
-"""The answer to a request: its headers checked, its body read within bounds."""
+"""The answer to a request, with limits on its headers and body."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     import httpx2
 
 _OF_ERRORS = ("X-Error-Code", "X-Error-Message", "Retry-After", "RateLimit", "Date")
-"""Headers of an error that its explanation needs. The others stay away from huggingface_hub,
-which logs some of them, and would read the body."""
+"""Headers of an error that its explanation needs. The others are not passed to huggingface_hub,
+which logs some of them and would read the body."""
 
 _LONGEST_HEADER = 200
-"""Characters of such a header; huggingface_hub reads its numbers, however many digits they have."""
+"""Maximum characters of such a header; huggingface_hub parses numbers of any number of digits."""
 
 _LONGEST_HOST, _LONGEST_LABEL = 253, 63
-"""The longest name of a host, and of each part of it (RFC 1035)."""
+"""Maximum lengths of a host name, and of each part of it (RFC 1035)."""
 _LAST_PORT = 65_535
 
 
 class Pace:
-    """Ends an answer that comes too slowly, or whose headers do not end.
+    """Ends an answer that arrives too slowly, or whose headers do not end.
 
-    Used by one thread at a time. Only the time spent on waiting for the server counts, not that
-    which the reader of a body takes between its pieces.
+    Used by one thread at a time. Only the time spent waiting for the server counts, not the time
+    between the pieces that a reader of the body requests.
     """
 
     def __init__(self, budgets: Budgets) -> None:
@@ -44,7 +44,7 @@ class Pace:
         self._since: float | None = None
 
     def watch(self, stream: Any) -> None:
-        """Count what is read from one of httpcore's streams, from now on."""
+        """Count the bytes read from an httpcore stream."""
         read = stream.read
 
         def paced(max_bytes: int, timeout: float | None = None) -> bytes:
@@ -53,7 +53,7 @@ class Pace:
             try:
                 data: bytes = read(max_bytes, min(limits, default=None))
             except Exception:
-                self._check()  # it ended because the time was over
+                self._check()  # the limit may be the reason
                 raise
             if self._in_head:
                 self._nbytes += len(data)
@@ -63,9 +63,9 @@ class Pace:
         stream.read = paced
 
     def begin(self, host: str, timeout_s: float) -> None:
-        """Start with a request to a host, whose answer's headers come first."""
+        """Start with a request to a host; the headers of its answer follow."""
         self._host, self._in_head = host, True
-        # Waiting for the first byte is what the user's own timeout is for.
+        # The user's own timeout applies to the wait for the first byte.
         self._start(max(self._budgets.head_s, timeout_s))
 
     def chunks(self, response: httpx2.Response, limit_s: float | None) -> Iterator[bytes]:
@@ -74,9 +74,9 @@ class Pace:
         Parameters
         ----------
         response
-            The answer that has begun.
+            The answer, whose headers have been read.
         limit_s
-            Seconds until its end; if None, the least rate holds instead.
+            Seconds until its end; if None, the minimum rate applies instead.
         """
         self._in_head = False
         self._start(limit_s)
@@ -108,19 +108,19 @@ class Pace:
                 return
         elif spent < budgets.window_s:
             return
-        elif self._nbytes >= budgets.least_rate * spent:
+        elif self._nbytes >= budgets.min_rate * spent:
             self._start(None)
             return
         raise BrokenTransfer(f"{self._host} sends too slowly.", CONNECTION)
 
 
 class HubAnswer:
-    """An answer whose headers have come, and whose body has not been read.
+    """An answer whose headers have been read, and whose body has not.
 
     Attributes
     ----------
     response
-        The answer, for its status and headers. Its ``read`` has no bounds and is not used.
+        The answer, for its status and headers. Its ``read`` has no limits and is not used.
     """
 
     def __init__(self, response: httpx2.Response, pace: Pace, budgets: Budgets) -> None:
@@ -129,12 +129,12 @@ class HubAnswer:
         self._budgets = budgets
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the body of a file, as sent.
+        """Yield the body of a file as sent.
 
         Raises
         ------
         BrokenTransfer
-            It comes too slowly.
+            It arrives too slowly.
         httpx2.HTTPError
             The connection broke.
         """
@@ -146,7 +146,7 @@ class HubAnswer:
         Raises
         ------
         BrokenTransfer
-            It is encoded, too long or comes too slowly.
+            It is encoded, too long or arrives too slowly.
         httpx2.HTTPError
             The connection broke.
         """
@@ -160,7 +160,7 @@ class HubAnswer:
         return bytes(content)
 
     def drain(self) -> None:
-        """Read a body of no interest, or close the connection if it is long; never fails."""
+        """Read and discard the body, or close the connection if it is long; never raises."""
         import httpx2
 
         nbytes = 0
@@ -190,7 +190,7 @@ class HubAnswer:
 
 
 def check_head(response: httpx2.Response, budgets: Budgets) -> None:
-    """Raise BrokenTransfer if an answer has more headers than any server of use."""
+    """Raise BrokenTransfer if an answer has more headers than any useful server sends."""
     raw = response.headers.raw
     nbytes = sum(len(name) + len(value) for name, value in raw)
     if len(raw) > budgets.headers or nbytes > budgets.header_bytes:
@@ -200,12 +200,12 @@ def check_head(response: httpx2.Response, budgets: Budgets) -> None:
         )
 
 
-def check_encoding(response: httpx2.Response, what: str) -> None:
-    """Raise BrokenTransfer if a body is compressed: that was not asked for, and has no bounds."""
+def check_encoding(response: httpx2.Response, name: str) -> None:
+    """Raise BrokenTransfer if a body is compressed: this was not requested, and has no limits."""
     encoding = response.headers.get("Content-Encoding", "")
     if encoding.strip().lower() not in ("", "identity"):
         raise BrokenTransfer(
-            f"{host_of(response)} sent {what} in an encoding that was not requested."
+            f"{host_of(response)} sent {name} in an encoding that was not requested."
         )
 
 
@@ -215,7 +215,7 @@ def next_request(response: httpx2.Response, budgets: Budgets) -> httpx2.Request:
     Raises
     ------
     BrokenTransfer
-        It leads to no web address, from https to http, or to one with a user name in it.
+        It leads to an invalid web address, from https to http, or to one with a user name.
     """
     request, host = response.next_request, host_of(response)
     if request is None or len(response.headers["Location"]) > budgets.address_length:

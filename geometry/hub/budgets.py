@@ -1,4 +1,4 @@
-"""What an answer of a server may cost, in bytes, seconds and redirects, whatever it sends."""
+"""Limits on an answer of a server, in bytes, seconds and redirects."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Bounds on the answers of the Hub and of its storage hosts.
+    """Limits on the answers of the Hub and of its storage hosts.
 
-    A server that keeps to HTTP and is of any use stays far below each. Large files have no deadline
-    but a least rate, for they may take hours over a slow line.
+    A useful server that follows HTTP stays far below each limit. Large files have a minimum rate
+    instead of a deadline, since they may take hours over a slow connection.
 
     Attributes
     ----------
     head_s
         Seconds from a request to the end of its answer's headers.
     head_bytes
-        Bytes until then, with the interim answers (1xx) before it, of which any number may come.
+        Bytes until then, including any number of interim answers (1xx).
     headers, header_bytes
-        Number of an answer's headers, and their bytes together. The Hub sends 30, in 4 kB.
+        Number of an answer's headers, and their total bytes. The Hub sends 30, in 4 kB.
     redirects
         The Hub redirects twice, once for a renamed model and once to a storage host.
     address_length
-        Characters of an address that a server redirects to. Signed ones have up to 2,000.
+        Characters of a redirect's address. Signed ones have up to 2,000.
     answer_s, answer_bytes
-        A JSON answer's body: 16 MB list some 60,000 files.
+        Limits of a JSON answer's body: 16 MB list about 60,000 files.
     unread_s, unread_bytes
-        The body of a redirect or an error, which is of no interest: read only so that the
-        connection can be used again.
-    window_s, least_rate
-        A file's body has to come with this many bytes per second, over each window. 4 kB/s is a
-        tenth of what the slowest mobile networks give.
+        Limits of the body of a redirect or an error, which is read only so that the connection can
+        be reused.
+    window_s, min_rate
+        Minimum bytes per second of a file's body, over each window. 4 kB/s is a tenth of the rate
+        of the slowest mobile networks.
     """
 
     head_s: float = 30.0
@@ -45,4 +45,4 @@ class Budgets:
     unread_s: float = 2.0
     unread_bytes: int = 65_536
     window_s: float = 30.0
-    least_rate: float = 4_000.0
+    min_rate: float = 4_000.0

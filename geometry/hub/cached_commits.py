@@ -1,7 +1,7 @@
 """Listing and removal of the commits in the cache's folders.
 
-Nothing here takes a lock. A file that another process removes meanwhile counts as absent, and a
-folder that it fills again meanwhile stays.
+No locks are used. A file that another process removes meanwhile counts as absent, and a folder that
+it fills again meanwhile is kept.
 """
 
 from __future__ import annotations
@@ -25,10 +25,18 @@ CORE, PART, LABEL = ".core", ".part", ".label"
 
 @dataclass(frozen=True, slots=True)
 class CachedCommit:
-    """One commit of a model, as far as it has been downloaded.
+    """The downloaded files of a commit of a model.
 
-    ``revisions`` are the branches and tags that pointed to this commit when last checked.
-    ``last_used`` is in seconds since 1970.
+    Attributes
+    ----------
+    repo, commit
+        The model and its commit.
+    revisions
+        The branches and tags that pointed to this commit when last checked.
+    nbytes
+        Size of all files.
+    last_used
+        Time of the last use, in seconds since 1970.
     """
 
     repo: str
@@ -40,7 +48,7 @@ class CachedCommit:
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """One file: its size in bytes, and when it was last used, in nanoseconds since 1970."""
+    """A file: its size in bytes, and the time of its last use in nanoseconds since 1970."""
 
     path: Path
     nbytes: int
@@ -49,7 +57,7 @@ class HeldFile:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The files of one commit; at least one."""
+    """The files of a commit; at least one."""
 
     folder: Path
     files: tuple[HeldFile, ...]
@@ -72,45 +80,45 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All cached commits, and the size in bytes of the remembered revisions."""
+    """All cached commits, and the size in bytes of other files, such as remembered revisions."""
 
     commits: tuple[Held, ...]
-    other: int
+    other_bytes: int
 
     @property
     def nbytes(self) -> int:
         """Size of all files."""
-        return self.other + sum(held.nbytes for held in self.commits)
+        return self.other_bytes + sum(held.nbytes for held in self.commits)
 
 
 def survey(root: Path) -> Survey:
-    """List the cached commits in one walk, without files being written or removed."""
-    commits, other = [], 0
+    """List the cached commits in one walk, without incomplete files."""
+    commits, other_bytes = [], 0
     for repo in _inside(root):
         for inside in _inside(repo) if repo.name != INCOMING else ():
             files = tuple(files_in(inside))
             if files and inside.name != REVISIONS:
                 commits.append(Held(inside, files))
             else:
-                other += sum(file.nbytes for file in files)
-    return Survey(tuple(commits), other)
+                other_bytes += sum(file.nbytes for file in files)
+    return Survey(tuple(commits), other_bytes)
 
 
-def to_go(found: Survey, newest: Path | None) -> Iterator[HeldFile | Held]:
-    """Yield what to remove to free space, in this order, except ``newest``, the file just written.
+def eviction_order(cached: Survey, newest: Path | None) -> Iterator[HeldFile | Held]:
+    """Yield the files and commits to remove to free space, in this order.
 
     First single tensors, which are not needed to open a model; then whole commits, whose files are
-    of no use without each other; last the other files of the newest file's commit. Each by last
-    use, oldest first.
+    useless without each other; finally the other files of the commit of ``newest``, the file just
+    written, which is never removed. Each group is ordered by last use, oldest first.
     """
-    files = [file for held in found.commits for file in held.files if file.path != newest]
+    files = [file for held in cached.commits for file in held.files if file.path != newest]
     yield from sorted((f for f in files if f.path.suffix == PART), key=lambda file: file.used)
     own = None if newest is None else newest.parent
-    for held in sorted(found.commits, key=lambda held: held.used):
+    for held in sorted(cached.commits, key=lambda held: held.used):
         if held.folder != own:
             yield held
-    rest = (f for f in files if own is not None and own in f.path.parents)
-    yield from sorted((f for f in rest if f.path.suffix != PART), key=lambda file: file.used)
+    last = (f for f in files if own is not None and own in f.path.parents)
+    yield from sorted((f for f in last if f.path.suffix != PART), key=lambda file: file.used)
 
 
 def revisions_in(repo: Path) -> Iterator[tuple[HeldFile, Key]]:
@@ -153,7 +161,7 @@ def remove_file(file: HeldFile) -> int:
     """Remove a file; return the bytes freed, or 0 if it could not be removed.
 
     Also counts a file that another process removed meanwhile: two processes that free space at once
-    choose the same files, and neither should remove more to make up for it.
+    choose the same files, and neither should remove more to compensate.
     """
     try:
         file.path.unlink(missing_ok=True)
@@ -167,7 +175,7 @@ def remove_folder(folder: Path, incoming: Path) -> int:
     """Remove a folder with its content atomically; return the bytes freed.
 
     It is first moved into the folder for incomplete entries, so that readers see all of it or
-    nothing, even if this process is killed half-way.
+    nothing, even if this process is killed meanwhile.
     """
     if not folder.is_dir():
         return 0
@@ -186,5 +194,5 @@ def remove_folder(folder: Path, incoming: Path) -> int:
         try:
             os.rmdir(below)
         except OSError as error:  # filled again, or already removed
-            log.debug("%s stays: %s", below, error)
+            log.debug("%s cannot be removed: %s", below, error)
     return freed

@@ -29,29 +29,28 @@ from geometry.hub.tensor_cache import TensorCache
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 _WEIGHTS, _COMPLETE, _SNAPSHOT = "weights", "complete", "snapshot"
-"""Kept entries: the name of the weights file or of the shards' index; and two marks that
-everything needed to open the model is cached, one for listed models and one for steps of a
-history."""
+"""Cached entries: the name of the weights file or of the shards' index; and two marks for cached
+models, which need no download to open: for listed models and for steps of a history."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HubCheckpoint:
-    """A model on the Hub at one commit, opened by its index alone.
+    """A model on the Hub at a commit, opened by its index alone.
 
     Attributes
     ----------
     address
-        As requested.
+        The requested address.
     commit
         40 hexadecimal digits.
     store
-        Its tensors, downloaded one by one.
+        Its tensors, downloaded individually.
     config
         Its ``config.json``; empty if it has none.
     file
         The GGUF file; "" for other formats.
     gguf
-        What stands before its tensors.
+        The index of the GGUF file; None for other formats.
     """
 
     address: HubAddress
@@ -70,14 +69,14 @@ class HubCheckpoint:
         Parameters
         ----------
         chosen
-            Whether the user chose the position table: opening the model again then needs more than
-            what was cached now.
+            Whether the user chose the position table: opening the model again then needs more
+            data than now cached.
         """
         mark = None if chosen else _SNAPSHOT if self._network.snapshot else _mark(self.address)
         self._files.keep_all(self.address.revision, mark, confirmed=self._asked)
 
     def drop(self) -> None:
-        """Remove what was cached so far: the model could not be opened."""
+        """Remove the data cached so far, if the model could not be opened."""
         self._files.drop()
 
     def tokenizer_folder(self) -> Path:
@@ -98,7 +97,7 @@ class HubCheckpoint:
 def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
     """Open a model by its index and configuration, reading no tensor.
 
-    A model in one safetensors file takes two requests, then one for each tensor; a cached one none.
+    A model in one safetensors file takes two requests, then one per tensor; a cached model none.
     Nothing is cached before :meth:`HubCheckpoint.keep`.
 
     Raises
@@ -133,9 +132,9 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
 
 
 def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
-    """Return the model's files, its weights file and whether the Hub was asked.
+    """Return the model's files, its weights file and whether a request was sent.
 
-    The Hub is not asked for a model that is in the cache.
+    No request is sent for a cached model.
     """
     wait_until_kept(network.cache.root, address.repo)
     moves = not _COMMIT.fullmatch(address.revision)
@@ -155,7 +154,7 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
 
 
 def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
-    # Requested first because most models have it, and its first bytes hold the index.
+    # Requested first because most models have it, and its first bytes contain the index.
     try:
         wanted = address.file or WEIGHTS[0]
         first = network.hub.open_file(address, wanted, network.transfer, whole=network.whole)
@@ -166,9 +165,9 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
     listing = network.hub.list_files(address, network.transfer)
     names = sorted(name for name in listing.files if "/" not in name)
     advice = "Download the one you want and open it."
-    found = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
-    if found and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
-        weights = only_gguf(address, found)
+    gguf_files = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
+    if gguf_files and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
+        weights = only_gguf(address, gguf_files)
     else:
         weights = choose_weights(names, f"{address}", advice)
     return HubFiles(HubAddress(address.repo, listing.commit), network), weights
@@ -192,7 +191,7 @@ def is_snapshot_kept(cache: TensorCache, address: HubAddress) -> bool:
 
 
 def _mark(address: HubAddress) -> str:
-    """Return the entry that says that everything needed to open a model is cached."""
+    """Return the name of the entry that marks a model as completely cached."""
     return f"{_COMPLETE}/{address.file}" if address.file else _COMPLETE
 
 

@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: files in pieces, small files, listings and search."""
+"""Client of the Hugging Face Hub: files in pieces, small files, listings and search."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from geometry.hub.listings import (
     FoundModel,
     Listing,
     Revision,
-    read_found,
     read_listing,
+    read_models,
     read_revisions,
 )
 from geometry.hub.ranged_file import RangedFile
@@ -37,11 +37,11 @@ HEAD_BYTES = 98_304
 gpt2-xl), and within 128 KiB together with config.json."""
 
 FETCH_BYTES = 64_000_000
-"""The longest file downloaded whole without asking: an index of a sharded checkpoint."""
+"""Maximum size of a file downloaded completely without asking, such as the index of shards."""
 
 
 class Hub:
-    """The Hub through huggingface_hub: its endpoint, access token, errors and HTTP client.
+    """Client of the Hub that uses huggingface_hub's endpoint, access token, errors and HTTP client.
 
     Adds what huggingface_hub lacks: reading parts of files, resuming after a broken connection, and
     cancellation from another thread. Thread-safe.
@@ -55,11 +55,11 @@ class Hub:
         Send no requests. HF_HUB_OFFLINE has the same effect. May be changed later, which aborts
         active requests.
     retries
-        When failed requests are retried.
+        Limits on retries of failed requests.
     timeout_s
         Read timeout in seconds; huggingface_hub's setting (10 s) if None.
     budgets
-        Bounds on answers.
+        Limits on answers.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Hub:
     def _file(
         self, address: HubAddress, filename: str, transfer: Transfer, *, whole: bool
     ) -> RangedFile:
-        # A name may be of any characters, even those that no address can hold.
+        # A name may contain any characters, even those invalid in an address.
         with reading(f"{address}", "Open another model.", error=HubError):
             return RangedFile(
                 self._connections, self.endpoint, address, filename, transfer, whole=whole
@@ -187,21 +187,21 @@ class Hub:
         *,
         author: str | None = None,
     ) -> tuple[FoundModel, ...]:
-        """Find models whose id contains ``text``, the most downloaded first.
+        """Find models whose id contains ``text``, by decreasing number of downloads.
 
-        ``author`` is the only owner whose models are found.
+        Only models of ``author`` are returned, if given.
 
         Raises
         ------
         HubError, Cancelled
             As in :meth:`open_file`.
         """
-        wanted: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
+        query: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
         if author is not None:
-            wanted["author"] = author
-        answer = self._json("/api/models", wanted, transfer or Transfer(), None)
+            query["author"] = author
+        answer = self._json("/api/models", query, transfer or Transfer(), None)
         with _like_the_hub(self.endpoint):
-            return read_found(answer, limit)
+            return read_models(answer, limit)
 
     def _json(
         self,
@@ -213,12 +213,12 @@ class Hub:
         """Request JSON from the Hub's API.
 
         Does not use huggingface_hub's HfApi, whose requests cannot be cancelled and which waits for
-        up to an hour if the server asks it to.
+        up to an hour if the server requests it.
         """
         import httpx2
 
         url = without_login(self.endpoint) + path
-        patience = RetryPolicy(self._connections.retries, transfer)
+        retry = RetryPolicy(self._connections.retries, transfer)
         while True:
             try:
                 with (
@@ -232,12 +232,12 @@ class Hub:
                     transfer.skip(len(content))
                     return load_json("The answer", content)
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-                patience.wait_or_raise(explained(error, address, hub=self.endpoint))
+                retry.wait_or_raise(explained(error, address, hub=self.endpoint))
 
 
 @contextlib.contextmanager
 def _like_the_hub(endpoint: str) -> Iterator[None]:
-    """Turn whatever goes wrong with an answer that the HTTP client took into one error."""
+    """Raise BrokenTransfer for any error in an answer that the HTTP client accepted."""
     import httpx2
 
     try:

@@ -1,8 +1,8 @@
 """HTTP connections that can be aborted from another thread, each used by one thread at a time.
 
-huggingface_hub shares one HTTP client between all threads, and closes it, even while requests are
-active, whenever one of its own requests cannot connect. So ranged reads use private clients of the
-same kind, which follow redirects and drop the authorization off-host as that one does.
+huggingface_hub shares a single HTTP client between all threads, and closes it, even while requests
+are active, whenever one of its own requests cannot connect. So ranged reads use private clients of
+the same kind, which also follow redirects and drop the authorization for other hosts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_S = 5.0
-"""Name lookup and connecting cannot be interrupted, so their timeout is short."""
+"""Timeout of name lookup and connecting, short because these cannot be interrupted."""
 
 _KEPT = 16
 """Number of idle clients kept, with their open connections."""
@@ -45,13 +45,13 @@ class Connections:
     Parameters
     ----------
     retries
-        The retry policy of callers.
+        Limits on retries, used by callers.
     timeout_s
         Read timeout in seconds; huggingface_hub's HF_HUB_DOWNLOAD_TIMEOUT if None.
     offline
         Send no requests; HF_HUB_OFFLINE in the environment has the same effect.
     budgets
-        Bounds on answers.
+        Limits on answers.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Connections:
         self._budgets = budgets
         self._offline = offline
         self._timeout_s = timeout_s
-        self._idle: list[_Line] = []
-        self._lent: weakref.WeakSet[_Line] = weakref.WeakSet()
+        self._idle: list[_Connection] = []
+        self._lent: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._closing = weakref.finalize(self, _close_all, self._idle)
 
@@ -76,9 +76,9 @@ class Connections:
         self._offline = value
         if value:
             with self._lock:
-                # Under the lock, because a returned line may be lent to another request.
-                for line in self._lent:
-                    line.stop()
+                # Under the lock, because a returned connection may be used by another request.
+                for connection in self._lent:
+                    connection.stop()
 
     def close(self) -> None:
         """Close idle connections; later requests open new ones."""
@@ -96,7 +96,7 @@ class Connections:
         headers: Mapping[str, str] = MappingProxyType({}),
         params: Mapping[str, str | int] | None = None,
     ) -> Iterator[HubAnswer]:
-        """Send a GET request and yield its answer, whose body is not read yet.
+        """Send a GET request and yield its answer, before its body is read.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Connections:
         NoNetwork
             The environment names a proxy or certificates that cannot be used.
         BrokenTransfer
-            The answer is over a budget, or redirects to where nobody should go.
+            The answer exceeds a limit, or has an unsafe redirect.
         Cancelled
             ``transfer`` was cancelled, before or meanwhile.
         httpx2.HTTPError
@@ -131,40 +131,39 @@ class Connections:
         transfer.check()
         # Not earlier: huggingface_hub may renew the token over the network.
         sent = {**headers_for(url, endpoint), **headers}
-        line = self._take()
+        connection = self._take()
         try:
-            with transfer.interruptible(line.stop):
-                answer = line.get(url, sent, params, self._timeout(), transfer)
+            with transfer.interruptible(connection.stop):
+                answer = connection.get(url, sent, params, self._timeout(), transfer)
                 try:
                     yield answer
                 finally:
                     answer.response.close()
-        # Once the line is shut, the reader may fail with any exception of the client, the socket or
-        # its own; others pass through.
+        # Once the connection is shut, the reader may fail with any exception; others are raised.
         except Exception:
-            if line.stopped and self._offline and not transfer.cancelled:
+            if connection.stopped and self._offline and not transfer.cancelled:
                 raise offline(address, by_environment=False) from None
             raise
         finally:
-            self._give_back(line)
+            self._give_back(connection)
 
-    def _take(self) -> _Line:
+    def _take(self) -> _Connection:
         with self._lock:
-            line = self._idle.pop() if self._idle else None
-        line = line or _Line(self._budgets)
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or _Connection(self._budgets)
         with self._lock:
-            self._lent.add(line)
-            if self._offline:  # switched off since the check above
-                line.stop()
-        return line
+            self._lent.add(connection)
+            if self._offline:  # disabled since the check above
+                connection.stop()
+        return connection
 
-    def _give_back(self, line: _Line) -> None:
+    def _give_back(self, connection: _Connection) -> None:
         with self._lock:
-            self._lent.discard(line)
-            if not line.stopped and len(self._idle) < _KEPT:
-                self._idle.append(line)
+            self._lent.discard(connection)
+            if not connection.stopped and len(self._idle) < _KEPT:
+                self._idle.append(connection)
                 return
-        line.close()
+        connection.close()
 
     def _timeout(self) -> float:
         if self._timeout_s is not None:
@@ -174,7 +173,7 @@ class Connections:
         return float(constants.HF_HUB_DOWNLOAD_TIMEOUT)
 
 
-class _Line:
+class _Connection:
     """An HTTP client whose sockets are known, so that another thread can shut them down."""
 
     def __init__(self, budgets: Budgets) -> None:
@@ -204,7 +203,7 @@ class _Line:
         timeout_s: float,
         transfer: Transfer,
     ) -> HubAnswer:
-        """Send one GET, follow redirects, and return the answer without its body."""
+        """Send a GET request, follow redirects, and return the answer without its body."""
         import httpx2
 
         def on_request(request: httpx2.Request) -> None:
@@ -228,7 +227,7 @@ class _Line:
         while True:
             try:
                 response = self._client.send(request, stream=True, follow_redirects=False)
-            except UnicodeError as error:  # of a name that no name server knows
+            except UnicodeError as error:  # of an invalid name
                 raise NoNetwork(
                     f"The name {request.url.host} could not be looked up.", CONNECTION
                 ) from error
@@ -248,11 +247,11 @@ class _Line:
             history.append(response)
 
     def stop(self) -> None:
-        """Shut down all sockets, from another thread: a blocked reader gets an error at once."""
+        """Shut down all sockets, from another thread; a blocked reader gets an error at once."""
         with self._lock:
             self.stopped = True
-            for one in self._sockets:
-                _shut(one)
+            for sock in self._sockets:
+                _shut(sock)
 
     def close(self) -> None:
         """Close the client and its sockets."""
@@ -274,31 +273,31 @@ class _Line:
     def _on_handshake(self) -> None:
         # Wrapping a socket for TLS detaches its descriptor from the recorded object.
         with self._lock:
-            plain = [one for one in self._sockets if one.fileno() >= 0]
+            plain = [sock for sock in self._sockets if sock.fileno() >= 0]
         if plain:
             self._handshake = plain[-1].dup()
             self._note(self._handshake)
 
-    def _note(self, one: socket.socket) -> None:
+    def _note(self, sock: socket.socket) -> None:
         with self._lock:
-            self._sockets.add(one)
+            self._sockets.add(sock)
             if self.stopped:
-                _shut(one)
+                _shut(sock)
 
 
-def _shut(one: socket.socket) -> None:
+def _shut(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):
         # Not SSLSocket's own method, which removes the cipher while another thread reads.
-        socket.socket.shutdown(one, socket.SHUT_RDWR)
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
-def _close_all(lines: list[_Line]) -> None:
-    while lines:
-        lines.pop().close()
+def _close_all(connections: list[_Connection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _no_cookies() -> CookieJar:
-    """Return a jar that stays empty: the Hub needs no cookies, and a server may set any number."""
+    """Return a jar that rejects cookies: the Hub needs none, and a server may set any number."""
     from http.cookiejar import CookieJar
 
     class Empty(CookieJar):
@@ -310,7 +309,7 @@ def _no_cookies() -> CookieJar:
 
 @functools.lru_cache(maxsize=1)
 def _ssl_context(cert_file: str | None, cert_dir: str | None) -> ssl.SSLContext:
-    """Return an SSL context with the system's certificates or those of the environment; cached."""
+    """Return an SSL context with the certificates of the system or of the environment; cached."""
     import httpx2
 
     try:

@@ -1,8 +1,8 @@
-"""One file of the cache: data, its key, and a checksum over both.
+"""Files of the cache: data, their key, and a checksum over both.
 
 Truncated, corrupted or swapped files are detected from the file alone, so there is no index that
-could disagree with it. The data come first, so that they are aligned in memory when the file is
-read at once.
+could contradict it. The data come first, so that they are aligned in memory when the file is read
+completely.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Bytes = npt.NDArray[np.uint8]
 
 _MAGIC = b"helixsc1"
 _TRAILER = struct.Struct("<32sIQ8s")
-"""After the data and the key: SHA-256 of both, length of the key, length of the data, magic."""
+"""Trailer after the data and the key: SHA-256 of both, lengths of key and data, and magic."""
 _MAX_KEY = 1_000_000
 _READABLE = 48
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _ATTEMPTS = 20
-"""How often a folder that another process removes is created again before giving up."""
+"""Attempts to create a folder that another process removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class Key:
 
 
 class DamagedEntry(Exception):
-    """A cache file whose content is not what was written."""
+    """A cache file whose content differs from what was written."""
 
 
 def file_name(name: str) -> str:
     """Return a readable file name for any text, at most 65 characters, valid on every system.
 
-    Only letters, digits, "_" and "-" occur, and it ends in "-" and 16 hex digits of the text's
+    It has only letters, digits, "_" and "-", and ends in "-" and 16 hex digits of the text's
     hash: names do not collide on case-insensitive file systems, and none is reserved (CON).
     """
     readable = re.sub(r"[^0-9A-Za-z_-]", "_", name)[:_READABLE]
@@ -71,39 +71,39 @@ def file_name(name: str) -> str:
     return f"{readable}-{digest.hexdigest()}"
 
 
-def read_entry(path: Path, key: Key, longest: int) -> Bytes | None:
+def read_entry(path: Path, key: Key, max_bytes: int) -> Bytes | None:
     """Read an entry's bytes as a new array, or None if there is none.
 
     Parameters
     ----------
     path, key
         Its file and its key.
-    longest
-        Bytes of data that an entry may hold at most; of a longer one nothing is read.
+    max_bytes
+        Maximum bytes of data; a longer entry is not read.
 
     Raises
     ------
     DamagedEntry
-        The file is damaged, belongs to another key, or is no file.
+        The file is damaged, belongs to another key, or is not a regular file.
     OSError
         It cannot be read.
     """
     try:
         with _open(path) as file:
             length, key_length, digest = _read_trailer(file)
-            if length > longest:
-                raise DamagedEntry("it is longer than the cache may be")
+            if length > max_bytes:
+                raise DamagedEntry("it is larger than the cache's limit")
             file.seek(0)
             data = np.fromfile(file, dtype=np.uint8, count=length + key_length)
     except FileNotFoundError:
         return None
     start = length + key_length
     if len(data) != start:
-        raise DamagedEntry("it is cut")
+        raise DamagedEntry("it is truncated")
     if hashlib.sha256(data[:start].data).digest() != digest:
-        raise DamagedEntry("its checksum is another")
+        raise DamagedEntry("its checksum differs")
     if data[length:start].tobytes() != key.encode():
-        raise DamagedEntry("it belongs to something else")
+        raise DamagedEntry("it belongs to another key")
     return data[:length]
 
 
@@ -122,20 +122,20 @@ def read_key(path: Path) -> Key | None:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file for reading; DamagedEntry if it is something else, such as a pipe."""
+    """Open a file for reading. Raises DamagedEntry if it is not a file, but for example a pipe."""
     # Opening a pipe would wait for its writer.
     try:
-        opened = os.open(
+        descriptor = os.open(
             path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         )
     except OSError as error:
         if not isinstance(error, FileNotFoundError) and not path.is_file():
-            raise DamagedEntry("it is no file") from error  # a folder on Windows, or a socket
+            raise DamagedEntry("it is not a file") from error  # a folder on Windows, or a socket
         raise
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
-        raise DamagedEntry("it is no file")
-    return os.fdopen(opened, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise DamagedEntry("it is not a file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _read_trailer(file: BinaryIO) -> tuple[int, int, bytes]:
@@ -146,7 +146,7 @@ def _read_trailer(file: BinaryIO) -> tuple[int, int, bytes]:
     file.seek(size - _TRAILER.size)
     digest, key_length, length, magic = _TRAILER.unpack(file.read(_TRAILER.size))
     if magic != _MAGIC or length + key_length + _TRAILER.size != size or key_length > _MAX_KEY:
-        raise DamagedEntry("it is cut or no entry at all")
+        raise DamagedEntry("it is truncated or not an entry")
     return length, key_length, digest
 
 
@@ -215,11 +215,15 @@ def _move(temporary: Path, path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, even while another process removes them; else OSError."""
+    """Create a folder and its parents, even while another process removes them.
+
+    Raises OSError: it cannot be created.
+    """
     for attempt in range(_ATTEMPTS):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except (FileNotFoundError, FileExistsError):  # the latter: removed again before the check
+        # FileExistsError if it was removed again before the check.
+        except (FileNotFoundError, FileExistsError):
             if attempt == _ATTEMPTS - 1:
                 raise
         else:
@@ -227,16 +231,17 @@ def make_folder(folder: Path) -> None:
 
 
 def touch(path: Path) -> None:
-    """Set an entry's time of last use, at full clock resolution; OSError if that fails.
+    """Set an entry's time of last use, at full clock resolution.
 
-    The file system's own clock is coarse and would give several entries the same time.
+    The file system's own clock is coarse and would give several entries the same time. Raises
+    OSError: the time cannot be set.
     """
     now = time.time_ns()
     os.utime(path, ns=(now, now))
 
 
 def sweep(incoming: Path) -> None:
-    """Remove files left half-written or half-removed by killed processes; never raises."""
+    """Remove incomplete files and folders of killed processes; never raises."""
     try:
         leftovers = list(incoming.iterdir())
     except OSError:
@@ -248,4 +253,4 @@ def sweep(incoming: Path) -> None:
             else:
                 remove_abandoned(path)
         except OSError as error:
-            log.debug("%s stays: %s", path, error)
+            log.debug("%s cannot be removed: %s", path, error)

@@ -1,6 +1,6 @@
 """Plain-language messages for errors of huggingface_hub and its HTTP client.
 
-Both libraries are imported only when one of their errors has to be explained.
+Both libraries are imported only to explain one of their errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
 CONNECTION = "Check the connection and try again; models downloaded before open without it."
-"""Advice where the connection is at fault."""
+"""Advice for faults of the connection."""
 
 
 def explained(
@@ -45,7 +45,7 @@ def explained(
         What was requested; empty for a search.
     hub
         The Hub's address, by default :func:`~geometry.hub.address.endpoint`. Errors of storage
-        hosts, to which the Hub redirects for large files, say nothing about access or existence.
+        hosts, to which the Hub redirects for large files, do not concern access or existence.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def explained(
     if isinstance(error, HubError):
         return error
     fault = _explained(error, address, filename, hub)
-    # An error of an answer quotes its URL, which is signed if it is a storage host's; one of a URL
-    # quotes the faulty part, perhaps a password. Neither may appear in a traceback.
+    # An error of an answer quotes its URL, which storage hosts sign; an error of a URL quotes the
+    # faulty part, perhaps a password. Neither may appear in a traceback.
     quotes = isinstance(error, (HfHubHTTPError, httpx2.InvalidURL))
     fault.__cause__ = None if quotes else error
     return fault
@@ -103,9 +103,9 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
 
 def offline(address: HubAddress | None, *, by_environment: bool) -> Offline:
     """Return the error for a request while the network is disabled."""
-    what = "The Hub cannot be reached" if address is None else f"{address} cannot be downloaded"
+    problem = "The Hub cannot be reached" if address is None else f"{address} cannot be downloaded"
     return Offline(
-        f"{what}: Helixscope is offline.",
+        f"{problem}: Helixscope is offline.",
         "Unset HF_HUB_OFFLINE to use the network."
         if by_environment
         else "Turn off offline mode to use the network.",
@@ -116,8 +116,8 @@ def host_of(error: Exception | httpx2.Response) -> str:
     """Return the name of the requested host: "huggingface.co", or its storage host."""
     try:
         # huggingface_hub's errors have a response, those of the HTTP client only a request.
-        asked: Any = getattr(error, "response", error)
-        request: httpx2.Request = asked.request
+        source: Any = getattr(error, "response", error)
+        request: httpx2.Request = source.request
     except (AttributeError, RuntimeError):
         return "The Hub"
     return request.url.netloc.decode("ascii", "replace") or "The Hub"
@@ -189,7 +189,7 @@ def _gated(model: str, has_token: bool) -> AccessDenied:
         )
     return AccessDenied(
         f"{model} is gated: it requires a request for access.",
-        f"Ask for access on {page}, then {_where_a_token_goes()}",
+        f"Ask for access on {page}, then {_how_to_set_a_token()}",
     )
 
 
@@ -202,7 +202,7 @@ def _no_repository(host: str, model: str, has_token: bool) -> NotOnHub:
         )
     return NotOnHub(
         f"{host} has no model {model}, or it is private.",
-        f"Check the id; if it is private, {_where_a_token_goes()}",
+        f"Check the id; if it is private, {_how_to_set_a_token()}",
         missing="repository",
     )
 
@@ -211,7 +211,7 @@ def _not_allowed(host: str, model: str, status: int, has_token: bool) -> AccessD
     if has_token and status == 401:
         return AccessDenied(
             f"{host} does not accept this machine's access token.",
-            f"Create a new one and {_where_a_token_goes()}",
+            f"Create a new one and {_how_to_set_a_token()}",
         )
     if has_token:
         return AccessDenied(
@@ -219,11 +219,11 @@ def _not_allowed(host: str, model: str, status: int, has_token: bool) -> AccessD
             "Give the token read access in its settings on the Hub.",
         )
     return AccessDenied(
-        f"{host} restricts access to {model}.", f"If you have access, {_where_a_token_goes()}"
+        f"{host} restricts access to {model}.", f"If you have access, {_how_to_set_a_token()}"
     )
 
 
-def _where_a_token_goes() -> str:
+def _how_to_set_a_token() -> str:
     return (
         f"set HF_TOKEN to an access token ({without_login(endpoint())}/settings/tokens) or run "
         "“hf auth login”."
@@ -262,7 +262,7 @@ def _status(host: str, status: int, response: httpx2.Response) -> HubError:
 
 
 def _not_connected(error: Exception, host: str) -> NoNetwork:
-    """Explain a failed connection by the system error underneath."""
+    """Explain a failed connection by its system error."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return NoNetwork(
@@ -283,12 +283,12 @@ def _not_connected(error: Exception, host: str) -> NoNetwork:
                 f"{host} refuses connections.",
                 "Check HF_ENDPOINT and the proxy, or try again later.",
             )
-        if isinstance(cause, OSError) and cause.errno in _NO_WAY:
+        if isinstance(cause, OSError) and cause.errno in _UNREACHABLE:
             return NoNetwork(f"{host} cannot be reached: this machine is offline.", CONNECTION)
     return NoNetwork(f"A connection to {host} could not be made.", CONNECTION)
 
 
-_NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
+_UNREACHABLE = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -19,9 +19,9 @@ class HubError(SourceError):
     Attributes
     ----------
     retryable
-        Whether trying again later may help: a button "Try again" makes sense.
+        Whether trying again later may help, so that a button "Try again" is useful.
     passing
-        Whether the fault is usually over within seconds: the request has been retried already.
+        Whether the fault usually ends within seconds; the request has already been retried.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class HubError(SourceError):
 
 
 class NotOnHub(HubError):
-    """There is no such repository, revision or file; ``missing`` names which."""
+    """There is no such repository, revision or file; ``missing`` is one of these words."""
 
     def __init__(
         self, message: str, advice: str = "", *, missing: Literal["repository", "revision", "file"]
@@ -51,14 +51,14 @@ class Offline(HubError):
 
 
 class NotAsked(HubError):
-    """A file names models that would be looked up, which its reader has not agreed to."""
+    """A file names models that would be looked up, to which the user has not agreed."""
 
     def __init__(self, models: Sequence[str], server: str) -> None:
-        one = len(models) == 1
+        single = len(models) == 1
         super().__init__(
-            f"This project names {'a model that is' if one else 'models that are'} not on this "
+            f"This project names {'a model that is' if single else 'models that are'} not on this "
             f"machine: {', '.join(models)}.",
-            f"Look {'it' if one else 'them'} up on {server} if you trust the project.",
+            f"Look {'it' if single else 'them'} up on {server} if you trust the project.",
             retryable=True,
         )
 
@@ -73,7 +73,7 @@ class NoNetwork(HubError):
 class HubBusy(HubError):
     """The server is overloaded, limits the rate, or is temporarily broken.
 
-    ``wait_s`` is the wait it requests in seconds, None if it gives none.
+    ``wait_s`` is the requested wait in seconds; None if there is none.
     """
 
     def __init__(self, message: str, advice: str = "", *, wait_s: float | None = None) -> None:
@@ -96,7 +96,7 @@ class BrokenTransfer(HubError):
 class WholeDownload(HubError):
     """The server does not support ranges; ``nbytes`` is the size of the whole ``filename``.
 
-    ``nbytes`` is None where the server does not give the size.
+    ``nbytes`` is None if the server does not give the size.
     """
 
     def __init__(self, filename: str, nbytes: int | None, host: str = "The server") -> None:
@@ -114,9 +114,9 @@ class WholeDownload(HubError):
 class LargeTensor(HubError):
     """A tensor of ``nbytes`` bytes, so large that the user is asked before a model is opened."""
 
-    def __init__(self, what: str, nbytes: int) -> None:
+    def __init__(self, name: str, nbytes: int) -> None:
         super().__init__(
-            f"{what} take {size_text(nbytes)} from the Hub.",
+            f"{name} take {size_text(nbytes)} from the Hub.",
             "Download them, or open a copy on this machine.",
         )
         self.nbytes = nbytes

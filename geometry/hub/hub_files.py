@@ -44,17 +44,17 @@ log = logging.getLogger(__name__)
 Bytes = npt.NDArray[np.uint8]
 
 DAMAGED = "The file on the Hub is damaged; tell its authors."
-"""Advice where a file is not what it should be, though it came as it was sent."""
+"""Advice for a file that is invalid, although it was received as sent."""
 
 GGUF_TOKENIZER = "gguf tokenizer"
-"""Kept entries: a GGUF file's settings alone, in which its tokenizer is."""
+"""Cached entries: a GGUF file's settings alone, which include its tokenizer."""
 
 _TURN_S = 0.05
-"""How often a thread waiting for its turn checks for cancellation."""
+"""Interval at which a thread that waits for its turn checks for cancellation."""
 
 
 class HubFiles:
-    """A model's files, read in pieces; what was read is cached once the model has opened.
+    """A model's files, read in pieces; these are cached once the model has opened.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ class HubFiles:
         self._asked = opened[0].address if opened else address
         self._network = network
         self._opened = {file.name: file for file in opened}
-        # Not on disk yet: the model has not opened so far, or writing is slow.
+        # Not on disk yet: the model has not opened, or writing is slow.
         self._held: dict[str, Bytes] = {}
         self._sound = False
-        # Written to the cache before the model has opened, because it was downloaded on the way.
+        # Written to the cache before the model has opened.
         self._early: list[str] = []
         self._whole = network.whole
         self._sends_parts = True
@@ -92,7 +92,7 @@ class HubFiles:
 
     @property
     def transfer(self) -> Transfer:
-        """The opening's transfer while it lasts, then this thread's own, or an unwatched one.
+        """The opening's transfer until it ends, then this thread's own, or an unobserved one.
 
         So later reads of a model do not report to the observer of its opening.
         """
@@ -134,15 +134,15 @@ class HubFiles:
         return name in self._held or self._is_kept(name)
 
     def keep(self, name: str, data: bytes | Bytes) -> None:
-        """Cache bytes: soon, or during an opening not before :meth:`keep_all`."""
+        """Cache bytes in the background; during an opening, not before :meth:`keep_all`."""
         self._held[name] = np.frombuffer(data, np.uint8)
         if self._sound:
             self._soon(lambda: self._write([name], core=False))
 
     def keep_all(self, revision: str, mark: str | None, *, confirmed: bool) -> None:
-        """Cache, soon, what the opening downloaded, and that the revision is this commit.
+        """Cache the opening's downloads, and the commit of the revision, in the background.
 
-        Called when the model has opened; inconsistent data are dropped with this object.
+        Called when the model has opened; inconsistent data are discarded with this object.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class HubFiles:
         mark
             Mark to set on the commit if everything is cached; None for none.
         confirmed
-            Whether the Hub was asked to resolve the revision.
+            Whether the Hub has just resolved the revision.
         """
         self._sound = True
         self._early.clear()
@@ -169,7 +169,7 @@ class HubFiles:
         self._soon(write)
 
     def drop(self) -> None:
-        """Remove what was cached early: the model could not be opened."""
+        """Remove the data cached early, if the model could not be opened."""
         for name in self._early:
             self._network.cache.discard(self.address.repo, self.address.revision, name)
         self._early.clear()
@@ -202,7 +202,7 @@ class HubFiles:
         except NotOnHub as error:
             if error.missing != "file":
                 raise
-            # Few models lack the file, and its absence is cached for good: so it is verified.
+            # Verified, since few models lack the file, and its absence is cached permanently.
             if name in self._network.hub.list_files(self._asked, self.transfer).files:
                 raise BrokenTransfer(f"The Hub lists {name} but does not send it.") from error
             self.keep(f"absent/{name}", b"")
@@ -246,7 +246,7 @@ class HubFiles:
         return FileIndex(dict(index.regions))
 
     def gguf_index(self, name: str) -> GgufIndex:
-        """Return the index of a GGUF file with its settings, of a split one that of all parts.
+        """Return the index of a GGUF file with its settings; of all parts if it is split.
 
         See :meth:`index`.
         """
@@ -255,21 +255,21 @@ class HubFiles:
     def _gguf_index(self, name: str) -> GgufIndex:
         regions = self.index(name).regions
         data = self.kept(f"settings {VERSION}/{name}")
-        if data is None:  # its place in the cache was needed
+        if data is None:  # evicted from the cache
             with self.turn(), reading(name, DAMAGED):
                 self._gguf(self._open(name))
             data = self.kept(f"settings {VERSION}/{name}")
             assert data is not None
         with reading(f"The kept settings of {name}"):
-            told = load_json(f"The kept settings of {name}", data.tobytes())
+            stored = load_json(f"The kept settings of {name}", data.tobytes())
             settings = {
                 key: tuple(value) if isinstance(value, list) else value
-                for key, value in told["settings"].items()
+                for key, value in stored["settings"].items()
             }
-            return GgufIndex(settings, dict(told["lengths"]), regions)
+            return GgufIndex(settings, dict(stored["lengths"]), regions)
 
     def gguf_tokenizer(self, name: str) -> Bytes:
-        """Return a GGUF file of another one's settings alone, in which its tokenizer is."""
+        """Return a GGUF file with only the settings of another, which include its tokenizer."""
         name = part_names(name)[0]
         key = f"{GGUF_TOKENIZER}/{name}"
         if not self.has(key):
@@ -297,7 +297,7 @@ class HubFiles:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let one thread at a time download; a waiting one can be cancelled."""
+        """Serialise downloads of threads; a waiting thread can be cancelled."""
         transfer = self.transfer
         while not self._turn.acquire(timeout=_TURN_S):
             transfer.check()
@@ -312,7 +312,7 @@ class HubFiles:
         return data if data is not None and len(data) == tensor_bytes(region) else None
 
     def cost(self, regions: Iterable[Region]) -> int:
-        """Bytes to download for tensors: whole files, each once, if ranges are not supported."""
+        """Return the bytes to download for tensors; of whole files if ranges are not supported."""
         whole, nbytes = {}, 0
         for region in regions:
             if self._in_parts(region.file.name):
@@ -322,7 +322,7 @@ class HubFiles:
         return nbytes + sum(whole.values())
 
     def _in_parts(self, name: str) -> bool:
-        """Return whether a file can be read in parts, as far as known from any of the files."""
+        """Return whether a file can be read in parts, as far as known from all files."""
         opened = self._opened.get(name)
         if opened is not None:
             return opened.in_parts
@@ -336,7 +336,7 @@ class HubFiles:
         WholeDownload
             The server does not support ranges, and the user has not agreed to a whole download.
         HubError
-            They cannot be downloaded, or do not match the file's directory.
+            They cannot be downloaded, or contradict the file's directory.
         """
         nbytes = tensor_bytes(region)
         record = region.file if isinstance(region.file, Record) else None
@@ -352,14 +352,14 @@ class HubFiles:
         return fetched
 
     def _fetch_all(self, file: RangedFile, wanted: Region) -> Bytes:
-        """Download a whole file for one tensor, and cache its others if there is room."""
-        others = [
+        """Download a whole file for a tensor, and cache its other tensors if there is room."""
+        further = [
             region
             for name, region in self.index(wanted.file.name).regions.items()
             if name != wanted.info.name and not self.has(tensor_key(name))
         ]
         room = self._network.cache.room() - tensor_bytes(wanted)
-        return read_all(file, wanted, fitting(others, room), self._keep_passing)
+        return read_all(file, wanted, fitting(further, room), self._keep_passing)
 
     def _keep_passing(self, name: str, data: Bytes) -> None:
         """Cache a tensor that has not been requested yet."""
@@ -374,7 +374,7 @@ class HubFiles:
             return self._current(remote).read_at(offset, nbytes)
 
     def _current(self, wanted: ByteFile) -> RangedFile:
-        """Return a file opened and unchanged, with the current transfer."""
+        """Return an open, unchanged file with the current transfer."""
         remote = wanted.file if isinstance(wanted, Record) else wanted
         assert isinstance(remote, _Remote)
         file = self._opened.get(remote.name) or self._open(remote.name, head=1)
@@ -385,10 +385,10 @@ class HubFiles:
 
     def _open(self, name: str, head: int | None = None) -> RangedFile:
         if name not in self._opened:
-            more = {} if head is None else {"head": head}
+            options = {} if head is None else {"head": head}
             try:
                 self._opened[name] = self._network.hub.open_file(
-                    self._asked, name, self.transfer, whole=self._whole, **more
+                    self._asked, name, self.transfer, whole=self._whole, **options
                 )
             except WholeDownload:
                 self._sends_parts = False
@@ -420,7 +420,7 @@ def _places(file: RangedFile) -> FileIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """One of the files, a :class:`geometry.checkpoints.stores.ByteFile`, opened on first read."""
+    """One of the files, a :class:`geometry.checkpoints.stores.ByteFile` opened on first read."""
 
     files: HubFiles
     name: str

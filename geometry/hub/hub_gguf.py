@@ -1,4 +1,4 @@
-"""GGUF files on the Hub: what stands before the tensors is read in a few requests."""
+"""GGUF files on the Hub: the part before the tensors is read in a few requests."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from geometry.checkpoints.stores import ByteFile
 from geometry.hub.address import HubAddress
 
 FIRST_BYTES = 1_000_000
-"""Bytes of the first request; each further one doubles what is there. The settings of a model
+"""Bytes of the first request; each further request doubles the bytes read. The settings of a model
 with 128,000 tokens take 7 MB."""
 
 
-def only_gguf(address: HubAddress, found: list[str]) -> str:
-    """Return the only GGUF file of a repository; SourceError if it has several."""
-    if len(found) == 1:
-        return found[0]
-    some = ", ".join(found[:3]) + ", …" * (len(found) > 3)
+def only_gguf(address: HubAddress, names: list[str]) -> str:
+    """Return the only GGUF file of a repository. Raises SourceError if it has several."""
+    if len(names) == 1:
+        return names[0]
+    some = ", ".join(names[:3]) + ", …" * (len(names) > 3)
     raise SourceError(
-        f"{address} holds {len(found)} GGUF files: {some}.",
-        f"Name one of them, such as {address.repo}/{found[0]}.",
+        f"{address} holds {len(names)} GGUF files: {some}.",
+        f"Name one of them, such as {address.repo}/{names[0]}.",
     )
 
 
@@ -31,7 +31,7 @@ def only_gguf(address: HubAddress, found: list[str]) -> str:
 class WithHead:
     """A :class:`geometry.checkpoints.stores.ByteFile` whose beginning is downloaded once and kept.
 
-    What is read must not be far behind what was read before.
+    Each read must begin near the end of the previous ones.
     """
 
     file: ByteFile
@@ -49,10 +49,10 @@ class WithHead:
         return self.file.size()
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Exactly ``nbytes`` bytes from ``offset``."""
-        there, stop = len(self._head), offset + nbytes
-        if stop > there:
-            until = min(max(stop, 2 * there, FIRST_BYTES), self.size())
-            more = self.file.read_at(there, until - there)
+        """Return exactly ``nbytes`` bytes from ``offset``."""
+        known, stop = len(self._head), offset + nbytes
+        if stop > known:
+            until = min(max(stop, 2 * known, FIRST_BYTES), self.size())
+            more = self.file.read_at(known, until - known)
             self._head = np.concatenate([self._head, more])
         return self._head[offset:stop]

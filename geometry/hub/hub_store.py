@@ -1,4 +1,4 @@
-"""The tensors of a model on the Hub: each downloaded on first use, and cached."""
+"""The tensors of a model on the Hub, each downloaded on first use, and cached."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class HubStore:
     files
         The model's files.
     regions
-        Regions of tensors; for a model in several files, read when a file is first needed.
+        Regions of tensors; for a model in several files, read on first use of each file.
     settings
-        Those that are stored with the tensors.
+        Settings stored with the tensors.
     """
 
     def __init__(
@@ -59,16 +59,15 @@ class HubStore:
         return self._tensors
 
     def known(self, name: str) -> TensorInfo | None:
-        """Return an entry of the index; None if it has none, or would need a request for it."""
+        """Return an entry of the index; None if there is none, or it would need a request."""
         regions = self._regions
         region = regions.at_hand(name) if isinstance(regions, Shards) else regions.get(name)
         return None if region is None else region.info
 
     def read(self, name: str) -> FloatArray:
-        """Read one tensor as float32 or float64, C-contiguous: downloaded unless cached.
+        """Read a tensor as float32 or float64, C-contiguous; it is downloaded unless cached.
 
-        Tensors with non-finite numbers are returned but not cached: they may be right the next
-        time.
+        Tensors with non-finite numbers are returned but not cached: another download may be valid.
 
         Raises
         ------
@@ -102,7 +101,7 @@ class HubStore:
         return self._bytes_read
 
     def bytes_to_fetch(self, *names: str) -> int:
-        """Bytes to download for those of these tensors that are not cached.
+        """Return the bytes to download for the tensors among these that are not cached.
 
         For a model in several files, this may make a request.
         """
@@ -122,7 +121,7 @@ class HubStore:
 
 
 class _Index(Mapping[str, TensorInfo]):
-    """Index whose names are known at once, and whose entries may be read later."""
+    """Index whose names are known, and whose entries may be read later."""
 
     def __init__(self, regions: Mapping[str, Region]) -> None:
         self._regions = regions

@@ -1,4 +1,4 @@
-"""The tokenizer of a model on the Hub: downloaded on first use, into a folder of its own."""
+"""The tokenizer of a model on the Hub, downloaded on first use into its own folder."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from geometry.hub.network import LARGE, Network
 _NAMES = frozenset({*VOCABULARIES, *BESIDE, "tokenizer.json"})
 
 _LIST = "tokenizer"
-"""The cached entry that lists the files and their checksums; without it the folder is
-incomplete."""
+"""Cached entry with the files and their checksums; without it, the folder is incomplete."""
 
 
 def tokenizer_folder(files: HubFiles, network: Network) -> Path:
@@ -34,7 +33,7 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     TensorUnavailable
         The model has none.
     LargeTokenizer
-        The user has to be asked first.
+        The user has not agreed to the download.
     HelixscopeError
         They cannot be downloaded or written.
     """
@@ -62,7 +61,7 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
 
 
 def gguf_tokenizer(files: HubFiles, network: Network, name: str) -> Path:
-    """Return a GGUF file with the tokenizer of another one, whose index has been read.
+    """Return a GGUF file with the tokenizer of another GGUF file, whose index has been read.
 
     Raises HelixscopeError: it cannot be downloaded or written.
     """
@@ -72,7 +71,7 @@ def gguf_tokenizer(files: HubFiles, network: Network, name: str) -> Path:
 
 
 def tokenizer_files(names: Iterable[str]) -> list[str]:
-    """Return the files of a tokenizer among those of a model; none if it has none."""
+    """Return the files of a tokenizer among those of a model; empty if there are none."""
     here = set(names)
     if "tokenizer.json" in here:
         return [name for name in ("tokenizer_config.json", "tokenizer.json") if name in here]
@@ -97,9 +96,9 @@ def _is_complete(folder: Path, listed: Bytes | None) -> bool:
 
 
 def _checksum(path: Path) -> str:
-    """Return a file's SHA-256; "" of what was not written here: no plain file, or too long."""
-    about = path.lstat()
-    if not stat.S_ISREG(about.st_mode) or about.st_size > FETCH_BYTES:
+    """Return a file's SHA-256; "" if it is not a regular file, or larger than any written here."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > FETCH_BYTES:
         return ""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -112,4 +111,4 @@ def _write(path: Path, content: bytes) -> None:
             shutil.rmtree(path)
         elif not path.is_file():
             path.unlink(missing_ok=True)
-        write_bytes(content, path, durable=False)  # checked by its checksum when it is read
+        write_bytes(content, path, durable=False)  # its checksum is verified when it is read

@@ -1,4 +1,4 @@
-"""Torch's zip files on the Hub: the directory at their end is read in one request."""
+"""Torch's zip files on the Hub, whose directory at the end is read in one request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WithTail:
         return self.file.size()
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Exactly ``nbytes`` bytes from ``offset``."""
+        """Return exactly ``nbytes`` bytes from ``offset``."""
         start = max(0, self.size() - TAIL_BYTES)
         if offset < start or offset + nbytes > self.size():
             return self.file.read_at(offset, nbytes)

@@ -1,8 +1,8 @@
 """Writing to the cache in the background.
 
-Writing three megabytes so that they survive a power cut takes as long as downloading them over a
-good line. So each cache has a writing thread, which pauses while models are being opened and is
-finished before the program ends. Readers wait for pending writes.
+Writing three megabytes durably takes as long as downloading them over a fast connection. So each
+cache has a writing thread, which pauses while models are being opened and finishes before the
+program ends. Readers wait for pending writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 1.0
-"""Longest pause: longer openings no longer delay writing."""
+"""Maximum pause, in seconds; a longer opening does not delay writing further."""
 
 _lock = threading.Lock()
 _changed = threading.Condition(_lock)
@@ -28,10 +28,21 @@ _openings = 0
 
 @dataclass(eq=False, slots=True)
 class _Work:
+    """A pending write.
+
+    Attributes
+    ----------
+    repo, write
+        As in :func:`keep_soon`.
+    urgent
+        Whether a reader waits for this write or a later one.
+    done
+        Set after the write.
+    """
+
     repo: str
     write: Callable[[], None]
     urgent: bool = False
-    """Whether a reader waits for this entry or a later one."""
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -59,16 +70,15 @@ def keep_soon(root: Path, repo: str, write: Callable[[], None]) -> None:
     repo
         The model concerned.
     write
-        Does the writing.
+        Function that writes.
     """
     with _lock:
         if root in _queues:
             _queues[root].append(_Work(repo, write))
             return
-        # Not a daemon, even if the calling thread is one: writing is finished before the program
-        # ends.
+        # Not a daemon, even if the calling thread is: writing finishes before the program ends.
         thread = threading.Thread(target=_keep, args=(root,), name="keeping", daemon=False)
-        thread.start()  # first, so that nobody waits for a thread that failed to start
+        thread.start()  # first: no other thread may wait for one that failed to start
         _queues[root] = deque([_Work(repo, write)])
 
 
@@ -78,10 +88,10 @@ def _keep(root: Path) -> None:
         work = _next(root)
         try:
             work.write()
-        # Any exception, a library's panic too: otherwise readers waiting for this entry or later
-        # ones would wait for ever.
+        # Any exception, even a library's panic: otherwise readers of this entry or later ones would
+        # wait forever.
         except BaseException:
-            log.exception("What was fetched of %s could not be kept", work.repo)
+            log.exception("The download of %s could not be kept", work.repo)
         with _lock:
             _queues[root].popleft()
             work.done.set()
@@ -91,7 +101,7 @@ def _keep(root: Path) -> None:
 
 
 def _next(root: Path) -> _Work:
-    """Return the next entry to write, when openings permit."""
+    """Return the next entry to write, once openings permit."""
     with _changed:
         work = _queues[root][0]
         _changed.wait_for(lambda: work.urgent or not _openings, PATIENCE_S)
@@ -99,7 +109,7 @@ def _next(root: Path) -> _Work:
 
 
 def wait_until_kept(root: Path, repo: str | None = None, *, but_for: int = 0) -> None:
-    """Wait until pending writes of a model, or of all models, are done, but for the last ones."""
+    """Wait for the pending writes of a model, or of all models, except the last ``but_for``."""
     with _changed:
         queue = list(_queues.get(root, ()))
         wanted = [number for number, work in enumerate(queue) if repo in (None, work.repo)]

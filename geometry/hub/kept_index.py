@@ -1,4 +1,4 @@
-"""The cached index of a weights file: the region of each tensor, and the settings beside them.
+"""The cached index of a weights file: the region of each tensor, and the settings.
 
 The format is the same for safetensors and torch files, so neither header nor pickle is read again,
 and torch need not be imported.
@@ -20,10 +20,10 @@ VERSION = 2
 
 
 def dump_index(index: FileIndex, size: int, etag: str) -> bytes:
-    """Write an index; see :func:`load_index`."""
+    """Serialise an index; see :func:`load_index`."""
     tensors = {name: _dump(region) for name, region in index.regions.items()}
-    told = {"size": size, "etag": etag, "tensors": tensors, "settings": dict(index.settings)}
-    return json.dumps(told).encode("ascii")
+    content = {"size": size, "etag": etag, "tensors": tensors, "settings": dict(index.settings)}
+    return json.dumps(content).encode("ascii")
 
 
 def _dump(region: Region) -> list[object]:
@@ -36,7 +36,7 @@ def _dump(region: Region) -> list[object]:
 
 
 def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> FileIndex:
-    """Read an index that :func:`dump_index` wrote.
+    """Read an index from :func:`dump_index`.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> FileIn
     Raises
     ------
     SourceError
-        It is something else, or too large.
+        It is not an index, or too large.
     """
     with reading("A kept index"):
         return _load(load_json("A kept index", data), open_file)
@@ -74,4 +74,4 @@ def _load(content: Any, open_file: Callable[[int, str], ByteFile]) -> FileIndex:
 def _check_sizes(*values: object) -> None:
     for value in values:
         if type(value) is not int or not 0 <= value < 2**63:
-            raise ValueError("no size")
+            raise ValueError("not a size")

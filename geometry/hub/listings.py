@@ -1,7 +1,7 @@
 """The Hub's answers in JSON: files of a repository, its revisions, and found models.
 
-What is not of the Hub's form raises ValueError, KeyError, TypeError or AttributeError. Entries of
-that form with names that cannot be names are left out: nothing on the Hub is called so.
+Answers of another form raise ValueError, KeyError, TypeError or AttributeError. Entries with names
+that are invalid on the Hub are left out.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ETAG = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 MAX_FILES, MAX_REVISIONS = 100_000, 20_000
-"""Files of a repository, its branches or tags: ten times as many as any has that holds a model."""
+"""Maximum files of a repository, and branches or tags: ten times those of any model."""
 
 _LONGEST_PATH, _LONGEST_REVISION, _LONGEST_WORD = 1_000, 255, 100
-"""Characters of a file's path, four times what file systems allow as a name; of a revision, as
-much as they allow; of a model's task or library, which are single words."""
+"""Maximum characters of a file's path, four times the limit of file systems for a name; of a
+revision, that limit; and of a model's task or library, which are single words."""
 
 _MAX_COUNT = 2**63
-"""No number of bytes or downloads is larger."""
+"""Upper limit of numbers of bytes and downloads."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,8 +43,8 @@ class Listing:
     files
         Names and sizes in bytes, None if unknown.
     etags
-        Identities of their contents, by name, as far as known: SHA-256 of large files, the id in
-        git of others.
+        Identities of their contents by name, as far as known: SHA-256 of large files, the git id of
+        others.
     """
 
     commit: str
@@ -76,14 +76,14 @@ def read_listing(answer: Any) -> Listing:
     siblings = _entries(answer["siblings"], MAX_FILES)
     files: dict[str, int | None] = {}
     etags = {}
-    for one in siblings:
-        name, size = _text(one["rfilename"]), one.get("size")
+    for entry in siblings:
+        name, size = _text(entry["rfilename"]), entry.get("size")
         if _is_path(name):
             files[name] = None if size is None else _size(size)
-            if etag := _etag(one):
+            if etag := _etag(entry):
                 etags[name] = etag
         else:
-            log.warning("A file is left out, for its name: %s", shortened(visible(name)))
+            log.warning("A file with an invalid name is left out: %s", shortened(visible(name)))
     return Listing(_commit(answer["sha"]), MappingProxyType(files), MappingProxyType(etags))
 
 
@@ -94,59 +94,59 @@ def read_revisions(answer: Any) -> tuple[Revision, ...]:
         for kind in ("branches", "tags")
         for revision in _entries(answer[kind], MAX_REVISIONS)
     ]
-    revisions = (Revision(_text(one["name"]), _commit(one["targetCommit"])) for one in listed)
-    return tuple(one for one in revisions if _is_revision(one.name))
+    revisions = (Revision(_text(entry["name"]), _commit(entry["targetCommit"])) for entry in listed)
+    return tuple(revision for revision in revisions if _is_revision(revision.name))
 
 
-def read_found(answer: Any, limit: int) -> tuple[FoundModel, ...]:
+def read_models(answer: Any, limit: int) -> tuple[FoundModel, ...]:
     """Read the first ``limit`` models of the answer to a search."""
-    found = (_found(one) for one in _entries(answer, None)[:limit])
-    return tuple(one for one in found if parse_address(one.id) == HubAddress(one.id))
+    models = (_model(entry) for entry in _entries(answer, None)[:limit])
+    return tuple(model for model in models if parse_address(model.id) == HubAddress(model.id))
 
 
-def _found(one: Any) -> FoundModel:
+def _model(entry: Any) -> FoundModel:
     return FoundModel(
-        id=_text(one["id"]),
-        downloads=_count(one.get("downloads")),
-        likes=_count(one.get("likes")),
-        task=_word(one.get("pipeline_tag")),
-        library=_word(one.get("library_name")),
+        id=_text(entry["id"]),
+        downloads=_count(entry.get("downloads")),
+        likes=_count(entry.get("likes")),
+        task=_word(entry.get("pipeline_tag")),
+        library=_word(entry.get("library_name")),
     )
 
 
 def _entries(value: Any, longest: int | None) -> list[Any]:
     if not isinstance(value, list) or (longest is not None and len(value) > longest):
-        raise ValueError("no list, or too long a one")
+        raise ValueError("not a list, or too long")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("no text")
+        raise TypeError("not a text")
     return value
 
 
 def _commit(value: Any) -> str:
     if not _COMMIT.fullmatch(_text(value)):
-        raise ValueError("no commit")
+        raise ValueError("not a commit")
     return str(value)
 
 
-def _etag(one: Any) -> str:
-    """Return the identity of a file's content, as the Hub's ETag has it; "" if not given."""
-    large = one.get("lfs")
-    etag = one.get("blobId") if large is None else large.get("sha256")
+def _etag(entry: Any) -> str:
+    """Return the identity of a file's content, as in the Hub's ETag; "" if not given."""
+    large = entry.get("lfs")
+    etag = entry.get("blobId") if large is None else large.get("sha256")
     return etag if isinstance(etag, str) and _ETAG.fullmatch(etag) else ""
 
 
 def _size(value: Any) -> int:
     if type(value) is not int or not 0 <= value < _MAX_COUNT:
-        raise ValueError("no size")
+        raise ValueError("not a size")
     return value
 
 
 def _count(value: Any) -> int:
-    """Return a number to show, 0 if it is none: nothing depends on it."""
+    """Return a number for display; 0 if the value is invalid."""
     return value if type(value) is int and 0 <= value < _MAX_COUNT else 0
 
 

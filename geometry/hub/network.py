@@ -10,7 +10,7 @@ from geometry.hub.client import Hub
 from geometry.hub.tensor_cache import TensorCache, default_cache
 
 LARGE = 20_000_000
-"""Larger downloads of single tensors (in bytes) are announced first."""
+"""Maximum download of a single tensor, in bytes, without asking the user."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,9 +27,9 @@ class Network:
         Progress and cancellation of the opening; later reads have their own.
     whole
         Whether the user agreed to a large download: of whole files, if the server does not support
-        ranges, or of a large tensor that a source is made of.
+        ranges, or of a large tensor from which a source is made.
     fresh
-        Whether to ask for the revision's current commit, although one is cached.
+        Whether to request the revision's current commit even if one is cached.
     snapshot
         Whether the model is opened as one step of a history: it is cached like any other, but not
         listed among the cached models.
@@ -43,7 +43,7 @@ class Network:
     snapshot: bool = False
 
     def __post_init__(self) -> None:
-        """Read and write what is cached of the client's endpoint, also if that changes later."""
+        """Use the cache for the client's current endpoint, even if that changes later."""
         cache = self.cache.of_server(server_name(self.hub.endpoint))
         object.__setattr__(self, "cache", cache)
 

@@ -1,4 +1,4 @@
-"""Bytes of a file as they arrive: one part of it, several parts in one pass, or all to disk."""
+"""Bytes of a file as they arrive: a part, several parts in one pass, or all to disk."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Piece:
 
 
 class Passing:
-    """Bytes ``start`` to ``stop`` of a file, each passed on when it arrives, and not kept.
+    """Bytes ``start`` to ``stop`` of a file, passed on when they arrive, and not kept.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Sweep:
         return self.stop - self.done
 
     def put(self, chunk: memoryview | Bytes) -> None:
-        """Process received bytes, and pass on the parts completed by them."""
+        """Add received bytes, and pass on the parts that they complete."""
         end = self.done + len(chunk)
         while self._waiting and self._waiting[0][0][0] < end:
             place, number = self._waiting.popleft()
@@ -112,8 +112,8 @@ class Sweep:
         for _, piece in self._open:
             piece.put(chunk[piece.at - self.done : piece.stop - self.done])
         self.done = end
-        complete = [one for one in self._open if not one[1].missing]
-        self._open = [one for one in self._open if one[1].missing]
+        complete = [part for part in self._open if not part[1].missing]
+        self._open = [part for part in self._open if part[1].missing]
         for number, piece in complete:
             self._on_part(number, piece.data)
 

@@ -11,7 +11,7 @@ from geometry.hub.explanations import host_of
 from geometry.hub.faults import BrokenTransfer
 
 _COUNT = "[0-9]{1,19}"
-"""Digits of a number of bytes: 19 are enough for any file, and it stays below 2⁶⁴."""
+"""Digits of a number of bytes: 19 suffice for any file, and stay below 2⁶⁴."""
 _CONTENT_RANGE = re.compile(rf"bytes (?:({_COUNT})-({_COUNT})|\*)/({_COUNT})")
 
 
@@ -26,12 +26,12 @@ class RangeResponse:
     url
         URL after redirects.
     hub_url
-        URL at which the Hub named the commit: the file's own, before any redirect; "" if there is
+        URL whose answer named the commit: the file's own, before any redirect; "" if there is
         none.
     start, stop
-        Range of the bytes sent: 0 and ``size`` where Range was ignored.
+        Range of the bytes sent: 0 and ``size`` if Range was ignored.
     size
-        Length of the whole file in bytes; None where it is not known before the end.
+        Length of the whole file in bytes; None if it is not known before the end.
     whole
         Whether Range was ignored.
     tag
@@ -66,10 +66,10 @@ def read_response(answer: HubAnswer, filename: str) -> RangeResponse:
     response = answer.response
     start, stop, size = _extent(answer, filename)
     answers = [*response.history, response]
-    hub = next((one for one in answers if "X-Repo-Commit" in one.headers), None)
-    said: Mapping[str, str] = {} if hub is None else hub.headers
+    hub = next((response for response in answers if "X-Repo-Commit" in response.headers), None)
+    hub_headers: Mapping[str, str] = {} if hub is None else hub.headers
     if size is None:  # given by the Hub in its redirect
-        stop = size = _count(said.get("X-Linked-Size", ""))
+        stop = size = _count(hub_headers.get("X-Linked-Size", ""))
     return RangeResponse(
         host=host_of(response),
         url=str(response.url),
@@ -79,9 +79,9 @@ def read_response(answer: HubAnswer, filename: str) -> RangeResponse:
         size=size,
         whole=response.status_code == 200,
         tag=_plain(response.headers.get("ETag", "")),
-        commit=said.get("X-Repo-Commit", ""),
-        linked_etag=_plain(said.get("X-Linked-Etag", "")),
-        linked_size=said.get("X-Linked-Size", ""),
+        commit=hub_headers.get("X-Repo-Commit", ""),
+        linked_etag=_plain(hub_headers.get("X-Linked-Etag", "")),
+        linked_size=hub_headers.get("X-Linked-Size", ""),
     )
 
 
@@ -118,5 +118,5 @@ def _count(text: str) -> int | None:
 
 
 def _plain(etag: str) -> str:
-    """Return an ETag without its quotes and the prefix of a weak one."""
+    """Return an ETag without its quotes and the prefix of weak ETags."""
     return etag.removeprefix("W/").strip('"')

@@ -37,7 +37,7 @@ _Wanted = Piece | Passing | Sweep
 class RangedFile:
     """A file at one commit; a :class:`~geometry.checkpoints.stores.ByteFile`.
 
-    Made by :meth:`geometry.hub.client.Hub.open_file`. Thread-safe.
+    Created by :meth:`geometry.hub.client.Hub.open_file`. Thread-safe.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class RangedFile:
     address
         The repository under its current name, at the commit.
     commit
-        That commit, 40 hexadecimal digits; later reads use it, even if a branch moves.
+        The commit, 40 hexadecimal digits; later reads use it, even if a branch moves.
     etag
         The Hub's identity of the contents: SHA-256 for large files; "" if there is none.
     transfer
@@ -101,16 +101,16 @@ class RangedFile:
 
     def size(self) -> int:
         """Length in bytes."""
-        assert self._size is not None, "start() comes first"
+        assert self._size is not None, "start() must be called first"
         return self._size
 
     def read_at(self, offset: int, nbytes: int) -> Bytes:
-        """Exactly ``nbytes`` bytes from ``offset``, as a new array.
+        """Return exactly ``nbytes`` bytes from ``offset``, as a new array.
 
         Raises
         ------
         SourceError
-            The file ends before.
+            The file is too short.
         HubError
             The bytes cannot be downloaded.
         Cancelled
@@ -133,7 +133,7 @@ class RangedFile:
     def sweep(
         self, places: Sequence[tuple[int, int]], on_part: Callable[[int, Bytes], None]
     ) -> None:
-        """Read parts in one pass from the file's beginning, for a server without range support.
+        """Read parts in one pass from the file's beginning, for servers without range support.
 
         Parameters
         ----------
@@ -154,20 +154,20 @@ class RangedFile:
             self._fill(sweep)
 
     def save(self, offset: int, write: Callable[[memoryview | Bytes], None]) -> None:
-        """Read all bytes from ``offset`` on, without keeping them in memory.
+        """Read all bytes from ``offset``, without keeping them in memory.
 
         Parameters
         ----------
         offset
             At most the file's length.
         write
-            Called with the bytes as they arrive, in order. It may raise errors of ours, but no
-            OSError, which would count as one of the connection.
+            Called with the bytes as they arrive, in order. It must not raise OSError, which would
+            count as an error of the connection.
 
         Raises
         ------
         HubError, Cancelled
-            As in :meth:`read_at`; what was passed on is sound as far as it goes.
+            As in :meth:`read_at`; the bytes already passed on are valid.
         """
         with self._reading():
             passing = Passing(offset, self.size(), write)
@@ -184,7 +184,7 @@ class RangedFile:
         """Send requests until the piece is complete, resuming after broken connections."""
         import httpx2
 
-        patience = RetryPolicy(self._connections.retries, self.transfer)
+        retry = RetryPolicy(self._connections.retries, self.transfer)
         while piece.missing:
             try:
                 self._receive(piece)
@@ -193,7 +193,7 @@ class RangedFile:
                     self._url = self._hub_url
                     continue
                 fault = explained(error, self.address, self.name, self._endpoint)
-                patience.wait_or_raise(fault, piece.done)
+                retry.wait_or_raise(fault, piece.done)
 
     def _has_expired(self, error: Exception) -> bool:
         """Return whether the signed URL that the Hub redirected to has expired."""
@@ -218,7 +218,7 @@ class RangedFile:
             self._take(sent, answer, piece)
 
     def _learn(self, answer: RangeResponse) -> None:
-        """Store what the first answer tells: the commit, and the URL for further requests."""
+        """Store the commit and the URL for further requests from the first answer."""
         if not _COMMIT.fullmatch(answer.commit):
             raise BrokenTransfer(
                 f"{answer.host} does not answer like the Hub: it names no commit.",
@@ -262,7 +262,7 @@ class RangedFile:
                 f"{self.name} on {answer.host} changed while it was read.", "Open the model again."
             )
         if answer.whole:
-            # An answer to a request for the whole file says nothing about range support.
+            # An answer to a request for the whole file does not show whether ranges are supported.
             self.in_parts = self.in_parts and self._is_all(piece)
             if not (self.whole or self._is_all(piece)):
                 raise WholeDownload(self.name, self._size, answer.host)
@@ -274,25 +274,25 @@ class RangedFile:
             self._url = answer.url
 
     def _is_all(self, piece: _Wanted) -> bool:
-        """Return whether the whole file is requested anyway."""
+        """Return whether the piece is the whole file."""
         if self._size is None:
             return self._longest is not None
         return (piece.start, piece.stop) == (0, self._size)
 
     def _take(self, sent: HubAnswer, answer: RangeResponse, piece: _Wanted) -> None:
-        """Read the body into the piece; of a whole file, only the part that belongs there."""
-        came, before = 0, piece.at - answer.start
+        """Read the body into the piece; of a whole file, only the wanted part."""
+        received, before = 0, piece.at - answer.start
         if before and self._size is not None:
             self.transfer.extend(before)
         for chunk in sent.chunks():
             self.transfer.check()
-            came += len(chunk)
+            received += len(chunk)
             unwanted = min(before, len(chunk))
             before -= unwanted
             wanted = memoryview(chunk)[unwanted : unwanted + piece.missing]
             piece.put(wanted)
-            if self._size is None:  # then everything is read, to learn the size
-                self._check_length(came)
+            if self._size is None:  # then everything is read, to get the size
+                self._check_length(received)
                 self.transfer.advance(len(chunk))
                 continue
             self.transfer.skip(len(chunk) - unwanted - len(wanted))
@@ -302,8 +302,8 @@ class RangedFile:
             if unwanted + len(wanted) < len(chunk) and answer.size:
                 raise BrokenTransfer(f"{answer.host} sent more of {self.name} than was requested.")
         if self._size is None:
-            self._size = came
-            piece.end_at(came)
+            self._size = received
+            piece.end_at(received)
         if piece.missing:
             raise BrokenTransfer(
                 f"{answer.host} stopped sending {self.name} too early.", passing=True
@@ -318,5 +318,5 @@ class RangedFile:
     def _repo_in(self, url: str) -> str:
         """Return the repository in a file's URL; "" if it is another kind of URL."""
         base = without_login(self._endpoint)
-        repo, found, _ = url.removeprefix(f"{base}/").partition("/resolve/")
-        return repo if found and parse_address(repo) == HubAddress(repo) else ""
+        repo, separator, _ = url.removeprefix(f"{base}/").partition("/resolve/")
+        return repo if separator and parse_address(repo) == HubAddress(repo) else ""

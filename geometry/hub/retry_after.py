@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 _LONGEST_S = 30 * 24 * 3600.0
-"""Seconds of the longest wait that is shown, 30 days: no server means more."""
+"""Maximum wait, 30 days in seconds."""
 
 
 def wait_asked_for(headers: Mapping[str, str]) -> float | None:
     """Return the requested wait in seconds, from Retry-After (seconds or a date) or RateLimit.
 
-    See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a wrong
-    local clock does no harm. Longer waits than 30 days are cut to that.
+    See RFC 9110, section 10.2.3. A date is relative to the answer's own Date, so that a wrong local
+    clock has no effect. Waits are limited to 30 days.
     """
     try:
         wait = _wait(headers)
-    except (ValueError, OverflowError, TypeError, LookupError):  # of parsers, for odd dates
+    except (ValueError, OverflowError, TypeError, LookupError):  # of parsers, for invalid dates
         return None
     return None if wait is None else min(max(wait, 0.0), _LONGEST_S)
 

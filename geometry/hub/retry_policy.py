@@ -1,4 +1,4 @@
-"""When a failed request is sent again, and after which wait."""
+"""The policy for retries of failed requests, and their delays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Retries:
     attempts
         Requests for the same bytes, including the first.
     first_wait_s, longest_wait_s
-        The wait doubles from the first to the second.
+        The wait doubles with each retry, from the first to the longest.
     longest_retry_after_s
         If a server requests a longer wait, there is no retry.
     """
@@ -56,7 +56,7 @@ class RetryPolicy:
         Raises
         ------
         HubError
-            ``error``, if it is permanent or the retries are used up.
+            ``error``, if it is permanent or all retries have failed.
         Cancelled
             The transfer was cancelled during the wait.
         """
@@ -64,7 +64,7 @@ class RetryPolicy:
             self._failures = 0
         fresh, self._received = received > self._received, received
         self._failures += 1
-        # If bytes were received, the Hub is reachable, and the network has failed only now.
+        # If bytes were received, the Hub is reachable, and the failure may be temporary.
         passing = error.passing or (isinstance(error, NoNetwork) and received > 0)
         if not passing or self._failures >= self._retries.attempts:
             raise error
@@ -81,7 +81,7 @@ class RetryPolicy:
                 raise error
             return error.wait_s
         if isinstance(error, BrokenTransfer) and (fresh or self._failures == 1):
-            # An idle connection closed by the server, or one that broke on the way: retry at once.
+            # An idle connection closed by the server, or one that broke: retry immediately.
             return 0.0
         doubled = self._retries.first_wait_s * 2.0 ** (self._failures - 1)
         return min(doubled, self._retries.longest_wait_s)

@@ -4,15 +4,15 @@ Layout, under one root::
 
     incoming/                      files being written
     <repo>/revisions/<revision>    the last known commit of a branch or tag
-    <repo>/<commit>/<name>.core    what is needed to open the model
+    <repo>/<commit>/<name>.core    data needed to open the model
     <repo>/<commit>/<name>.part    single tensors requested later
-    <repo>/<commit>/files/         files that a library wants on disk, under their own names
+    <repo>/<commit>/files/         files that a library needs on disk, under their own names
 
 A repo of another endpoint than huggingface.co has the endpoint in its name.
 
 There is no index that could be damaged or locked: every entry contains its own name and checksum
 (see :mod:`geometry.hub.entries`), its modification time is the time of last use, and every change
-is one rename or one removal. So threads and processes need no coordination.
+is a single rename or removal. So threads and processes need no coordination.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from geometry.hub.cached_commits import (
     CachedCommit,
     Held,
     HeldFile,
+    eviction_order,
     files_in,
     remove_file,
     remove_folder,
     revisions_in,
     survey,
-    to_go,
 )
 from geometry.hub.entries import (
     Bytes,
@@ -65,17 +65,17 @@ __all__ = ["MAX_BYTES", "CachedCommit", "TensorCache", "default_cache"]
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 2_000_000_000
-"""Size limit of the cache unless the user sets another one."""
+"""Default size limit of the cache, in bytes."""
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 _AT = " at "
-"""Between a model's id, which has no blanks, and its endpoint."""
+"""Separator between a model's id, which has no blanks, and its endpoint."""
 
 
 @dataclass(slots=True)
 class _Room:
-    """What all that share a cache in this process know: its limit, and bytes not yet looked at."""
+    """State of a cache that its users in this process share: its limit, and uncounted bytes."""
 
     max_bytes: int
     unseen: int
@@ -94,8 +94,9 @@ class TensorCache:
     max_bytes
         Limit on the size of all files; may be changed later, see :meth:`trim`.
     looks_after
-        Bytes that are written between two looks at the size, which take longer the more there is:
-        by so much the limit may be exceeded meanwhile. If 0, it is looked at with each entry.
+        Bytes written between two computations of the size, which take time in proportion to the
+        number of files. The limit may be exceeded by this number meanwhile. If 0, the size is
+        computed after each entry.
     server
         The endpoint whose models are read and written, as from
         :func:`geometry.hub.address.server_name`; that of the environment if None.
@@ -131,9 +132,9 @@ class TensorCache:
 
     def of_server(self, server: str) -> TensorCache:
         """Return the same cache, with the same limit, for the models of an endpoint."""
-        other = copy.copy(self)
-        other._server = server
-        return other
+        cache = copy.copy(self)
+        cache._server = server
+        return cache
 
     # ---- entries -------------------------------------------------------------------------
 
@@ -156,8 +157,8 @@ class TensorCache:
     def peek(self, repo: str, commit: str, name: str) -> Bytes | None:
         """Like :meth:`get`, without updating the time of last use."""
         key = self._key(repo, commit, name)
-        found = (self._read(path, key) for path in self._places(key))
-        return next((data for data in found if data is not None), None)
+        entries = (self._read(path, key) for path in self._places(key))
+        return next((data for data in entries if data is not None), None)
 
     def put(
         self, repo: str, commit: str, name: str, data: bytes | Bytes, *, core: bool = False
@@ -166,7 +167,7 @@ class TensorCache:
 
         To stay within the limit, single tensors not needed to open a model are removed first, then
         whole commits, each least recently used first; never the new entry. Data larger than the
-        limit are not stored.
+        limit is not stored.
 
         Parameters
         ----------
@@ -182,13 +183,13 @@ class TensorCache:
         own = () if core else files_in(self._folder(key.repo, commit))
         needed = sum(file.nbytes for file in own if file.path.suffix != PART)
         if needed + entry_size(key, len(data)) > self.max_bytes:
-            log.info("%s of %s is not kept: %d bytes are too many", name, repo, len(data))
+            log.info("%s of %s is not cached: %d bytes are too many", name, repo, len(data))
             return
         places = self._places(key)
-        path, other = places if core else places[::-1]
+        path, replaced = places if core else places[::-1]
         self._write(path, key, data)
-        with _logged("remove", other):
-            other.unlink(missing_ok=True)
+        with _logged("remove", replaced):
+            replaced.unlink(missing_ok=True)
         self._room.unseen += entry_size(key, len(data))
         if self._room.unseen > self._looks_after:
             self._room.unseen = 0
@@ -210,16 +211,16 @@ class TensorCache:
                 empty.rmdir()
 
     def room(self) -> int:
-        """Bytes available for single tensors without removing what models need to open offline."""
-        found = survey(self.root)
-        files = (file for held in found.commits for file in held.files)
+        """Return the bytes available for single tensors without removing core entries."""
+        cached = survey(self.root)
+        files = (file for held in cached.commits for file in held.files)
         needed = sum(file.nbytes for file in files if file.path.suffix != PART)
-        return max(0, self.max_bytes - found.other - needed)
+        return max(0, self.max_bytes - cached.other_bytes - needed)
 
     def folder(self, repo: str, commit: str) -> Path:
         """Return a folder for files that a library needs on disk; created if possible.
 
-        They count towards the limit and are removed with their commit, perhaps while being written:
+        They count towards the limit and are removed with their commit, even while being written:
         callers must expect FileNotFoundError.
         """
         key = self._key(repo, commit, "")
@@ -247,7 +248,7 @@ class TensorCache:
             return None
 
     def resolved(self, repo: str, revision: str) -> tuple[str, float] | None:
-        """Like :meth:`commit_of`, with the time when the Hub was asked, in seconds since 1970."""
+        """Like :meth:`commit_of`, with the time of the Hub's answer, in seconds since 1970."""
         commit = self.commit_of(repo, revision)
         try:
             when = self._revision(self._key(repo, "", revision)).stat().st_mtime
@@ -263,7 +264,7 @@ class TensorCache:
         repo, revision, commit
             The revision and its commit.
         confirmed
-            Whether the Hub was asked just now, even if the commit was known before.
+            Whether the Hub has just confirmed the commit.
         """
         if confirmed or self.commit_of(repo, revision) != commit:
             key = self._key(repo, "", revision)
@@ -274,11 +275,11 @@ class TensorCache:
     def commits(self) -> tuple[CachedCommit, ...]:
         """List the cached commits of this endpoint's models, most recently used first."""
         wait_until_kept(self.root)
-        held = sorted(survey(self.root).commits, key=lambda one: one.used, reverse=True)
+        held = sorted(survey(self.root).commits, key=lambda commit: commit.used, reverse=True)
         return tuple(filter(None, map(self._described, held)))
 
     def usage(self) -> int:
-        """Size of all files, in bytes."""
+        """Return the size of all files, in bytes."""
         wait_until_kept(self.root)
         return survey(self.root).nbytes
 
@@ -288,7 +289,7 @@ class TensorCache:
         self._make_room(None)
 
     def remove(self, repo: str, commit: str) -> int:
-        """Remove one commit of a model; return the bytes freed."""
+        """Remove a commit of a model; return the bytes freed."""
         wait_until_kept(self.root, repo)
         return self._drop(self._folder(self._key(repo, commit, "").repo, commit), commit)
 
@@ -326,7 +327,7 @@ class TensorCache:
 
     def _read(self, path: Path, key: Key) -> Bytes | None:
         try:
-            # What was kept under a higher limit is still read.
+            # Entries stored under a higher limit are still read.
             return read_entry(path, key, max(self.max_bytes, MAX_BYTES))
         except DamagedEntry as error:
             log.warning("%s is removed from the cache: %s", path, error)
@@ -349,9 +350,9 @@ class TensorCache:
 
     def _make_room(self, newest: Path | None) -> None:
         """Remove the least recently used entries until the cache is within its limit."""
-        found = survey(self.root)
-        excess = found.nbytes - self.max_bytes
-        for victim in to_go(found, newest):
+        cached = survey(self.root)
+        excess = cached.nbytes - self.max_bytes
+        for victim in eviction_order(cached, newest):
             if excess <= 0:
                 return
             excess -= remove_file(victim) if isinstance(victim, HeldFile) else self._evict(victim)
@@ -361,17 +362,16 @@ class TensorCache:
         if any(file.used > held.used for file in files_in(held.folder)):
             return 0
         key = held.key()
-        log.info("%s leaves the cache", held.folder if key is None else key.repo)
+        log.info("%s is evicted from the cache", held.folder if key is None else key.repo)
         freed = self._drop(held.folder, held.folder.name if key is None else key.commit)
         if held.folder.exists():
             return freed
-        # Also counts removals by other processes; single tensors were removed and counted before.
+        # Also counts removals by other processes; single tensors were already counted.
         return sum(file.nbytes for file in held.files if file.path.suffix != PART)
 
     def _drop(self, folder: Path, commit: str) -> int:
         """Remove a commit's folder and the revisions that point to it."""
-        # In this order: a remembered revision of a missing commit would prevent asking the Hub
-        # again.
+        # Revisions first: a remembered revision of a missing commit would prevent a new request.
         freed = 0
         for file, key in list(revisions_in(folder.parent)):
             if self._commit_of(key) == commit:
@@ -381,7 +381,7 @@ class TensorCache:
             try:
                 empty.rmdir()
             except OSError as error:
-                log.debug("%s stays: %s", empty, error)
+                log.debug("%s cannot be removed: %s", empty, error)
         return freed
 
     def _described(self, held: Held) -> CachedCommit | None:
@@ -395,13 +395,13 @@ class TensorCache:
 
 
 @contextmanager
-def _logged(what: str, path: Path) -> Iterator[None]:
+def _logged(action: str, path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:  # removed by another process
-        log.debug("Could not %s %s: %s", what, path, error)
+        log.debug("Could not %s %s: %s", action, path, error)
     except OSError as error:
-        log.warning("Could not %s %s: %s", what, path, error)
+        log.warning("Could not %s %s: %s", action, path, error)
 
 
 def default_cache(max_bytes: int = MAX_BYTES) -> TensorCache:

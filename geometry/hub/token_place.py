@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 _VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-"""Environment variables that the Hub's client reads, in its order."""
+"""Environment variables of the Hub's client, in its order."""
 
 
 def token_place() -> str | None:
     """Return where the Hub's client finds an access token, or None if it sends none.
 
     The name of an environment variable, or the path of the file written by ``hf auth login``. The
-    client is not asked for the token, because it might renew it over the network.
+    token is not requested from the client, which might renew it over the network.
     """
     from huggingface_hub import constants
 

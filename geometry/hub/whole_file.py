@@ -1,4 +1,4 @@
-"""Tensors of a file that is downloaded whole, because its server does not support ranges."""
+"""Tensors of a file that is downloaded completely because its server does not support ranges."""
 
 from __future__ import annotations
 
@@ -32,49 +32,49 @@ def fitting(regions: Iterable[Region], room: int) -> list[Region]:
 
 
 def read_all(
-    file: RangedFile, wanted: Region, others: Sequence[Region], keep: Callable[[str, Bytes], None]
+    file: RangedFile, wanted: Region, further: Sequence[Region], keep: Callable[[str, Bytes], None]
 ) -> Bytes:
-    """Read a tensor, and others of the same file, in one download.
+    """Read a tensor, and further tensors of the same file, in one download.
 
     Parameters
     ----------
     file, wanted
         The file, and the tensor to return.
-    others
+    further
         Further tensors to extract.
     keep
-        Called with the name and the bytes of each further tensor that is sound.
+        Called with the name and the bytes of each further tensor that is valid.
 
     Raises
     ------
     HubError, Cancelled
-        As :meth:`RangedFile.sweep`; tensors already passed on are complete.
+        As :meth:`RangedFile.sweep`; tensors already passed to ``keep`` are complete.
     SourceError
         The file's directory is wrong.
     """
-    found: list[Bytes] = []
+    extracted: list[Bytes] = []
 
     def on_part(number: int, data: Bytes) -> None:
         if number == 0:
-            found.append(cut(wanted, data))
+            extracted.append(cut(wanted, data))
             return
-        region = others[number - 1]
+        region = further[number - 1]
         with suppress(SourceError):  # its own reader will report it
             data = cut(region, data)
             if is_sound(region, data):
                 keep(region.info.name, data)
 
-    file.sweep([place(region) for region in (wanted, *others)], on_part)
-    return found[0]
+    file.sweep([place(region) for region in (wanted, *further)], on_part)
+    return extracted[0]
 
 
 def place(region: Region) -> tuple[int, int]:
-    """Return the range in the file that holds all of a tensor: first byte, and the one after."""
+    """Return the range of a tensor in the file: first byte, and byte after the last."""
     nbytes = stored_bytes(region)
     if not isinstance(region.file, Record):
         return region.offset, region.offset + nbytes
     begin, _ = region.file.extent(region.offset, nbytes)
-    # Where an entry's data start is known only from the header before them.
+    # The start of an entry's data is known only from the header before them.
     end = region.file.start + ROOM + region.offset + nbytes
     return begin, min(end, region.file.size())
 
@@ -85,7 +85,7 @@ def cut(region: Region, data: Bytes) -> Bytes:
     Raises
     ------
     SourceError
-        They are not there: the file's directory is wrong.
+        They are missing: the file's directory is wrong.
     """
     if not isinstance(region.file, Record):
         return data

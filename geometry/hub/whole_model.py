@@ -1,13 +1,13 @@
-"""All files of a model on the Hub that running it takes: their size, and their download.
+"""All files needed to run a model on the Hub: their size, and their download.
 
-They are put where transformers and huggingface_hub keep theirs, in the Hub cache: ``blobs`` has the
-contents by their identity, ``snapshots`` a link to each under its name, by commit, and ``refs`` the
-commit of each branch or tag.
+They are stored in the Hub cache of transformers and huggingface_hub: ``blobs`` has the contents by
+their identity, ``snapshots`` a link to each under its name, by commit, and ``refs`` the commit of
+each branch or tag.
 
-This is not left to huggingface_hub's ``snapshot_download``, whose requests do not follow the rules
-of :mod:`geometry.hub.connections` (offline switch, budgets of answers, cancellation). It also
-begins an interrupted file anew: its partial files have random names and are deleted. It checks the
-sizes of files, not their contents; and a thread of its own could only be stopped with the process.
+huggingface_hub's ``snapshot_download`` is not used. Its requests do not follow the rules of
+:mod:`geometry.hub.connections` (offline switch, limits on answers, cancellation). It also restarts
+interrupted files, since its partial files have random names and are deleted; it checks the sizes of
+files, not their contents; and its threads can only be stopped with the process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from geometry.hub.listings import Listing
 log = logging.getLogger(__name__)
 
 PARTIAL = ".helixscope.incomplete"
-"""Added to the name of a file that is being downloaded; `hf cache` lists such files."""
+"""Suffix of a file that is being downloaded; `hf cache` lists such files."""
 ANOTHER = "Choose another model."
 ROOM = "Free some space, or set HF_HOME to a folder on another disk."
 
@@ -57,11 +57,11 @@ class WantedFile:
     Attributes
     ----------
     name
-        Its name; it is in no folder.
+        Its name, without a folder.
     nbytes
         Its size.
     etag
-        As in :class:`geometry.hub.listings.Listing`; "" if not known.
+        As in :class:`geometry.hub.listings.Listing`; "" if unknown.
     """
 
     name: str
@@ -71,18 +71,18 @@ class WantedFile:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WholeModel:
-    """The files of a model at one commit that running it takes.
+    """The files needed to run a model, at a commit.
 
     Attributes
     ----------
     address
-        As asked for.
+        The requested address.
     commit
-        40 hexadecimal digits; it is what is downloaded, also if the branch moves on.
+        40 hexadecimal digits; this commit is downloaded even if the branch moves.
     files
         Configuration, tokenizer and weights, or one GGUF file. Never Python files.
     folder
-        Of this model in the Hub cache.
+        Folder of this model in the Hub cache.
     """
 
     address: HubAddress
@@ -98,22 +98,24 @@ class WholeModel:
     @property
     def missing(self) -> tuple[WantedFile, ...]:
         """The files that are not in the snapshot."""
-        return tuple(one for one in self.files if not _has(self.snapshot / one.name, one.nbytes))
+        return tuple(
+            file for file in self.files if not _has(self.snapshot / file.name, file.nbytes)
+        )
 
     @property
     def nbytes(self) -> int:
-        """Bytes to download: without files that other commits share, and parts downloaded before.
+        """Bytes to download, without files shared with other commits and parts already downloaded.
 
-        A partial file that turns out to be damaged is downloaded again on top of that.
+        A damaged partial file is downloaded again in addition.
         """
-        return sum(self._left(one) for one in self.missing)
+        return sum(self._left(file) for file in self.missing)
 
     def blob(self, etag: str) -> Path:
-        """Return the place of a content."""
+        """Return the path of a content."""
         return self.folder / "blobs" / etag
 
     def partial(self, etag: str) -> Path:
-        """Return the place of a content while it is downloaded."""
+        """Return the path of a content while it is downloaded."""
         return self.folder / "blobs" / f"{etag}{PARTIAL}"
 
     def _left(self, file: WantedFile) -> int:
@@ -129,7 +131,7 @@ class WholeModel:
 
 
 def list_model(address: HubAddress, hub: Hub, cache: Path, transfer: Transfer) -> WholeModel:
-    """Ask the Hub which files a model consists of.
+    """Request the list of a model's files from the Hub.
 
     One request for the list of files, and one for the index of weights in several files; nothing is
     written.
@@ -137,15 +139,15 @@ def list_model(address: HubAddress, hub: Hub, cache: Path, transfer: Transfer) -
     Parameters
     ----------
     address
-        If it names no GGUF file, the model in transformers' own layout, or the only GGUF file of
-        the repository.
+        Without a GGUF file, it stands for the model in transformers' layout, or for the only GGUF
+        file of the repository.
     cache
         The Hub cache.
 
     Raises
     ------
     SourceError
-        It has no weights that transformers loads, no tokenizer, or several GGUF files.
+        It has no weights for transformers, no tokenizer, or several GGUF files.
     HubError, Cancelled
         As :meth:`geometry.hub.client.Hub.list_files`.
     """
@@ -164,14 +166,14 @@ def _needed(address: HubAddress, listing: Listing, hub: Hub, transfer: Transfer)
         return [address.file]
     weights = next((name for name in WEIGHTS if name in here), None)
     if weights is None:
-        found = [name for name in here if name.endswith(GGUF)]
-        if not found:
+        gguf_files = [name for name in here if name.endswith(GGUF)]
+        if not gguf_files:
             raise SourceError(
                 f"{address} has no weights that transformers loads: neither safetensors, .bin nor "
                 "GGUF.",
                 ANOTHER,
             )
-        return [only_gguf(address, found)]
+        return [only_gguf(address, gguf_files)]
     if "config.json" not in here:
         raise SourceError(f"{address} has no config.json, so transformers cannot load it.", ANOTHER)
     tokenizer = tokenizer_files(here)
@@ -202,9 +204,9 @@ def _wanted(address: HubAddress, listing: Listing, name: str) -> WantedFile:
 
 
 def fetch_model(model: WholeModel, hub: Hub, transfer: Transfer) -> Path:
-    """Download the missing files, verify them, and make the snapshot known under its revision.
+    """Download and verify the missing files, and record the snapshot's revision.
 
-    After an interruption, what has arrived is kept, and the next call goes on from there.
+    After an interruption, the partial files are kept, and the next call continues from them.
 
     Parameters
     ----------
@@ -213,19 +215,20 @@ def fetch_model(model: WholeModel, hub: Hub, transfer: Transfer) -> Path:
 
     Returns
     -------
-    The folder of the snapshot, which is complete
+    Path
+        The folder of the snapshot, which is complete.
 
     Raises
     ------
     HubError
-        A file cannot be downloaded or written, is not what the Hub says that it is, or is being
+        A file cannot be downloaded or written, differs from the Hub's description, or is being
         downloaded by another program.
     Cancelled
         ``transfer`` was cancelled.
     """
     nbytes = model.nbytes
     _check_room(model, nbytes)
-    with transfer.as_one(nbytes), _writing(model):
+    with transfer.combined(nbytes), _writing(model):
         model.snapshot.mkdir(parents=True, exist_ok=True)
         write_text(server_name(hub.endpoint), model.folder / SERVER_FILE)
         (model.folder / "blobs").mkdir(exist_ok=True)
@@ -247,7 +250,7 @@ def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) ->
         _link(model, file, file.etag)
         return
     at_commit = HubAddress(model.address.repo, model.commit)
-    # A small file comes in one request; of others the first byte tells all about it.
+    # A small file takes one request; of others the first byte is requested, for the headers.
     head = HEAD_BYTES if file.nbytes <= HEAD_BYTES else 1
     opened = hub.open_file(at_commit, file.name, transfer, head=head, whole=True)
     etag = file.etag or opened.etag
@@ -260,7 +263,7 @@ def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) ->
                 out.truncate(0)
             done = out.seek(0, os.SEEK_END)
             if done:
-                transfer.extend(min(head, file.nbytes))  # which have come once more
+                transfer.extend(min(head, file.nbytes))  # which were received again
 
             def write(chunk: Any) -> None:
                 with _writing(model):
@@ -277,7 +280,7 @@ def _fetch(model: WholeModel, file: WantedFile, hub: Hub, transfer: Transfer) ->
 
 
 def _not_followed(path: str, flags: int) -> int:
-    """Open a file, but none that a link leads to."""
+    """Open a file without following links."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
@@ -287,12 +290,12 @@ def _link(model: WholeModel, file: WantedFile, etag: str) -> None:
     place.unlink(missing_ok=True)
     try:
         place.symlink_to(os.path.relpath(blob, place.parent))
-    except OSError:  # Windows without the right to make links; as huggingface_hub does then
+    except OSError:  # Windows without permission to create links; as huggingface_hub does
         replace(blob, place)
 
 
 def _is_sound(path: Path, file: WantedFile, etag: str, transfer: Transfer) -> bool:
-    """Return whether a file has the content that its etag names, as far as that can be checked."""
+    """Return whether a file has the content of its etag, as far as this can be checked."""
     if path.stat().st_size != file.nbytes:
         return False
     if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", etag):
@@ -310,7 +313,7 @@ def _is_sound(path: Path, file: WantedFile, etag: str, transfer: Transfer) -> bo
 
 @contextmanager
 def _alone(model: WholeModel, file: WantedFile, etag: str) -> Iterator[None]:
-    """Hold the lock that huggingface_hub takes for this content, too."""
+    """Hold the lock that huggingface_hub uses for this content."""
     from filelock import FileLock, Timeout
 
     place = model.folder.parent / ".locks" / model.folder.name / f"{etag}.lock"
@@ -335,11 +338,11 @@ def _alone(model: WholeModel, file: WantedFile, etag: str) -> Iterator[None]:
 
 
 def _check_room(model: WholeModel, nbytes: int) -> None:
-    """Raise an error if the disk is too full."""
+    """Raise HubError if the disk is too full."""
     place = model.folder
     while not place.exists() and place != place.parent:
         place = place.parent
-    with suppress(OSError):  # then writing tells
+    with suppress(OSError):  # then writing raises the error
         free = shutil.disk_usage(place).free
         if free < nbytes:
             raise HubError(
@@ -351,7 +354,7 @@ def _check_room(model: WholeModel, nbytes: int) -> None:
 
 @contextmanager
 def _writing(model: WholeModel) -> Iterator[None]:
-    """Turn what the operating system reports in the block into one sentence."""
+    """Raise HubError for an OSError in the block."""
     try:
         yield
     except OSError as error:

@@ -205,7 +205,7 @@ def test_a_folder_in_the_place_of_an_entry_stops_nothing(cache, caplog):
     path.mkdir()
     assert cache.get(REPO, COMMIT, "wpe.weight") is None
     cache.put(REPO, COMMIT, "wpe.weight", b"abc")
-    assert "is no file" in caplog.text
+    assert "is not a file" in caplog.text
     assert data_of(cache, "wpe.weight") == b"abc"
 
 
