@@ -1,4 +1,4 @@
-"""Adapters, such as LoRA: changes of another model's matrices, without positions of their own."""
+"""Adapters, such as LoRA: changes of another model's matrices, without their own positions."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from geometry.checkpoints.errors import SourceError
 
 ADAPTER_CONFIG, _ADAPTER = "adapter_config.json", "adapter_model"
-"""The settings beside an adapter, as peft writes them, and the start of its file's name."""
+"""Names of peft: the settings of an adapter, and the start of its file's name."""
 
 _LORA = "lora"
 _POSITIONS = re.compile(r"position|pos_?emb|(?<![a-z])(pos|wpe)(?![a-z])")
 
 
 def is_adapter(file: str, tensors: Collection[str]) -> bool:
-    """Return whether a file is an adapter alone, by its name and those of its tensors.
+    """Return whether a file is only an adapter, by its name and those of its tensors.
 
-    One that brings a table of positions, because that was trained too, is a model.
+    An adapter with a table of positions, which was trained too, is a model.
     """
-    others = [name.lower() for name in tensors if _LORA not in name.lower()]
-    if any(map(_POSITIONS.search, others)):
+    names = [name.lower() for name in tensors if _LORA not in name.lower()]
+    if any(map(_POSITIONS.search, names)):
         return False
-    return bool(tensors) and (not others or file.startswith(_ADAPTER))
+    return bool(tensors) and (not names or file.startswith(_ADAPTER))
 
 
 def adapter_error(file: str, settings: Mapping[str, Any]) -> SourceError:
-    """Return the error for an adapter; ``settings`` are those beside it, which name its model."""
+    """Return the error for an adapter; its ``settings`` name its model."""
     base = settings.get("base_model_name_or_path")
     of = base if isinstance(base, str) and base else "another model"
     return SourceError(

@@ -1,4 +1,4 @@
-"""numpy's files: ``.npy`` (one array) and ``.npz`` (a zip of arrays); never pickled objects.
+"""NumPy's files: ``.npy`` (an array) and ``.npz`` (a zip of arrays); never pickled objects.
 
 The arrays' headers are checked before any array is read, and an ``.npz`` before it is unpacked:
 deflate can make a thousand bytes of one.
@@ -34,16 +34,17 @@ from geometry.checkpoints.stores import (
 from geometry.checkpoints.zip_records import read_directory
 
 MAX_HEADER = 10_000
-"""Bytes of an array's header, as in numpy. Real ones have 118."""
+"""Maximum bytes of an array's header, as in NumPy. Real headers have 118."""
 
 MAX_ARRAYS = 4_000
-"""Arrays of an archive: ten times those of any model with a table of positions. Looking at the
-headers of as many takes half a second."""
+"""Maximum arrays of an archive: ten times those of any model with a table of positions. Reading
+this many headers takes half a second."""
 
 ALWAYS_UNPACKED = 64_000_000
-"""Bytes of an array that any archive may unpack to, and those for each byte of the archive
-beyond: weights are packed to half at best, a table that is mostly zeros to a tenth."""
+"""Size up to which an array is always unpacked, in bytes."""
 MAX_RATIO = 20
+"""Maximum size of a larger array, per byte of the archive: weights are packed to half at best, and
+a table that is mostly zeros to a tenth."""
 
 _FAULT = "is truncated, or holds something other than arrays of numbers"
 _AGAIN = "Save it again with numpy."
@@ -51,7 +52,7 @@ _CHUNK = 1 << 20
 
 
 class ArrayHeader(NamedTuple):
-    """What stands before an array's numbers: its dtype and shape, and the header's own bytes."""
+    """The header of an array: its dtype and shape, and its own length in bytes."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -70,16 +71,16 @@ def read_header(file: IO[bytes], where: str, name: str) -> ArrayHeader:
     Parameters
     ----------
     file
-        At the beginning of the format; afterwards at the first number.
+        The file, at the beginning of the header; afterwards at the first number.
     where, name
         Names of the file and of the array, for messages.
 
     Raises
     ------
     SourceError
-        Its items have no size, are Python objects, or its shape is none.
+        Its items have no size or are Python objects, or its shape is invalid.
     Exception
-        Any other: it is no such header.
+        Any other: it is not such a header.
     """
     version = np.lib.format.read_magic(file)
     size = 2 if version == (1, 0) else 4
@@ -87,18 +88,20 @@ def read_header(file: IO[bytes], where: str, name: str) -> ArrayHeader:
     length = int.from_bytes(prefix, "little")
     if len(prefix) < size or length > MAX_HEADER:
         raise ValueError(f"a header of {length} bytes")
-    rest = io.BytesIO(prefix + file.read(length))
+    description = io.BytesIO(prefix + file.read(length))
     read = np.lib.format.read_array_header_2_0
     if version == (1, 0):
         read = np.lib.format.read_array_header_1_0
-    shape, fortran, dtype = read(rest)
+    shape, fortran, dtype = read(description)
     check_shape(where, name, shape, len(shape))
     if dtype.hasobject or not dtype.itemsize:
         raise SourceError(f"{where} is not an array of numbers: {name} has dtype {dtype}.", _AGAIN)
     return ArrayHeader(shape, fortran, dtype, np.lib.format.MAGIC_LEN + size + length)
 
 
-def read_array(archive: zipfile.ZipFile, where: str, member: str, most: int) -> npt.NDArray[Any]:
+def read_array(
+    archive: zipfile.ZipFile, where: str, member: str, max_bytes: int
+) -> npt.NDArray[Any]:
     """Read one array of an ``.npz`` archive.
 
     Parameters
@@ -107,13 +110,13 @@ def read_array(archive: zipfile.ZipFile, where: str, member: str, most: int) -> 
         The archive, and its name for messages.
     member
         The array's file in it.
-    most
-        Bytes that the array may unpack to.
+    max_bytes
+        Maximum size of the unpacked array.
 
     Raises
     ------
     SourceError
-        It would be larger, or is packed in a way that numpy does not.
+        It would be larger, or uses a compression method that NumPy does not.
     Exception
         Any other: it is damaged.
     """
@@ -121,10 +124,10 @@ def read_array(archive: zipfile.ZipFile, where: str, member: str, most: int) -> 
     with open_member(archive, where, member) as file:
         header = read_header(file, where, name)
         _check_size(archive, where, member, header)
-        if header.nbytes > most:
+        if header.nbytes > max_bytes:
             raise SourceError(
                 f"{name} would unpack to {header.nbytes} bytes, far more than {where} holds; at "
-                f"most {most} are read.",
+                f"most {max_bytes} are read.",
                 "Check that this is the weights file.",
             )
         data, done = np.empty(header.nbytes, np.uint8), 0
@@ -134,13 +137,13 @@ def read_array(archive: zipfile.ZipFile, where: str, member: str, most: int) -> 
                 raise EOFError(f"{name} ends early")
             data[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
             done += len(piece)
-        file.read(1)  # the checksum is compared at the end
+        file.read(1)  # the checksum is verified at the end of the file
     values: npt.NDArray[Any] = data.view(header.dtype)
     return values.reshape(header.shape, order="F" if header.fortran else "C")
 
 
 def open_member(archive: zipfile.ZipFile, where: str, member: str) -> IO[bytes]:
-    """Open a file of an archive, which is unpacked as it is read.
+    """Open a file of an archive, which is unpacked while it is read.
 
     Parameters
     ----------
@@ -152,12 +155,12 @@ def open_member(archive: zipfile.ZipFile, where: str, member: str) -> IO[bytes]:
     Raises
     ------
     SourceError
-        It is packed by another method than deflate.
+        It uses another compression method than deflate.
     Exception
         Any other: it is damaged, or missing.
     """
     if archive.getinfo(member).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # bz2 and lzma unpack a block at once, whatever its size.
+        # bz2 and lzma unpack a whole block of any size.
         raise SourceError(
             f"{member} in {where} uses a compression method that is not supported.", _AGAIN
         )
@@ -199,7 +202,7 @@ def open_npy(path: Path) -> RegionStore:
 
 
 def _name(dtype: np.dtype[Any]) -> str:
-    """Return the safetensors name of a floating-point dtype, numpy's own name otherwise."""
+    """Return the safetensors name of a floating-point dtype, otherwise NumPy's name."""
     known = {np.dtype(code): name for name, code in FLOATS.items() if name != "BF16"}
     return known.get(dtype.newbyteorder("<"), dtype.name)
 
@@ -210,7 +213,7 @@ class NpzStore(OnThisMachine):
     Raises
     ------
     SourceError
-        It is damaged, holds pickled objects, or would unpack to far more than it holds.
+        It is damaged, holds pickled objects, or would unpack to a far larger size.
     """
 
     def __init__(self, path: Path) -> None:
@@ -230,20 +233,20 @@ class NpzStore(OnThisMachine):
         return self._bytes_read
 
     def check_files(self) -> None:
-        """Compare the file with the one that was opened; FileChanged if it is another one now."""
+        """Raise FileChanged if the file has changed since it was opened."""
         self._file.check()
 
     def read(self, name: str) -> FloatArray:
-        """Read one array as float32 or float64, C-contiguous."""
+        """Read an array as float32 or float64, C-contiguous."""
         info = self._tensors[name]
         stored_dtype(info)
-        most = max(ALWAYS_UNPACKED, MAX_RATIO * self._file.size())
+        max_bytes = max(ALWAYS_UNPACKED, MAX_RATIO * self._file.size())
         with (
             reading(self._file.name, _AGAIN, fault=_FAULT),
             self._file.opened() as file,
             zipfile.ZipFile(file) as archive,
         ):
-            values = read_array(archive, self._file.name, f"{name}.npy", most)
+            values = read_array(archive, self._file.name, f"{name}.npy", max_bytes)
             self._bytes_read += info.nbytes
             return widen(values, info.dtype)
 

@@ -1,4 +1,4 @@
-"""The boundary around all readers of what comes from outside: one sentence, whatever happens."""
+"""The error boundary around all readers of external data."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ def reading(
     error: type[HelixscopeError] = SourceError,
     fault: str = "is damaged",
 ) -> Iterator[None]:
-    """Turn whatever goes wrong in the block into one sentence about what is read.
+    """Convert exceptions in the block into an error with a sentence about the data being read.
 
-    Errors of ours and of the operating system pass through, for they say what happened. Anything
-    else, also a ``BaseException`` such as the panic of a Rust library, is logged in full.
+    Errors of Helixscope and of the operating system are raised unchanged, since they are clear.
+    Others, including a ``BaseException`` such as the panic of a Rust library, are logged in full.
 
     Parameters
     ----------
     name
-        What is read, as the start of a sentence: "model.safetensors", "The answer of
+        The data being read, as the start of a sentence: "model.safetensors", "The answer of
         huggingface.co".
     advice
-        What to do.
+        Advice for the user.
     error
-        The type of the error that is raised instead.
+        The type of the raised error.
     fault
-        What is wrong with it, as the end of the sentence.
+        The fault, as the end of the sentence.
 
     Raises
     ------
     HelixscopeError
-        Of type ``error``: what is read is damaged, is too large for the memory, or needs a package
+        Of type ``error``: the data are damaged, too large for the memory, or need a package
         that is not installed.
     """
     try:

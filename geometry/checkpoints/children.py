@@ -1,4 +1,4 @@
-"""Processes that this one starts: none of them imports anything from the current folder."""
+"""Subprocesses, none of which imports modules from the current folder."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-"""Where this program's packages are, and `main.py`."""
+"""Folder of this program's packages and `main.py`."""
 UNSEEN: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-"""Flags for the creation of a process without a console window, which only Windows would open."""
+"""Flags for creating a process without a console window, which only Windows would open."""
 
 
 def start_own(
     *arguments: str, variables: Mapping[str, str], **options: Any
 ) -> subprocess.Popen[str]:
-    """Start this program's command line in a process of its own.
+    """Start this program's command line in a subprocess.
 
     Parameters
     ----------
     arguments
-        Of the command line.
+        Arguments of the command line.
     variables
-        In addition to the environment.
+        Additional environment variables.
     options
-        Of Popen.
+        Options of Popen.
     """
-    # A frozen application is its own interpreter, and takes the command line's arguments only.
+    # A frozen application is its own interpreter, and takes only the command line's arguments.
     frozen = getattr(sys, "frozen", False)
     program = [sys.executable] if frozen else [sys.executable, str(ROOT / "main.py")]
     return subprocess.Popen(
@@ -43,7 +43,7 @@ def start_own(
 
 @contextmanager
 def safe_environment() -> Iterator[None]:
-    """Start no process within the block that imports from the current folder, in libraries too."""
+    """Keep processes started in the block, by libraries too, from importing the current folder."""
     changed = _absolute_places()
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
@@ -58,7 +58,7 @@ def safe_environment() -> Iterator[None]:
 
 
 def _absolute_places(*first: str) -> dict[str, str]:
-    """Return the variables with which Python looks for modules in absolute places only.
+    """Return the variables with which Python searches for modules only in absolute paths.
 
     Those in ``first`` come before all others.
     """

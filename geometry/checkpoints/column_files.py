@@ -1,4 +1,4 @@
-"""A user's own table: columns of values for positions, or rows of numbers with labels."""
+"""A user's table: columns of values for positions, or rows of numbers with labels."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from geometry.checkpoints.plain_text import shortened, visible
 from geometry.checkpoints.stores import open_regular, reading_file
 
 MAX_FILE = 50_000_000
-"""Bytes of a file, and cells: each takes up to 100 bytes of memory, so that all take 200 MB."""
+"""Maximum bytes of a file."""
 MAX_CELLS = 2_000_000
+"""Maximum cells: each takes up to 100 bytes of memory, so that all take 200 MB."""
 
 MAX_POSITIONS = 262_144
-"""Positions: twice those of any known table."""
+"""Maximum positions: twice those of any known table."""
 
 MAX_COLUMNS = 500
-"""Columns: each is an entry of a menu."""
+"""Maximum columns, each of which is an entry of a menu."""
 
 MAX_WIDTH = 65_536
-"""Numbers of a row: twice those of any model's width."""
+"""Maximum numbers of a row: twice any model's width."""
 
 LONGEST_TEXT = 60
-"""Characters of a name or a category that are kept: they are shown beside the curve."""
+"""Maximum characters of a name or a category, which are shown beside the curve."""
 
 MAX_NUMBER = 1e30
-"""Numbers are below this: larger ones are no measurements, and overflow where they are drawn."""
+"""Upper limit of numbers: larger ones are not measurements, and overflow in plots."""
 
 POSITION = "position"
 _DELIMITERS = ",;\t"
@@ -46,11 +47,21 @@ _MISSING = _INFINITE | {"", "nan", "na", "n/a", "null", "none"}
 
 @dataclass(frozen=True, slots=True)
 class PositionColumn:
-    """A column of a table: numbers, or texts as categories."""
+    """A column of a table: numbers, or texts as categories.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    file
+        Name of its file; "" for a column of a model itself.
+    values
+        By position, from 0; None where there is no value.
+    """
 
     name: str
-    file: str  # Name of the file it is from; "" for one that a model has itself
-    values: tuple[float | str | None, ...]  # By position, from 0; None where it has no value
+    file: str
+    values: tuple[float | str | None, ...]
 
     @property
     def numeric(self) -> bool:
@@ -58,24 +69,23 @@ class PositionColumn:
         return not any(isinstance(value, str) for value in self.values)
 
     def numbers(self, n_positions: int) -> np.ndarray:
-        """Return (n_positions,) float64 values of a numeric column, NaN where it has none."""
-        found = np.full(n_positions, np.nan)
+        """Return (n_positions,) float64 values of a numeric column, NaN where there are none."""
+        padded = np.full(n_positions, np.nan)
         values = self.values[:n_positions]
-        found[: len(values)] = [np.nan if v is None else float(v) for v in values]
-        return found
+        padded[: len(values)] = [np.nan if v is None else float(v) for v in values]
+        return padded
 
 
 def read_columns(path: Path) -> tuple[PositionColumn, ...]:
     """Read the columns of a table with a header: CSV with commas, semicolons or tabs.
 
-    A column "position" says which position a row is of; without one, the first row is of position
-    0. Columns of numbers are numbers; of others, each text is a category. Empty cells have no
-    value.
+    A column "position" gives the position of each row; without it, the first row is position 0.
+    Other columns have numbers, or texts as categories. Empty cells have no value.
 
     Raises
     ------
     SourceError
-        It cannot be read, or is no such table.
+        It cannot be read, or is not such a table.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
         return _parsed(path, _text(path))
@@ -90,7 +100,7 @@ class NumberRows:
     values
         (n_rows, d) float64.
     columns
-        Its other columns, with a value for each row.
+        The other columns, with a value for each row.
     """
 
     values: npt.NDArray[np.float64]
@@ -100,14 +110,15 @@ class NumberRows:
 def read_rows(path: Path) -> NumberRows:
     """Read the rows of a table: CSV with commas, semicolons or tabs.
 
-    The entries of a row are the columns whose names are numbered, such as "x0", "x1", … or "0",
-    "1", …, the most of one kind; in a table without such names, all columns of numbers. A table
-    without a header has only entries. The other columns are labels and what to colour by.
+    The entries of a row are the columns with numbered names, such as "x0", "x1", … or "0", "1", …;
+    of several kinds, the one with the most columns. In a table without such names, they are all
+    columns of numbers; a table without a header has only entries. The other columns are labels and
+    values for colouring.
 
     Raises
     ------
     SourceError
-        It cannot be read, or is no such table.
+        It cannot be read, or is not such a table.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
         text = _text(path)
@@ -134,19 +145,19 @@ def read_rows(path: Path) -> NumberRows:
             [[_entry(path, row[at], names[at], n, comma=comma) for at in entries]
              for n, row in enumerate(rows, start=1)]
         )  # fmt: skip
-        others = sorted(set(range(len(names))).difference(entries))
-        if len(others) > MAX_COLUMNS:
+        labels = sorted(set(range(len(names))).difference(entries))
+        if len(labels) > MAX_COLUMNS:
             raise _refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
-        shown = _unique([names[at] for at in others])
+        shown = _unique([names[at] for at in labels])
         columns = tuple(
             PositionColumn(name, "", _values([row[at] for row in rows], comma=comma))
-            for name, at in zip(shown, others, strict=True)
+            for name, at in zip(shown, labels, strict=True)
         )
         return NumberRows(values, columns)
 
 
 def _is_header(names: Sequence[str], *, comma: bool) -> bool:
-    """Return whether a first line has names: not numbers alone, unless they count up."""
+    """Return whether a first line has names: not only numbers, unless they count up."""
     counting = ([str(first + i) for i in range(len(names))] for first in (0, 1))
     counted = len(names) > 1 and [name.strip() for name in names] in counting
     return counted or any(_number(name, comma=comma) is None for name in names)
@@ -159,9 +170,9 @@ def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool
         numbered = _NUMBERED.fullmatch(name.strip())
         if numbered and any(_number(row[at], comma=comma) is not None for row in rows):
             alike.setdefault(numbered[1], []).append(at)
-    most = max(alike.values(), key=len, default=[])
-    if len(most) > 1:
-        return most
+    largest = max(alike.values(), key=len, default=[])
+    if len(largest) > 1:
+        return largest
     return [
         at for at in range(len(names))
         if all(_number(row[at], comma=comma) is not None for row in rows)
@@ -192,17 +203,17 @@ def _delimiter(text: str) -> str:
 
 
 def column_named(columns: Sequence[PositionColumn], name: str | None) -> PositionColumn:
-    """Return the column of a name; without one the first one of numbers, or the first of all.
+    """Return the column of a name; for None, the first numeric column, or the first of all.
 
-    Raises SourceError: there is none of that name.
+    Raises SourceError: there is no column of that name.
     """
     if name is None:
         return next((column for column in columns if column.numeric), columns[0])
-    found = next((column for column in columns if column.name == name), None)
-    if found is None:
+    named = next((column for column in columns if column.name == name), None)
+    if named is None:
         names = ", ".join(column.name for column in columns)
         raise SourceError(f"{columns[0].file} has no column “{name}”.", f"Its columns are {names}.")
-    return found
+    return named
 
 
 def _refused(path: Path, why: str) -> SourceError:
@@ -278,16 +289,16 @@ def _position(path: Path, cell: str) -> int:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Return names to show, all different."""
-    found: list[str] = []
+    """Return distinct names for display."""
+    unique: list[str] = []
     for number, name in enumerate(names, start=1):
         base = shortened(visible(name.strip()), LONGEST_TEXT) or f"column {number}"
-        found.append(base if base not in found else f"{base} ({number})")
-    return found
+        unique.append(base if base not in unique else f"{base} ({number})")
+    return unique
 
 
 def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, ...]:
-    """Return numbers where all cells are; otherwise their texts."""
+    """Return numbers if all cells are numbers; otherwise their texts."""
     texts = [cell.strip() for cell in cells]
     known = [text for text in texts if text.casefold() not in _MISSING]
     numbers = {text: _number(text, comma=comma) for text in dict.fromkeys(known)}
@@ -297,7 +308,7 @@ def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, .
 
 
 def _number(text: str, *, comma: bool) -> float | None:
-    """Return a finite number; ``comma`` is whether it may have a decimal comma."""
+    """Parse a finite number, which may have a decimal comma if ``comma``; None if it is not one."""
     text = text.replace(",", ".") if comma else text
     if "_" in text:  # Python reads 1_2 as 12
         return None

@@ -13,17 +13,17 @@ from geometry.checkpoints.plain_text import shortened
 from geometry.checkpoints.stores import LocalFile
 
 MAX_JSON = 32_000_000
-"""Bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it takes
-up to four times as much memory."""
+"""Maximum bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it
+takes up to four times as much memory."""
 
 MAX_JSON_VALUES = 2_000_000
-"""Values, keys included: each takes up to 72 bytes of memory, so that all take 150 MB."""
+"""Maximum values, including keys: each takes up to 72 bytes of memory, so that all take 150 MB."""
 
 LARGEST = 1e300
-"""Numbers from here on overflow where they are multiplied."""
+"""Upper limit of numbers: larger ones overflow when they are multiplied."""
 
 SHOWN = 40
-"""Characters of a setting's value in an error message."""
+"""Maximum characters of a setting's value in an error message."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -32,15 +32,15 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     SourceError
-        Not readable, not JSON, no object, or too large; or it changed meanwhile.
+        It is not readable, not a JSON object, too large, or changed meanwhile.
     """
     return parse_file(LocalFile(path))
 
 
 def parse_file(file: LocalFile) -> dict[str, Any]:
-    """Like :func:`read_json`, of a file whose identity is known."""
+    """Like :func:`read_json`, for a file whose identity is known."""
     size = file.size()
-    # A weights file under a wrong name is not read in full.
+    # A weights file under a wrong name is not read completely.
     content = file.read_at(0, size).tobytes() if size <= MAX_JSON else b""
     return parse_json(file.name, content, size)
 
@@ -55,12 +55,12 @@ def parse_json(name: str, content: bytes, size: int | None = None) -> dict[str, 
     content
         Bytes of the file.
     size
-        Size of the file in bytes, where it was too large to be read.
+        Size of the file in bytes, if it was too large to be read.
 
     Raises
     ------
     SourceError
-        Not JSON, no object, or too large.
+        It is not a JSON object, or too large.
     """
     size = len(content) if size is None else size
     if size > MAX_JSON:
@@ -79,14 +79,14 @@ def load_json(
     content: bytes,
     hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    """Return the value in a JSON text, within bounds of size, number of values and depth.
+    """Return the value of a JSON text, within limits of size, number of values and depth.
 
-    The depth is bounded by Python's recursion limit, some 1,000.
+    The depth is limited by Python's recursion limit, about 1,000.
 
     Parameters
     ----------
     name
-        What holds the text, for messages.
+        Name of the text, for messages.
     content
         The text as UTF-8.
     hook
@@ -95,9 +95,9 @@ def load_json(
     Raises
     ------
     SourceError
-        Not JSON, or too large.
+        It is not JSON, or too large.
     """
-    # Brackets, commas and colons in texts are counted too, which no real file has many of.
+    # Brackets, commas and colons in texts are counted too; real files have few of them.
     values = sum(map(content.count, (b"{", b"[", b",", b":")))
     if len(content) > MAX_JSON or values > MAX_JSON_VALUES:
         raise SourceError(
@@ -115,44 +115,44 @@ def first_int(
     config: Mapping[str, Any],
     keys: Iterable[str],
     *,
-    least: int | None = None,
+    minimum: int | None = None,
     listed: bool = False,
 ) -> int | None:
-    """Return the first of the keys that the configuration has, as a whole number.
+    """Return the value of the first of the keys that is present, as an integer.
 
     Parameters
     ----------
     config, keys
         A key with null counts as absent.
-    least
-        The smallest number that it can be.
+    minimum
+        The smallest valid number.
     listed
-        Whether there may be a list of whole numbers instead, one for each layer or stage; None
-        then, unless all are alike.
+        Whether a list of integers is allowed instead, for each layer or stage; the result is then
+        None unless all are equal.
 
     Raises
     ------
     SourceError
-        It is no such number.
+        The value is not such a number.
     """
     key = next((key for key in keys if config.get(key) is not None), None)
     if key is None:
         return None
     value = config[key]
     several: list[Any] = value if listed and isinstance(value, list) and value else [value]
-    if any(type(one) is not int or (least is not None and one < least) for one in several):
-        expected = "a whole number" + (f" from {least}" if least is not None else "")
+    if any(type(n) is not int or (minimum is not None and n < minimum) for n in several):
+        expected = "a whole number" + (f" from {minimum}" if minimum is not None else "")
         raise unusable(key, value, expected)
     return several[0] if len(set(several)) == 1 else None
 
 
 def flag(config: Mapping[str, Any], key: str, *, default: bool = False) -> bool:
-    """Return a setting that is true or false.
+    """Return a setting as a boolean.
 
     Raises
     ------
     SourceError
-        It is neither, nor 1 or 0.
+        It is neither true nor false, 1 or 0.
     """
     value = config.get(key)
     if value is None:
@@ -163,7 +163,7 @@ def flag(config: Mapping[str, Any], key: str, *, default: bool = False) -> bool:
 
 
 def pair(config: Mapping[str, Any], key: str) -> tuple[int, int] | None:
-    """Return height and width of a setting that is one whole number above 0, or a list of two.
+    """Return height and width of a setting that is a positive integer, or a list of two.
 
     None if the configuration does not have it.
 
@@ -182,12 +182,12 @@ def pair(config: Mapping[str, Any], key: str) -> tuple[int, int] | None:
 
 
 def positive(key: str, value: object) -> float:
-    """Return the value of a setting that is a number above 0.
+    """Return the value of a setting that is a positive number.
 
     Raises
     ------
     SourceError
-        It is not, or too large for one.
+        It is not, or too large.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < LARGEST:
         raise unusable(key, value, "a number above 0")
@@ -195,7 +195,7 @@ def positive(key: str, value: object) -> float:
 
 
 def unusable(key: str, value: object, expected: str) -> SourceError:
-    """Return the error of a setting that is there, and is not what it has to be."""
+    """Return the error of an invalid setting."""
     return SourceError(
         f"The configuration has {_described(value)} as {key}, where {expected} is expected.",
         "Correct it, or put the right config.json in the folder of the weights.",
@@ -203,7 +203,7 @@ def unusable(key: str, value: object, expected: str) -> SourceError:
 
 
 def _described(value: object) -> str:
-    """Return a value as a JSON text, shortened; of texts and groups what they are."""
+    """Return a value as a shortened JSON text; texts and groups are described."""
     if isinstance(value, str):
         return f"the text “{shortened(value, SHOWN)}”"
     if isinstance(value, dict):

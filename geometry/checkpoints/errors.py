@@ -1,13 +1,13 @@
-"""Errors shown to the user, each as one plain sentence with advice."""
+"""Errors shown to the user, each as a plain sentence with advice."""
 
 from geometry.checkpoints.plain_text import shortened, visible
 
 
 class HelixscopeError(Exception):
-    """Base of all errors that are shown to the user; ``str(error)`` is one plain sentence.
+    """Base of all errors that are shown to the user; ``str(error)`` is a plain sentence.
 
-    Names of files and answers of servers stand in it: so it is cleaned of control characters, and
-    shortened to :data:`geometry.checkpoints.plain_text.LONGEST_SENTENCE`.
+    Since it may contain names of files and answers of servers, control characters are replaced, and
+    it is shortened to :data:`geometry.checkpoints.plain_text.LONGEST_SENTENCE`.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class SourceError(HelixscopeError):
 
 
 class FileChanged(SourceError):
-    """A file is another one than when it was opened, so it is not read any more.
+    """A file has changed since it was opened, and is no longer read.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ class PackageMissing(HelixscopeError):
 
 
 def missing_package(error: BaseException) -> PackageMissing | None:
-    """Return the error of an import that found no package; None for others, also of ours."""
+    """Return the error for a missing package; None for other errors and our own modules."""
     name = (error.name or "" if isinstance(error, ModuleNotFoundError) else "").partition(".")[0]
     return PackageMissing(name) if name not in ("", "geometry", "gui", "resources") else None
 
 
 class RangeError(HelixscopeError, ValueError):
-    """A range of positions or a set of components that the table does not have."""
+    """A range of positions or a set of components that is not in the table."""

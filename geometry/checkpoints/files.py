@@ -32,42 +32,42 @@ WEIGHTS = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-"""In order of preference, as in transformers."""
+"""Names of weights files in order of preference, as in transformers."""
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
-"""Those of files on disk; on the Hub a model in GGUF files has one for each quantisation."""
+"""Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
 TABLE_SUFFIXES = (".csv", ".tsv")
-"""Those of tables of numbers with labels."""
+"""Suffixes of tables of numbers with labels."""
 SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
-"""Those that PyTorch Lightning and timm give to weights; looked for where there are no others."""
+"""Suffixes of PyTorch Lightning and timm for weights, used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
-"""Those by which a text is a file's name, and no model's id."""
+"""Suffixes by which a text is a file's name, and not a model's id."""
 
 SHARD = ".distcp"
-"""The end of the names of the parts that torch.distributed.checkpoint writes."""
+"""Suffix of the parts that torch.distributed.checkpoint writes."""
 _CONVERT = (
     "Convert its folder: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
     "model.pt."
 )
 
 _ZERO = "zero_pp_rank"
-"""In the names of the parts that DeepSpeed's ZeRO writes."""
+"""Part of the names of files that DeepSpeed's ZeRO writes."""
 _JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
 
 NOT_WEIGHTS = re.compile(
     r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
     rf"|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
 )
-"""The beginnings of the names of what training scripts write next to the weights."""
+"""The beginnings of names of other files that training scripts write next to the weights."""
 
 LATEST = ("last", "checkpoint_last")
-"""Names, up to their endings, of the file that is meant among several of one training."""
+"""Names, without suffix, of the file to open among several of the same training."""
 
 CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
 """Names of checkpoint folders and revisions: "checkpoint-1000", "step1000"."""
 
-OTHERS: tuple[tuple[bytes, str, str], ...] = (
+OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (
         b"version https://git-lfs",
         "is a Git LFS pointer: the weights themselves were not downloaded",
@@ -86,11 +86,11 @@ OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "Open a safetensors file, or a state dict saved with torch.save.",
     ),
 )
-"""First bytes of files often mistaken for weights, and what they are."""
+"""First bytes of files often mistaken for weights, with a description and advice."""
 
 
 def open_store(path: Path) -> TensorStore:
-    """Open a weights file of any supported format by reading its index alone.
+    """Open a weights file of any supported format by reading only its index.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _head(path: Path) -> bytes:
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     kind = kind_of(path.name, head)
     if kind == "zip":
-        # Imported lazily: most models need it not at all.
+        # Imported lazily: most models do not need it.
         from geometry.checkpoints.torch_store import open_torch
 
         return NpzStore if _holds_arrays(path) else open_torch
@@ -136,7 +136,7 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
     Raises
     ------
     SourceError
-        It is empty or something else.
+        It is empty or not a weights file.
     """
     if not head:
         raise SourceError(f"{name} is empty.", AGAIN)
@@ -151,7 +151,7 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
             f"{name} is a part of a checkpoint of DeepSpeed's ZeRO: it has a share of each tensor.",
             _JOIN,
         )
-    # Eight bytes of header length, then JSON. Checked first: the length can be any bytes.
+    # Eight bytes of header length, then JSON. Checked first, since the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
     if head.startswith(b"\x93NUMPY"):
@@ -160,9 +160,9 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
         return "zip"
     if head.startswith(b"GGUF"):
         return "gguf"
-    for magic, what, advice in OTHERS:
+    for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
-            raise SourceError(f"{name} {what}.", advice)
+            raise SourceError(f"{name} {description}.", advice)
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"
@@ -179,12 +179,12 @@ def _holds_arrays(path: Path) -> bool:
 
 
 def weights_in(folder: Path) -> Path:
-    """Find the weights file of a folder, of its last checkpoint, or of the one folder in it.
+    """Find the weights file of a folder, of its last checkpoint, or of its only subfolder.
 
     Raises
     ------
     SourceError
-        There are none, or it is ambiguous which.
+        There are none, or the choice is ambiguous.
     """
     names = _names_in(folder)
     if not names:
@@ -195,8 +195,8 @@ def weights_in(folder: Path) -> Path:
             return weights_in(checkpoints[-1][1])
         if (inner := inner_folder(folder, lambda path: _has_weights(_names_in(path)))) is not None:
             return weights_in(inner)
-    others = any(_is_weights(name, SUFFIXES) for name in names)
-    suffixes = SUFFIXES if others else LOCAL_SUFFIXES
+    other_formats = any(_is_weights(name, SUFFIXES) for name in names)
+    suffixes = SUFFIXES if other_formats else LOCAL_SUFFIXES
     return folder / choose_weights(names, f"The folder {folder}", suffixes=suffixes)
 
 
@@ -221,9 +221,9 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
         The folder cannot be read.
     """
     try:
-        found = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
-        return tuple(sorted((int(is_one[1]), path) for is_one, path in found
-                            if is_one and path.is_dir()))  # fmt: skip
+        matches = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
+        return tuple(sorted((int(match[1]), path) for match, path in matches
+                            if match and path.is_dir()))  # fmt: skip
     except OSError as error:
         raise cannot_read(folder, error) from error
 
@@ -253,27 +253,27 @@ def choose_weights(
     where
         Name of the container, as the start of a sentence.
     advice
-        Advice where several files could be meant.
+        Advice if the choice is ambiguous.
     suffixes
-        Endings of weights files; without any, :data:`SCRIPT_SUFFIXES`.
+        Suffixes of weights files; :data:`SCRIPT_SUFFIXES` are used if no file has these.
 
     Raises
     ------
     SourceError
-        There are none, or it is ambiguous which.
+        There are none, or the choice is ambiguous.
     """
     for name in WEIGHTS:
         if name in names:
             return name
-    found = [name for name in names if _is_weights(name, suffixes)]
-    found = found or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
-    latest = [name for name in found if name.partition(".")[0] in LATEST]
-    if len(found) == 1 or len(latest) == 1:
-        return (latest or found)[0]
-    if found:
+    weights = [name for name in names if _is_weights(name, suffixes)]
+    weights = weights or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
+    latest = [name for name in weights if name.partition(".")[0] in LATEST]
+    if len(weights) == 1 or len(latest) == 1:
+        return (latest or weights)[0]
+    if weights:
         raise SourceError(
-            f"{where} holds {len(found)} weights files and no model.safetensors: "
-            f"{', '.join(found[:4])}{', …' if len(found) > 4 else ''}.",
+            f"{where} holds {len(weights)} weights files and no model.safetensors: "
+            f"{', '.join(weights[:4])}{', …' if len(weights) > 4 else ''}.",
             advice,
         )
     raise _without_weights(names, where)

@@ -1,4 +1,4 @@
-"""A lock of a folder, against two runs that write into it."""
+"""A lock that keeps two runs from writing into the same folder."""
 
 from __future__ import annotations
 

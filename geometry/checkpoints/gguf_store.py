@@ -1,9 +1,9 @@
-"""GGUF files, opened by reading the index alone.
+"""GGUF files, opened by reading only the index.
 
-The format of llama.cpp: a magic number, the model's settings as typed values, the tokenizer among
-them, the tensors' names, shapes, types and offsets, and then their bytes
-(https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). Quantised tensors are converted one at
-a time by the package ``gguf``.
+The format of llama.cpp: a magic number, the model's settings as typed values, including the
+tokenizer, the tensors' names, shapes, types and offsets, and then their bytes
+(https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). Quantised tensors are converted
+individually by the package ``gguf``.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 
 MAX_INDEX = 128_000_000
-"""Bytes before the tensors: five times those of the largest vocabularies."""
+"""Maximum bytes before the tensors: five times those of the largest vocabularies."""
 MAX_SETTINGS = 10_000
-"""Settings: a hundred times those of any model."""
+"""Maximum settings: a hundred times those of any model."""
 MAX_TENSORS = 50_000
-"""Tensors: ten times those of any model."""
+"""Maximum tensors: ten times those of any model."""
 MAX_ITEMS = 2_000_000
-"""Items of all lists together: twice those of the largest vocabularies with their merges."""
+"""Maximum items of all lists: twice those of the largest vocabularies with their merges."""
 MAX_KEPT = 4096
-"""Numbers of a list that are kept, as one for each layer; longer ones are skipped."""
+"""Maximum length of a kept list of numbers, as for each layer; longer ones are skipped."""
 MAX_NAME = 1024
-"""Bytes of a name."""
+"""Maximum bytes of a name."""
 MAX_TEXT = 1 << 20
-"""Bytes of a text that is kept: ten times those of the longest templates for chats."""
+"""Maximum bytes of a kept text: ten times those of the longest chat templates."""
 CHUNK = 1 << 20
 """Bytes read at a time."""
 
 TOKENS = "tokenizer.ggml.tokens"
-"""The list of a file that has a tokenizer."""
+"""Key of the list of tokens, if the file has a tokenizer."""
 
 MAX_PARTS = 500
-"""Parts of a split file: five times those of the largest models."""
+"""Maximum parts of a split file: five times those of the largest models."""
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 
 TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
@@ -76,14 +76,14 @@ TYPES: Mapping[int, tuple[str, int, int]] = MappingProxyType(
         39: ("MXFP4", 32, 17), 40: ("NVFP4", 64, 36), 41: ("Q1_0", 128, 18),
     }
 )  # fmt: skip
-"""Types of tensors by their number: name, numbers and bytes of a block."""
+"""Types of tensors by code: name, numbers and bytes of a block."""
 
 QUANTISED = frozenset(name for name, per_block, _ in TYPES.values() if per_block > 1)
 """Names of the types whose numbers are approximate."""
 
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q",
             11: "<q", 12: "<d"}  # fmt: skip
-"""Formats of the types of single values, by their number."""
+"""Formats of single values, by the code of their type."""
 _STRING, _ARRAY = 8, 9
 
 Setting: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
@@ -91,25 +91,25 @@ Setting: TypeAlias = int | float | bool | str | tuple[int | float | bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Skipped:
-    """A list or a text that is not kept."""
+    """A list or a text that is skipped."""
 
     length: int
 
 
 @dataclass(frozen=True, slots=True)
 class GgufIndex:
-    """What a file says before its tensors.
+    """The content of a file before its tensors.
 
     Attributes
     ----------
     settings
-        The values by their keys; of lists only short ones of numbers.
+        The values by key; only short lists of numbers are included.
     lengths
         The lengths of all lists.
     regions
         The tensors.
     settings_end
-        Where the settings end in the file, and the list of tensors begins.
+        Offset in the file where the settings end and the list of tensors begins.
     """
 
     settings: Mapping[str, Setting]
@@ -124,7 +124,7 @@ class GgufStore(RegionStore):
     Attributes
     ----------
     index
-        What stands before them.
+        The index of the file.
     """
 
     def __init__(self, index: GgufIndex, files: Iterable[LocalFile]) -> None:
@@ -132,7 +132,7 @@ class GgufStore(RegionStore):
         self.index = index
 
     def read(self, name: str) -> FloatArray:
-        """Read one tensor as float32, converted if it is quantised.
+        """Read a tensor as float32, converted if it is quantised.
 
         Raises
         ------
@@ -148,12 +148,12 @@ class GgufStore(RegionStore):
 
 
 def quantised(tensors: Iterable[TensorInfo]) -> Counter[str]:
-    """Return how many tensors have each type whose numbers are approximate."""
+    """Return the number of tensors of each quantised type."""
     return Counter(info.dtype for info in tensors if info.dtype in QUANTISED)
 
 
 def tensor_bytes(region: Region) -> int:
-    """Return the bytes of a tensor, quantised or not; SourceError if it cannot be read."""
+    """Return the bytes of a tensor, quantised or not. Raises SourceError if it cannot be read."""
     return region.info.nbytes if region.info.dtype in QUANTISED else stored_bytes(region)
 
 
@@ -168,7 +168,7 @@ def tensor_numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
 
 
 def without_tensors(head: bytes) -> bytes:
-    """Return a GGUF file of its settings alone, the tokenizer among them.
+    """Return a GGUF file with only its settings, including the tokenizer.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def without_tensors(head: bytes) -> bytes:
 
 
 def open_gguf(path: Path) -> GgufStore:
-    """Open a GGUF file by its index; of a split one, all parts beside it.
+    """Open a GGUF file by its index; for a split one, all parts in its folder.
 
     Raises
     ------
@@ -213,21 +213,21 @@ def joined_index(parts: Sequence[GgufIndex], name: str) -> GgufIndex:
     Raises
     ------
     SourceError
-        They do not say that they belong together.
+        They do not belong together.
     """
     first = parts[0]
     regions: dict[str, Region] = {}
     for number, part in enumerate(parts):
-        told = part.settings.get("split.no"), part.settings.get("split.count")
+        position = part.settings.get("split.no"), part.settings.get("split.count")
         alone = len(parts) == 1
-        if not (alone or told == (number, len(parts))) or regions.keys() & part.regions.keys():
+        if not (alone or position == (number, len(parts))) or regions.keys() & part.regions.keys():
             raise SourceError(f"The parts of {name} do not belong together.", AGAIN)
         regions |= part.regions
     return replace(first, regions=regions)
 
 
 def read_index(file: ByteFile) -> GgufIndex:
-    """Read what stands before the tensors; see :func:`open_gguf`."""
+    """Read the index of a GGUF file; see :func:`open_gguf`."""
     reader = _Reader(file)
     if reader.take(4) != MAGIC:
         raise SourceError(f"{file.name} is not a GGUF file.", "Check that it is the right file.")
@@ -271,7 +271,7 @@ def read_index(file: ByteFile) -> GgufIndex:
 
 
 class _Reader:
-    """Reads the index from its start, some of it at a time."""
+    """Reads the index from its start, in chunks."""
 
     def __init__(self, file: ByteFile) -> None:
         self._file, self._size = file, file.size()
@@ -287,7 +287,7 @@ class _Reader:
         return self._held[begin : begin + nbytes]
 
     def number(self, form: str) -> int:
-        """Return the next whole number."""
+        """Return the next integer."""
         (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return int(value)
 
@@ -316,8 +316,8 @@ class _Reader:
             )
         form = _SCALARS[kind]
         (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
-        found: Setting = value
-        return found
+        setting: Setting = value
+        return setting
 
     def _list(self) -> Setting | _Skipped:
         kind, length = self.number("<I"), self.number("<Q")
@@ -337,7 +337,7 @@ class _Reader:
         return _Skipped(length)
 
     def _skip_texts(self, count: int) -> None:
-        """Pass over texts: of a tokenizer there are hundreds of thousands."""
+        """Skip texts, of which a tokenizer has hundreds of thousands."""
         length_of = struct.Struct("<Q").unpack_from
         while count:
             self._bring(8)
@@ -363,7 +363,7 @@ class _Reader:
             )
 
     def _bring(self, nbytes: int) -> None:
-        """Hold the next bytes."""
+        """Read the next bytes into the buffer."""
         self._check(nbytes)
         begin = self.place - self._from
         if begin >= 0 and begin + nbytes <= len(self._held):
@@ -377,7 +377,7 @@ def _entry(reader: _Reader) -> tuple[str, tuple[int, ...], int, int]:
     name = reader.name()
     n_axes = reader.number("<I")
     check_shape("The index", name, (), n_axes)
-    # The first size is that of the axis whose numbers follow each other.
+    # The first size is that of the contiguous axis.
     shape = tuple(reader.number("<Q") for _ in range(n_axes))[::-1]
     return name, shape, reader.number("<I"), reader.number("<Q")
 
@@ -413,7 +413,7 @@ def _converted(info: TensorInfo, data: np.ndarray) -> FloatArray:
         ) from error
     with reading(f"{info.name} ({info.dtype})"):
         try:
-            rows = data.reshape(*info.shape[:-1], -1)  # which it converts some at a time
+            rows = data.reshape(*info.shape[:-1], -1)  # which are converted in blocks
             values = dequantize(rows, GGMLQuantizationType[info.dtype])
         except (NotImplementedError, KeyError) as error:
             raise TensorUnavailable(

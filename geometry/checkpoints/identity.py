@@ -1,4 +1,4 @@
-"""Identity of files on disk: whether a file is still the one that was opened."""
+"""Identity of files on disk, to detect changes since they were opened."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from geometry.checkpoints.errors import FileChanged
 
 
 class Identity(NamedTuple):
-    """What distinguishes one version of a file from another, without reading it.
+    """Distinguishes versions of a file without reading it.
 
     A copy with the same content is another version. Two writes within one tick of the file system's
-    clock, some milliseconds on older systems, cannot be distinguished if size and inode are equal.
+    clock, milliseconds on older systems, cannot be distinguished if size and inode are equal.
     """
 
     device: int
@@ -32,12 +32,12 @@ def identity_of(file: str | Path | int) -> Identity:
     OSError
         There is no such file.
     """
-    about = os.stat(file)
-    return Identity(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+    status = os.stat(file)
+    return Identity(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class FolderFiles:
-    """Some files of a folder as they were when it was opened; those that are absent do not count.
+    """The identities of some files of a folder when it was opened, without absent ones.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class FolderFiles:
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
         self._folder = os.fspath(folder)
         self._identities: dict[str, Identity] = {}
-        # Most are absent: listing the folder is faster than asking for each.
+        # Most are absent: listing the folder is faster than checking each.
         with suppress(OSError):
             for name in sorted(set(names).intersection(os.listdir(folder))):
                 identity = self._now(name)
@@ -63,7 +63,7 @@ class FolderFiles:
         Raises
         ------
         FileChanged
-            One of them is another one now, or was removed.
+            A file has changed or was removed.
         """
         for name, identity in self._identities.items():
             if self._now(name) != identity:

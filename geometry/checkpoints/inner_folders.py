@@ -1,4 +1,4 @@
-"""Which of the folders in a folder without weights is meant."""
+"""The choice of a subfolder of a folder without weights."""
 
 from __future__ import annotations
 
@@ -13,43 +13,46 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile
 
 _LAST, _LATEST = "checkpoint-last", "latest"
-"""The folder that is meant among several of one training, and the file with the name of the one
-that DeepSpeed wrote last."""
+"""The folder to open among several of the same training, and DeepSpeed's file with the name of its
+last one."""
 
-_MOST_FOLDERS, _MOST_BYTES = 1_000, 1_000_000
-"""Folders that are looked into, and bytes of a file that names them."""
+_MAX_FOLDERS, _MAX_BYTES = 1_000, 1_000_000
+"""Maximum number of searched folders, and bytes of a file that names them."""
 
 
 def inner_folder(folder: Path, has_weights: Callable[[Path], bool]) -> Path | None:
-    """Return the one folder in a folder that has weights, or that a file beside them names.
+    """Return the only subfolder with weights, or that named by a file beside them.
 
     Parameters
     ----------
     folder
-        Has no weights of its own.
+        A folder without weights.
     has_weights
-        Whether a folder has; may raise OSError and SourceError.
+        Returns whether a folder has weights; may raise OSError and SourceError.
 
     Returns
     -------
-    None if there is none.
+    Path or None
+        None if there is none.
 
     Raises
     ------
     SourceError
         There are several; or the file that names them is damaged.
     """
-    paths, found = sorted(folder.iterdir()), list[Path]()
-    for names in (_named(folder), [_LAST], [path.name for path in paths[:_MOST_FOLDERS]]):
+    paths, candidates = sorted(folder.iterdir()), list[Path]()
+    for names in (_named(folder), [_LAST], [path.name for path in paths[:_MAX_FOLDERS]]):
         inside = (path for path in paths if path.name in names)
-        found = found or list(islice(_with_weights(inside, has_weights), 20))
-    if len(found) > 1:
-        some = ", ".join(path.name for path in found[:4]) + (", …" if len(found) > 4 else "")
+        candidates = candidates or list(islice(_with_weights(inside, has_weights), 20))
+    if len(candidates) > 1:
+        some = ", ".join(path.name for path in candidates[:4]) + (
+            ", …" if len(candidates) > 4 else ""
+        )
         raise SourceError(
             f"The folder {folder} has no weights of its own; several folders in it have: {some}.",
             "Open one of these folders.",
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 def _with_weights(paths: Iterable[Path], has_weights: Callable[[Path], bool]) -> Iterator[Path]:
@@ -60,10 +63,10 @@ def _with_weights(paths: Iterable[Path], has_weights: Callable[[Path], bool]) ->
 
 
 def _named(folder: Path) -> list[str]:
-    """Return the folders that a file beside them names as those of networks for text.
+    """Return the folders of networks for text, as named by a file beside them.
 
-    In sentence-transformers' ``modules.json`` it is the first, in diffusers' ``model_index.json``
-    all that are of transformers, and in DeepSpeed's ``latest`` the last one.
+    In sentence-transformers' ``modules.json`` this is the first, in diffusers' ``model_index.json``
+    all those of transformers, and in DeepSpeed's ``latest`` the last one.
     """
     modules, parts = _json(folder / "modules.json"), _json(folder / "model_index.json")
     if isinstance(modules, list) and modules and isinstance(modules[0], dict):
@@ -88,4 +91,4 @@ def _content(path: Path) -> bytes | None:
     if not path.is_file():
         return None
     file = LocalFile(path)
-    return file.read_at(0, file.size()).tobytes() if file.size() <= _MOST_BYTES else None
+    return file.read_at(0, file.size()).tobytes() if file.size() <= _MAX_BYTES else None

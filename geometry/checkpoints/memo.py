@@ -11,11 +11,11 @@ T = TypeVar("T")
 _TURNS = threading.Lock()
 
 
-class cached_property(Generic[T]):  # noqa: N801 – it stands in for that of functools
-    """A property that is computed on first use and kept, like that of functools.
+class cached_property(Generic[T]):  # noqa: N801 – it replaces that of functools
+    """A property that is computed on first use and cached, like that of functools.
 
-    Up to Python 3.11 that one has a lock of the class: while one model's matrix is fetched, no
-    thread could read that of another. Here threads wait for each other only at one object.
+    Up to Python 3.11, functools locks the whole class: while a matrix of one model is downloaded,
+    no thread could read that of another. Here threads wait for each other only at the same object.
     """
 
     def __init__(self, find: Callable[[Any], T]) -> None:
@@ -26,30 +26,30 @@ class cached_property(Generic[T]):  # noqa: N801 – it stands in for that of fu
         self._name = name
 
     @overload
-    def __get__(self, one: None, owner: type) -> Self: ...
+    def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, one: object, owner: type) -> T: ...
-    def __get__(self, one: object | None, owner: type) -> Self | T:
-        if one is None:
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
             return self
-        kept, turn_name = one.__dict__, f"{self._name} (being computed)"
+        kept, turn_name = instance.__dict__, f"{self._name} (being computed)"
         with _TURNS:
             turn = kept.setdefault(turn_name, threading.RLock())
         with turn:
             try:
                 if self._name not in kept:
-                    kept[self._name] = self._find(one)
+                    kept[self._name] = self._find(instance)
                 return cast(T, kept[self._name])
             finally:
-                with _TURNS:  # whoever waits has it, and whoever comes finds the value
+                with _TURNS:  # waiting threads hold it, and later ones find the value
                     kept.pop(turn_name, None)
 
 
 class Memo:
-    """Computes each value once and keeps it; safe for several threads."""
+    """Computes each value once and caches it; safe for several threads."""
 
     def __init__(self) -> None:
-        self._found: dict[Hashable, Any] = {}
+        self._values: dict[Hashable, Any] = {}
         self._turns: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -66,52 +66,52 @@ class Memo:
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
         with turn:
-            if key not in self._found:
-                self._found[key] = find()
-            return cast(T, self._found[key])
+            if key not in self._values:
+                self._values[key] = find()
+            return cast(T, self._values[key])
 
     def forget(self, key: Hashable, value: object) -> None:
-        """Compute the value of a key anew on next use, if the cached one is ``value`` itself."""
+        """Remove the cached value of a key, if it is ``value`` itself."""
         with self._lock:
-            if self._found.get(key) is value:
-                del self._found[key]
+            if self._values.get(key) is value:
+                del self._values[key]
 
     def known(self, key: Hashable) -> Any | None:
         """Return the value if it is cached, else None."""
-        return self._found.get(key)
+        return self._values.get(key)
 
 
 class Recent:
-    """Least-recently-used cache.
+    """A least-recently-used cache.
 
-    Safe for several threads, which do not wait for each other: two may compute the same value.
+    Safe for several threads. These do not wait for each other: two may compute the same value.
 
     Parameters
     ----------
-    most
-        Maximum number of values kept.
+    max_values
+        Maximum number of cached values.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._found: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, max_values: int) -> None:
+        self._max_values = max_values
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, key: Hashable, find: Callable[[], T]) -> T:
         """Return the cached value of a key, or compute it with ``find``."""
         with self._lock:
-            known = key in self._found
-            value = self._found[key] if known else None
+            known = key in self._values
+            value = self._values[key] if known else None
         if not known:
             value = find()
         with self._lock:
-            self._found[key] = value
-            self._found.move_to_end(key)
-            while len(self._found) > self._most:
-                self._found.popitem(last=False)
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._max_values:
+                self._values.popitem(last=False)
         return cast(T, value)
 
     def get(self, key: Hashable) -> Any:
         """Return the cached value of a key; None if there is none."""
         with self._lock:
-            return self._found.get(key)
+            return self._values.get(key)

@@ -1,7 +1,7 @@
 r"""Windows paths that name another computer.
 
 Windows sends the user's credentials to the computer of a path such as ``\\host\share\model`` as
-soon as it is looked at, also to see whether there is a file.
+soon as the path is accessed, even to check whether a file exists.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 
 _URL = re.compile(r"file:[\\/]{2}(?=[^\\/]|[\\/]{2,})", re.IGNORECASE)
-"""The start of an address of a file on another computer; that of a local one has three slashes."""
+"""The start of the address of a file on another computer; local ones have three slashes."""
 _DEVICE = re.compile(r"\\(?:\\[?.]|\?\?)\\")
-r"""The start of a path in the system's own form: ``\\?\``, ``\\.\`` or ``\??\``."""
+r"""The start of a device path: ``\\?\``, ``\\.\`` or ``\??\``."""
 _LOCAL = re.compile(r"[A-Z]:(\\|$)|Volume\{", re.IGNORECASE)
 
 
 def host_of(path: str) -> str:
     r"""Return the computer that a path names on Windows; "" if it names none.
 
-    The path may also be an address, ``file://host/share/model``. In the system's own form, what is
-    not on a drive of this computer is taken for another one.
+    The path may also be an address, ``file://host/share/model``. A device path that is not on a
+    drive of this computer counts as that of another computer.
     """
     url = _URL.match(path.strip())
     text = "//" + path.strip()[url.end() :].lstrip("\\/") if url else path.strip()

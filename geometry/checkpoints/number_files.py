@@ -16,22 +16,22 @@ from geometry.checkpoints.whole_files import whole_file, writing
 
 FORMATS = (".csv", ".npz")
 
-# A cell that begins with one of these is a formula for spreadsheets, quoted or not
-# (https://owasp.org/www-community/attacks/CSV_Injection), in Japanese ones with wide letters too.
+# A cell that begins with one of these is a formula in spreadsheets, quoted or not
+# (https://owasp.org/www-community/attacks/CSV_Injection); wide letters are for Japanese ones.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
     """Write named arrays in the format given by the file's suffix.
 
-    ``.npz``: the arrays. ``.csv``: each array of one dimension is a column of that name, and one
-    of two dimensions a column for each of its own, called name_1, name_2, …; shorter columns end
-    in empty cells. Numbers are in full precision. The file is written completely or left unchanged.
+    ``.npz``: the arrays. ``.csv``: each one-dimensional array is a column of that name, and each
+    column of a two-dimensional one is called name_1, name_2, …; shorter columns end in empty cells.
+    Numbers are in full precision. The file is written completely or left unchanged.
 
     Raises
     ------
     HelixscopeError
-        The suffix is another one, or the file cannot be written.
+        The suffix is not supported, or the file cannot be written.
     """
     write = {".csv": _write_csv, ".npz": _write_npz}.get(path.suffix.lower())
     if write is None:
@@ -45,26 +45,26 @@ def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def table_files(path: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return where tables of some names go: ``x.csv``, and ``x-name.csv`` beside it."""
+    """Return the files of tables: ``x.csv``, and ``x-name.csv`` beside it."""
     return {
         name: path.with_name(f"{path.stem}-{name}{path.suffix}") if name else path for name in names
     }
 
 
 def write_tables(tables: Mapping[str, Mapping[str, np.ndarray]], path: Path) -> None:
-    """Write tables as CSV files, one table each, as :func:`table_files` names them.
+    """Write tables as CSV files, with names from :func:`table_files`.
 
     Raises
     ------
     HelixscopeError
-        A file cannot be written; those before it are.
+        A file cannot be written; earlier files are complete.
     """
     for name, file in table_files(path, tables).items():
         write_numbers(tables[name], file)
 
 
 def stacked(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return tables of several models as one, whose first column names the model."""
+    """Return tables of several models as a single table, whose first column is the model."""
     parts = {model: columns_of(table) for model, table in tables.items()}
     counts = {model: max(map(len, part.values()), default=0) for model, part in parts.items()}
     names = dict.fromkeys(name for part in parts.values() for name in part)
@@ -78,10 +78,10 @@ def stacked(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndar
 
 
 def cell(value: object) -> object:
-    """Return what to write into a cell of a table for spreadsheets.
+    """Return a value for a cell of a spreadsheet.
 
-    A text that begins like a formula gets an apostrophe in front, as names of models and tokens may
-    be anything. Numbers stay numbers, also as texts.
+    A text that begins like a formula gets a leading apostrophe, since names of models and tokens
+    can be any text. Numbers are unchanged, also as texts.
     """
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value
@@ -93,7 +93,7 @@ def cell(value: object) -> object:
 
 
 def columns_of(numbers: Mapping[str, np.ndarray]) -> dict[str, list[object]]:
-    """Return arrays as columns of a table; those of two dimensions are several."""
+    """Return arrays as columns of a table; two-dimensional arrays give several."""
     columns: dict[str, list[object]] = {}
     for name, values in numbers.items():
         array = np.atleast_1d(values)
@@ -115,7 +115,7 @@ def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def _write_npz(numbers: Mapping[str, np.ndarray], path: Path) -> None:
-    # Given a path with another suffix, numpy would append its own: so an open file is passed.
+    # An open file is passed, since NumPy would append its own suffix to a path.
     arrays: dict[str, Any] = {name: np.asarray(values) for name, values in numbers.items()}
     with path.open("wb") as file:
         np.savez(file, **arrays)

@@ -1,11 +1,10 @@
-"""Pickles read as data: nothing that they name is imported, and nothing is called.
+"""Reading of pickles as data, without importing or calling anything.
 
-A pickle is a program for a small machine with a stack; the standard library's machine imports the
-classes and functions that it names, and calls them. This machine has no operation that could: a
-name stays a :class:`Named`, and what would be made with it is a :class:`StandIn`, except for the
-few names that its caller gives functions of its own for. What is left are dictionaries, lists,
-tuples, texts, numbers and stand-ins. The operations are those of the module ``pickletools``,
-protocols 0 to 5.
+A pickle is a program for a small stack machine; that of the standard library imports and calls the
+named classes and functions. This machine has no such operation: a name becomes a :class:`Named`,
+and an object created with it a :class:`StandIn`, except for a few names for which the caller gives
+functions. The results are dictionaries, lists, tuples, texts, numbers and stand-ins. The operations
+are those of the module ``pickletools``, protocols 0 to 5.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 MAX_OPERATIONS = 1_500_000
-"""Operations of a pickle: a list of a million numbers has as many. Each makes at most some
-hundred bytes, and this many take at most two seconds, whatever they are."""
+"""Maximum operations of a pickle, as many as for a list of a million numbers. Each creates at most
+a few hundred bytes, and all of them take at most two seconds."""
 
 MAX_ARGUMENTS = 16
-"""Arguments of what is made. Calls with more become stand-ins: one long tuple can be the
+"""Maximum arguments of a call. Calls with more become stand-ins, since one long tuple can be the
 arguments of all calls."""
 
 MAX_WHOLE = 32
-"""Bytes of a whole number: those of random generators have 16."""
+"""Maximum bytes of an integer: those of random generators have 16."""
 
 
 class Named(NamedTuple):
@@ -39,19 +38,19 @@ class Named(NamedTuple):
 
 
 class StandIn(dict[Any, Any]):
-    """Stands for an object of a class that is not known, and does nothing.
+    """Stands for an object of an unknown class, and does nothing.
 
-    As a dictionary, it has the entries that such an object would have been given: classes derived
-    from dict are pickled so.
+    As a dictionary, it has the entries of such an object, since classes derived from dict are
+    pickled with entries.
 
     Attributes
     ----------
     of
-        Its class, or the function that would have made it; None if even that is not known.
+        Its class, or the function that would have created it; None if unknown.
     args
-        The arguments that it would have been made with.
+        The arguments of the call that would have created it.
     state
-        What its attributes would have been set from: in most cases a dictionary.
+        The state from which its attributes would have been set, usually a dictionary.
     """
 
     __slots__ = ("args", "of", "state")
@@ -66,23 +65,22 @@ Calls = Mapping[tuple[str, str], Callable[..., Any]]
 
 
 def read_pickle(data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> Any:
-    """Return the value in a pickle.
+    """Return the value of a pickle.
 
     Parameters
     ----------
     data
         The pickle.
     calls
-        What to make with a name (module, name): called with at most :data:`MAX_ARGUMENTS`
-        arguments. They can be anything, also the same large lists again and again; what is made
-        must be small.
+        Functions by name (module, name), called with at most :data:`MAX_ARGUMENTS` arguments.
+        These can be anything, even the same large list many times; the results must be small.
     persistent
-        Returns what a persistent id stands for.
+        Returns the value of a persistent id.
 
     Raises
     ------
     Exception
-        Any: it is damaged, has more than :data:`MAX_OPERATIONS`, or nests something too deep.
+        Any: it is damaged, has more than :data:`MAX_OPERATIONS`, or is nested too deeply.
     """
     machine = _Machine(data, calls, persistent)
     for _ in range(MAX_OPERATIONS):
@@ -94,7 +92,7 @@ def read_pickle(data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> 
 
 
 class _Machine:
-    """The stack, the memo, and what is left to read."""
+    """The stack, the memo, and the remaining data."""
 
     def __init__(self, data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> None:
         self._data, self._at = data, 0
@@ -106,13 +104,13 @@ class _Machine:
     # ---- reading -----------------------------------------------------------------------
 
     def byte(self) -> int:
-        """Return the next byte; IndexError if there is none."""
+        """Return the next byte. Raises IndexError if there is none."""
         byte = self._data[self._at]
         self._at += 1
         return byte
 
     def take(self, nbytes: int) -> bytes:
-        """Return the next bytes; EOFError if there are fewer."""
+        """Return the next bytes. Raises EOFError if there are fewer."""
         taken = self._data[self._at : self._at + nbytes]
         self._at += nbytes
         if len(taken) < nbytes:
@@ -120,7 +118,7 @@ class _Machine:
         return taken
 
     def size(self, nbytes: int) -> int:
-        """Return a whole number of so many bytes, 0 or above."""
+        """Return a non-negative integer of ``nbytes`` bytes."""
         return int.from_bytes(self.take(nbytes), "little")
 
     def line(self) -> bytes:
@@ -167,23 +165,23 @@ class _Machine:
         return values
 
     def put(self, key: int) -> None:
-        """Remember the last value."""
-        if not 0 <= key < 2**32:  # numbers without bound can be chosen to have equal hashes
+        """Store the last value in the memo."""
+        if not 0 <= key < 2**32:  # unlimited numbers can be chosen to have equal hashes
             raise pickle.UnpicklingError("no number of a value")
         self._memo[key] = self.stack[-1]
 
     def memoize(self) -> None:
-        """Remember the last value under the next number."""
+        """Store the last value in the memo under the next number."""
         self._memo[len(self._memo)] = self.stack[-1]
 
     def get(self, key: int) -> None:
-        """Put a remembered value on the stack."""
+        """Put a value of the memo on the stack."""
         self.stack.append(self._memo[key])
 
     # ---- containers --------------------------------------------------------------------
 
     def extend(self, values: list[Any]) -> None:
-        """Add values to the list on the stack; to anything else, they are dropped."""
+        """Add values to the list on the stack; ignored if it is not a list."""
         if type(self.stack[-1]) is list:
             self.stack[-1].extend(values)
 
@@ -193,15 +191,15 @@ class _Machine:
         if not isinstance(entries, dict):
             return
         for key, value in zip(values[::2], values[1::2], strict=True):
-            # The hash of a tuple of tuples of … takes 2 to the depth; for whole numbers see put.
+            # Hashing nested tuples takes time exponential in their depth; for integers see put.
             if key is None or type(key) in (str, float, bool, bytes) or is_whole(key):
                 entries[key] = value
 
     # ---- objects -----------------------------------------------------------------------
 
-    def make(self, what: Any, args: Any) -> None:
-        """Put on the stack what stands for a call."""
-        of = what if isinstance(what, Named) else None
+    def make(self, callee: Any, args: Any) -> None:
+        """Put the result of a call, or its stand-in, on the stack."""
+        of = callee if isinstance(callee, Named) else None
         call = None if of is None else self._calls.get(of)
         if call is None or type(args) is not tuple or len(args) > MAX_ARGUMENTS:
             self.push(StandIn(of, args))
@@ -209,18 +207,18 @@ class _Machine:
             self.push(call(*args))
 
     def build(self) -> None:
-        """Keep the state of a stand-in; that of a dictionary or a tensor is dropped."""
+        """Store the state of a stand-in; ignored for a dictionary or a tensor."""
         state = self.stack.pop()
         if isinstance(self.stack[-1], StandIn):
             self.stack[-1].state = state
 
     def find(self, key: Any) -> None:
-        """Put on the stack what a persistent id stands for."""
+        """Put the value of a persistent id on the stack."""
         self.push(self._persistent(key))
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is a whole number of 64 bits."""
+    """Return whether a value is a 64-bit integer."""
     return type(value) is int and -(2**63) <= value < 2**63
 
 
@@ -272,7 +270,7 @@ _Operation = Callable[[_Machine], Any]
 
 
 def _sized(length: int, convert: Callable[[bytes], Any]) -> _Operation:
-    """Return the operation that puts a value with its length before it on the stack."""
+    """Return the operation that puts a length-prefixed value on the stack."""
     return lambda m: m.push(convert(m.take(m.size(length))))
 
 
@@ -338,7 +336,7 @@ _CODES: Mapping[bytes, _Operation] = {
     pickle.GET: lambda m: m.get(int(m.line())),
     pickle.BINGET: lambda m: m.get(m.byte()),
     pickle.LONG_BINGET: lambda m: m.get(m.size(4)),
-    # Objects. Extension codes and buffers outside the pickle are in no file, and refused.
+    # Objects. Extension codes and out-of-band buffers do not occur in files, and are refused.
     pickle.GLOBAL: lambda m: m.push(m.name()),
     pickle.STACK_GLOBAL: _global,
     pickle.REDUCE: lambda m: m.make(*m.last(2)),

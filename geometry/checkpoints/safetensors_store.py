@@ -1,4 +1,4 @@
-"""Safetensors files, opened by reading the header alone.
+"""Safetensors files, opened by reading only the header.
 
 The format: eight bytes of header length (little-endian), a JSON header with each tensor's dtype,
 shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
@@ -30,20 +30,20 @@ from geometry.checkpoints.stores import (
 )
 
 MAX_HEADER = MAX_JSON
-"""Bytes of a header: five times that of any model; the format allows three times as many."""
+"""Maximum bytes of a header: five times that of any model; the format allows three times more."""
 
 MAX_TENSORS = 100_000
-"""Tensors of a file: as many as the largest checkpoints have in all of their files."""
+"""Maximum tensors of a file, as many as in all files of the largest checkpoints."""
 
 ITEM_SIZES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2,
     "U16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
 }  # fmt: skip
-"""Bytes per number. Of a dtype not listed, the byte range alone gives the size."""
+"""Bytes per number. For other dtypes, the byte range alone gives the size."""
 
 
 def open_safetensors(path: Path) -> RegionStore:
-    """Open one safetensors file by its header.
+    """Open a safetensors file by its header.
 
     Raises
     ------
@@ -102,14 +102,14 @@ def _aliases(regions: Mapping[str, Region], metadata: Mapping[str, Any]) -> dict
     A tensor with several names is stored once, under one of them; the metadata map the others to
     it (``save_model`` of safetensors and of accelerate).
     """
-    others = {
-        other: regions[name]
-        for other, name in metadata.items()
-        if isinstance(name, str) and name in regions and other not in regions
+    aliases = {
+        alias: regions[name]
+        for alias, name in metadata.items()
+        if isinstance(name, str) and name in regions and alias not in regions
     }
     return {
-        other: region._replace(info=region.info._replace(name=other))
-        for other, region in islice(others.items(), MAX_TENSORS)
+        alias: region._replace(info=region.info._replace(name=alias))
+        for alias, region in islice(aliases.items(), MAX_TENSORS)
     }
 
 
@@ -160,12 +160,12 @@ def _load(file: ByteFile, raw: bytes, hook: Any = None) -> dict[str, Any]:
 
 
 def _are_sizes(entries: dict[str, Any]) -> bool:
-    """Return whether all shapes and offsets are numbers that can be sizes.
+    """Return whether all shapes and offsets are valid sizes.
 
-    Checked all together first, which takes a fraction of the time.
+    They are checked together, which takes a fraction of the time.
     """
     try:
-        sizes = [n for one in entries.values() for n in (*one["data_offsets"], *one["shape"])]
+        sizes = [n for entry in entries.values() for n in (*entry["data_offsets"], *entry["shape"])]
     except (TypeError, KeyError):
         return False
     return set(map(type, sizes)) == {int} and min(sizes) >= 0 and max(sizes) < 2**63
@@ -208,8 +208,8 @@ def _check_layout(file: ByteFile, start: int, size: int, regions: dict[str, Regi
     end, last = start, "the header"
     for name, region in sorted(regions.items(), key=_place):
         if region.offset != end:
-            what = "overlaps" if region.offset < end else "leaves a gap after"
-            raise SourceError(f"In {file.name}, {name!r} {what} {last!r}.", AGAIN)
+            relation = "overlaps" if region.offset < end else "leaves a gap after"
+            raise SourceError(f"In {file.name}, {name!r} {relation} {last!r}.", AGAIN)
         end, last = region.offset + region.info.nbytes, name
     if end > size:
         raise SourceError(

@@ -19,11 +19,10 @@ NAMES = ("params.json", "model_config.yaml", "model_config.json", "hparams.yaml"
 more."""
 
 MAX_BYTES = 50_000
-"""Bytes of such a file, ten times those of any. A larger one is something else; as YAML it would
-take seconds."""
+"""Maximum bytes of such a file, ten times those of real ones. Larger YAML would take seconds."""
 
 MAX_BRACKETS = 500
-"""Brackets in YAML, which may be nested."""
+"""Maximum brackets in YAML, which may be nested."""
 
 
 def settings_beside(weights: Path) -> tuple[Mapping[str, Any], str]:
@@ -31,13 +30,16 @@ def settings_beside(weights: Path) -> tuple[Mapping[str, Any], str]:
 
     Returns
     -------
-    Those of the first file with any, where they have a name of their own from there, see
-    :func:`geometry.checkpoints.stored_settings.settings_in`; ({}, "") if there is none.
+    settings : Mapping
+        Those of the first file with settings, under a name of their own or at its top, see
+        :func:`geometry.checkpoints.stored_settings.settings_in`; {} if there is none.
+    name : str
+        The file's name; "" if there is none.
 
     Raises
     ------
     SourceError
-        There is none, and a file cannot be read, is not valid, or is YAML with references.
+        There are no settings, and a file cannot be read, is invalid, or is YAML with references.
     """
     fault: SourceError | None = None
     for path in _places(weights):
@@ -67,7 +69,7 @@ def _places(weights: Path) -> Iterator[Path]:
 def _parsed(name: str, content: bytes) -> Any:
     if not name.endswith(".yaml"):
         return load_json(name, content)
-    import yaml  # takes time, and few models have such a file
+    import yaml  # slow to import, and few models have such a file
 
     with reading(name, fault="is not valid YAML"):
         if content.count(b"[") + content.count(b"{") > MAX_BRACKETS:

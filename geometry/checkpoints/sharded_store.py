@@ -1,4 +1,4 @@
-"""Checkpoints in several files, with an index of which tensor is in which file."""
+"""Checkpoints in several files, with an index of the file of each tensor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
 LONGEST_NAME = 255
-"""Bytes of a file's name, on all common file systems."""
+"""Maximum bytes of a file's name, on all common file systems."""
 
 
 class Shards(Mapping[str, Region]):
-    """Regions of tensors by name; a shard's own index is read when one of its tensors is needed.
+    """Regions of tensors by name; a shard's index is read when one of its tensors is needed.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def open_sharded(path: Path) -> RegionStore:
     Raises
     ------
     SourceError
-        As for one file; a shard is missing, or lacks a tensor that the index lists.
+        As for a single file; or a shard is missing, or lacks a tensor that the index lists.
     """
     index = LocalFile(path)
     places = read_weight_map(path.name, parse_file(index))
@@ -87,7 +87,7 @@ def open_sharded(path: Path) -> RegionStore:
             f"({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}) are not beside it.",
             "Download the missing files into the same folder.",
         )
-    # All identities are taken before a shard is read, so that all are of one version.
+    # All identities are recorded before a shard is read, so that all are of the same version.
     files = {shard: LocalFile(path.parent / shard) for shard in shards}
     regions = Shards(path.name, places, lambda shard: read_index(files[shard]))
     store = RegionStore(dict(regions), [index, *files.values()])
@@ -96,7 +96,7 @@ def open_sharded(path: Path) -> RegionStore:
 
 
 def read_index(file: ByteFile) -> dict[str, Region]:
-    """Read the regions of one file's tensors; its format is given by its suffix.
+    """Read the regions of a file's tensors, in the format of its suffix.
 
     Raises
     ------
@@ -111,14 +111,14 @@ def read_index(file: ByteFile) -> dict[str, Region]:
 
 
 def is_file_name(name: str) -> bool:
-    """Return whether a name from outside is that of a file in the same folder."""
+    """Return whether an external name is that of a file in the same folder."""
     if Path(name).name != name or name in ("", "..") or "\0" in name:
         return False
     return len(name.encode("utf-8", "surrogatepass")) <= LONGEST_NAME
 
 
 def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
-    """Read an index file: tensor names to shards, which are in the same folder.
+    """Read an index file, which maps tensor names to shards in the same folder.
 
     Parameters
     ----------

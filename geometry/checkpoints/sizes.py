@@ -1,4 +1,4 @@
-"""Formatting of data sizes, the same everywhere."""
+"""Formatting of data sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def size_text(nbytes: float) -> str:
 
 
 def amount_text(nbytes: float, like: float) -> str:
-    """Format a number of bytes without the unit, scaled and rounded as ``like`` is."""
+    """Format a number of bytes without the unit, scaled and rounded as for ``like``."""
     unit, size = _unit(like)
     decimals = 1 if unit in ("MB", "GB") and like < 99.95 * size else 0
     return f"{nbytes / size:.{decimals}f}"

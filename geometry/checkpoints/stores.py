@@ -1,7 +1,7 @@
 """Tensors in files: an index, read once, and single tensors, read on demand.
 
 A checkpoint of any size is opened by its index alone. :class:`RegionStore` handles every format in
-which a tensor is a run of bytes at a known place: safetensors, torch's zip files, numpy arrays.
+which a tensor is a range of bytes at a known place: safetensors, torch's zip files, NumPy arrays.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer
 
 FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-"""The floating-point types that can be read, by their safetensors name. numpy has no bfloat16:
-its bits are the upper half of a float32's."""
+"""The supported floating-point types, by their safetensors name. NumPy has no bfloat16: its bits
+are the upper half of a float32's."""
 
 UNQUANTISED = "Open the unquantised checkpoint of this model."
 
 Consent = Literal["whole files", "tokenizer"]
-"""Large downloads that need the user's consent: whole files, where the server does not support
-range requests, and large tokenizers."""
+"""Large downloads that need the user's consent: whole files, if the server does not support range
+requests, and large tokenizers."""
 
 MAX_AXES = 16
-"""Axes of a tensor: twice those of any model's weights. numpy has 64 at most."""
+"""Maximum axes of a tensor: twice those of any model's weights. NumPy allows 64."""
 
 NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
-"""Of files that hold no settings."""
+"""The settings of a file without settings."""
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
 
 class TensorInfo(NamedTuple):
-    """One entry of a checkpoint's index.
+    """An entry of a checkpoint's index.
 
     ``dtype`` is the safetensors name ("F32", "BF16", "I64", …); ``nbytes`` is the size in the file.
-    A named tuple, like :class:`Region`: a checkpoint has hundreds, and a frozen dataclass takes
-    three times as long to create.
+    It is a named tuple, like :class:`Region`, since a checkpoint has hundreds, and a frozen
+    dataclass takes three times as long to create.
     """
 
     name: str
@@ -71,34 +71,34 @@ class TensorStore(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The model's settings that are stored in the same file, as plain values; mostly none.
+        """The model's settings in the same file, as plain values; usually empty.
 
         See :func:`geometry.checkpoints.stored_settings.settings_in`.
         """
 
     def known(self, name: str) -> TensorInfo | None:
-        """Return an entry of the index; None if it has none, or would need a request for it."""
+        """Return an entry of the index; None if there is none, or it would need a request."""
 
     def read(self, name: str) -> FloatArray:
-        """Read one tensor: float32 (float64 where stored so), C-contiguous, in its full shape.
+        """Read a tensor as float32 (or float64 if stored so), C-contiguous, in its full shape.
 
         Raises
         ------
         FileChanged
-            One of the checkpoint's files is not the one that was opened.
+            A file of the checkpoint has changed since it was opened.
         TensorUnavailable
             The numbers are not floating-point.
         SourceError
-            The file ends early.
+            The file is truncated.
         """
 
     def check_files(self) -> None:
-        """Compare the local files with those that were opened.
+        """Check that no local file has changed since it was opened.
 
         Raises
         ------
         FileChanged
-            One of them is another one now.
+            A file has changed.
         """
 
     @property
@@ -106,7 +106,7 @@ class TensorStore(Protocol):
         """Bytes of tensor data read so far."""
 
     def bytes_to_fetch(self, *names: str) -> int:
-        """Bytes that reading these tensors would transfer over the network."""
+        """Return the bytes that reading these tensors would transfer over the network."""
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Report this thread's reads in the block to ``transfer``, which can also cancel them."""
@@ -116,7 +116,7 @@ class TensorStore(Protocol):
 
 
 class _Indexed(Protocol):
-    """What has an index, as a property or an attribute."""
+    """An object with an index, as a property or an attribute."""
 
     @property
     def tensors(self) -> Mapping[str, TensorInfo]:
@@ -158,15 +158,15 @@ class ByteFile(Protocol):
         """Length in bytes."""
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Exactly ``nbytes`` bytes from ``offset``; SourceError if the file ends before."""
+        """Return exactly ``nbytes`` bytes from ``offset``. Raises SourceError: there are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
     """A file on disk, opened for each read, so that no handle stays open.
 
-    Its identity is taken at once and compared before and after each read, so that all that is ever
-    read belongs to one version of the file.
+    Its identity is recorded on creation and compared before and after each read, so that all reads
+    are of the same version of the file.
 
     Raises
     ------
@@ -189,7 +189,7 @@ class LocalFile:
         return self.path.name
 
     def size(self) -> int:
-        """Length in bytes, when it was opened."""
+        """Length in bytes when it was opened."""
         return self.identity.nbytes
 
     @contextmanager
@@ -199,7 +199,7 @@ class LocalFile:
         Raises
         ------
         FileChanged
-            It is another file before or after the block; raised instead of an error in the block.
+            It has changed before or during the block; raised instead of an error in the block.
         SourceError
             It cannot be read.
         """
@@ -214,9 +214,9 @@ class LocalFile:
             raise cannot_read(self.path, error) from error
 
     def check(self) -> None:
-        """Compare the file with the one that was opened; FileChanged if it is another one.
+        """Raise FileChanged if the file has changed since it was opened.
 
-        A file that is missing or inaccessible is not another one: reading it raises an error.
+        A missing or inaccessible file does not count as changed: reading it raises an error.
         """
         with suppress(OSError):
             self._compare(self.path)
@@ -226,7 +226,7 @@ class LocalFile:
             raise FileChanged(self.name)
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Exactly ``nbytes`` bytes from ``offset``, as a new array."""
+        """Return exactly ``nbytes`` bytes from ``offset``, as a new array."""
         with self.opened() as file:
             data = np.fromfile(file, dtype=np.uint8, count=nbytes, offset=offset)
         if len(data) != nbytes:
@@ -250,7 +250,7 @@ def cannot_read(path: Path, error: OSError) -> SourceError:
 
 
 def check_link(path: Path) -> None:
-    """Raise SourceError if a path is a link to something that is not there."""
+    """Raise SourceError if a path is a link to a missing file."""
     if path.is_symlink() and not path.exists():
         raise SourceError(
             f"{path} is a link to {os.readlink(path)}, which is not there.", "Check the link."
@@ -259,7 +259,7 @@ def check_link(path: Path) -> None:
 
 @contextmanager
 def reading_file(path: Path, advice: str = AGAIN, *, fault: str = "is damaged") -> Iterator[None]:
-    """As :func:`geometry.checkpoints.boundary.reading`; errors of the file become a sentence too.
+    """As :func:`geometry.checkpoints.boundary.reading`, including errors of the file.
 
     Raises
     ------
@@ -276,12 +276,12 @@ def reading_file(path: Path, advice: str = AGAIN, *, fault: str = "is damaged") 
 def open_regular(path: Path) -> IO[bytes]:
     """Open a file for reading, unbuffered.
 
-    Pipes, sockets and devices are refused: they can have no end, or wait for somebody.
+    Pipes, sockets and devices are refused: they can be endless, or block.
 
     Raises
     ------
     SourceError
-        It is no regular file.
+        It is not a regular file.
     OSError
         It cannot be opened.
     """
@@ -309,12 +309,12 @@ def not_regular(path: Path) -> SourceError:
 
 
 def check_shape(file: str, name: str, sizes: Sequence[Any], n_axes: int) -> None:
-    """Check that a tensor's sizes can be sizes, so that their product is soon known.
+    """Check that a tensor's sizes are valid, so that their product is quickly computed.
 
     Raises
     ------
     SourceError
-        They are no whole numbers from 0 below 2⁶³, or there are too many axes.
+        They are not integers from 0 to 2⁶³ − 1, or there are too many axes.
     """
     if n_axes > MAX_AXES or any(type(n) is not int or not 0 <= n < 2**63 for n in sizes):
         raise SourceError(f"{file} is damaged: {name!r} has an impossible shape.", AGAIN)
@@ -343,7 +343,7 @@ class Region(NamedTuple):
 
 
 class FileIndex(NamedTuple):
-    """What a weights file holds: the region of each tensor by name, and settings."""
+    """The content of a weights file: the region of each tensor by name, and settings."""
 
     regions: dict[str, Region]
     settings: Mapping[str, Any] = NO_SETTINGS
@@ -357,10 +357,9 @@ class RegionStore(OnThisMachine):
     regions
         The region of each tensor.
     files
-        All local files of the checkpoint: nothing is read any more while one of them is another one
-        than when it was opened.
+        All local files of the checkpoint: once one of them has changed, nothing more is read.
     settings
-        Those that are stored with the tensors.
+        Settings stored with the tensors.
     """
 
     def __init__(
@@ -387,7 +386,7 @@ class RegionStore(OnThisMachine):
         return self._local_files
 
     def check_files(self) -> None:
-        """Compare the files with those that were opened; FileChanged if one is another one now."""
+        """Raise FileChanged if a file has changed since it was opened."""
         for file in self._local_files:
             file.check()
 
@@ -397,7 +396,7 @@ class RegionStore(OnThisMachine):
         return self._bytes_read
 
     def read(self, name: str) -> FloatArray:
-        """Read one tensor as float32 or float64, C-contiguous."""
+        """Read a tensor as float32 or float64, C-contiguous."""
         region = self._regions[name]
         self.check_files()
         data = region.file.read_at(region.offset, stored_bytes(region))
@@ -424,7 +423,7 @@ def stored_bytes(region: Region) -> int:
 
 
 def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
-    """Convert the bytes that a tensor spans into its numbers, see :meth:`TensorStore.read`."""
+    """Convert the bytes of a tensor into its numbers, see :meth:`TensorStore.read`."""
     stored = stored_dtype(region.info)
     if region.big_endian:
         stored = stored.newbyteorder(">")
@@ -440,36 +439,36 @@ def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
 
 
 def part_of(stack: Region, name: str) -> TensorInfo:
-    """Return what describes each table of a stack of them, along its first axis."""
+    """Return the description of each table of a stack along its first axis."""
     n, *shape = stack.info.shape
     return TensorInfo(name, tuple(shape), stack.info.dtype, stack.info.nbytes // n)
 
 
 def read_part(stack: Region, info: TensorInfo, index: int) -> FloatArray:
-    """Read one table of a stack, described by :func:`part_of`, and no byte of the others."""
+    """Read only one table of a stack, described by :func:`part_of`."""
     region = Region(stack.file, stack.offset + index * info.nbytes, info)
     return numbers(region, region.file.read_at(region.offset, info.nbytes))
 
 
 def unreadable(info: TensorInfo) -> str:
-    """Return why a tensor's numbers cannot be read, by its dtype alone; "" if they can."""
+    """Return the reason why a tensor's numbers cannot be read, by its dtype; "" if they can."""
     if info.dtype in FLOATS:
         return ""
-    # Short integers and floats are weights only together with their scales.
+    # Short integers and floats are weights only with their scales.
     if re.fullmatch(r"q?u?int(4|8|16|32)|[IU](8|16|32)|(F|float)[468].*", info.dtype):
         return f"{info.name} is quantised ({info.dtype})"
     return f"{info.name} is of type {info.dtype}, and not one of {', '.join(FLOATS)}"
 
 
 def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
-    """Return the numpy dtype of a tensor's bytes; TensorUnavailable unless they are real floats."""
+    """Return the NumPy dtype of a tensor's bytes. Raises TensorUnavailable if it is not a float."""
     if why := unreadable(info):
         raise TensorUnavailable(f"{why}.", UNQUANTISED)
     return np.dtype(FLOATS[info.dtype])
 
 
 def widen(values: npt.NDArray[Any], dtype: str) -> FloatArray:
-    """Convert stored numbers to float32 (float64 stays), C-contiguous, native byte order."""
+    """Convert stored numbers to float32 (float64 is kept), C-contiguous, in native byte order."""
     if dtype == "BF16":
         bits = values.astype(np.uint32, order="C")
         bits <<= np.uint32(16)

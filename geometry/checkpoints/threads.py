@@ -1,8 +1,8 @@
-"""Small products and decompositions on one thread.
+"""Small products and decompositions on a single thread.
 
-A tick of the range slider works on matrices of some ten columns. BLAS threads cost more than they
+A step of the range slider works on matrices of about ten columns. BLAS threads cost more than they
 gain there, and while a software renderer keeps all cores busy, each barrier between them waits for
-the scheduler: measured at ten times the work itself on two cores.
+the scheduler, which took ten times the work itself on two cores.
 """
 
 import functools
@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threadpoolctl import ThreadpoolController
 
 WIDEST = 1024
-"""Width of a model, at most, whose report is computed on one thread."""
+"""Maximum width of a model whose report is computed on a single thread."""
 
 _limiting = threading.Lock()
 
@@ -23,8 +23,8 @@ _limiting = threading.Lock()
 def one_thread() -> Iterator[None]:
     """Limit linear algebra inside the block to the calling thread.
 
-    The limit holds for the whole process. Of overlapping blocks only the outermost sets and
-    restores it: if each restored the value it found, the last one to exit would leave the limit
+    The limit applies to the whole process. Of overlapping blocks, only the outermost sets and
+    restores it; if each restored the previous value, the last one to exit would leave the limit
     set.
     """
     if not _limiting.acquire(blocking=False):
@@ -38,20 +38,20 @@ def one_thread() -> Iterator[None]:
 
 
 def threads_for(width: int) -> AbstractContextManager[None]:
-    """Limit a report's linear algebra to one thread, unless the model is wide.
+    """Limit a report's linear algebra to a single thread, unless the model is wide.
 
     Measured on two cores, for widths up to 768: alone in the same time, with half the work of two
     threads; beside other programs in a fifth of the time, with a sixth of the work.
     """
     if width > WIDEST:
         return nullcontext()
-    import scipy.linalg  # noqa: F401  # it has a library of its own, which is limited if it is there
+    import scipy.linalg  # noqa: F401  # its own BLAS is limited only if it is loaded
 
     return one_thread()
 
 
 @functools.cache
 def _blas(with_scipy: bool) -> ThreadpoolController:
-    # Searching the loaded libraries takes some milliseconds, so it is done once, and once more
+    # Searching the loaded libraries takes milliseconds, so it is done once, and once more
     # after scipy has loaded its own.
     return ThreadpoolController().select(user_api="blas")

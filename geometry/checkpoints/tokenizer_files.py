@@ -2,7 +2,7 @@
 
 VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
                 "tokenizer.model", "vocab.bpe")  # fmt: skip
-"""Files from which transformers can build a tokenizer where there is no tokenizer.json."""
+"""Files from which transformers can build a tokenizer without tokenizer.json."""
 BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
 """Files that belong to a vocabulary."""

@@ -1,8 +1,8 @@
-"""The pickle of torch's zip-format files: its tensors, and the plain values beside them.
+"""The pickle of torch's zip-format files: its tensors and plain values.
 
-Read without torch and without running anything of it; see
-:mod:`geometry.checkpoints.pickled_values`. The names that torch writes for tensors make
-:class:`StoredTensor`; a few others are plain values.
+It is read without torch and without running any of its code; see
+:mod:`geometry.checkpoints.pickled_values`. The names that torch writes for tensors create
+:class:`StoredTensor`; a few others create plain values.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.pickled_values import Named, StandIn, is_whole, read_pickle
 
 MAX_PICKLE = 16_000_000
-"""Bytes of the pickle: weights with all that training scripts put beside them, such as lists of
-losses, take a few MB at most."""
+"""Maximum bytes of the pickle: with the additional data of training scripts, such as lists of
+losses, it takes a few MB."""
 
 MAX_ENTRIES = 1_000_000
-"""Entries of the dictionaries, those in others included: vocabularies have some 100,000.
-Dictionaries can be shared, so that their number grows as 2 to the depth."""
+"""Maximum entries of all nested dictionaries: vocabularies have about 100,000. Dictionaries can be
+shared, so that their number grows exponentially with depth."""
 
 MAX_LIST = 1_000
-"""Items of a list that is looked into: dictionaries of tensors, not losses."""
+"""Maximum items of a searched list: dictionaries of tensors, not losses."""
 
 MAX_DEPTH = 20
-"""Dictionaries in dictionaries: "model", "state_dict" and the like. One can hold itself."""
+"""Maximum depth of dictionaries: "model", "state_dict" and the like. They can be recursive."""
 
 MAX_NAME = 1_000
-"""Characters of a tensor's dotted name. Keys can be shared too."""
+"""Maximum characters of a tensor's dotted name. Keys can be shared too."""
 
 
 class Storage(NamedTuple):
-    """A block of numbers: the ``key`` of its record, its type, and how many there are."""
+    """A block of numbers: its type, the ``key`` of its record, and its size."""
 
     kind: str
     key: str
@@ -64,19 +64,19 @@ def load_pickle(data: bytes) -> Any:
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     """Yield the tensors of nested dictionaries under their dotted names, in the file's order.
 
-    Those in dictionaries of a list, such as one of steps, have their number in the name.
+    Tensors in a list of dictionaries, such as of steps, have the item's number in their name.
 
     Parameters
     ----------
     name
-        Of the file, for messages.
+        Name of the file, for messages.
     content
-        From :func:`load_pickle`.
+        The content, from :func:`load_pickle`.
 
     Raises
     ------
     SourceError
-        The dictionaries are nested too deep, or hold too many entries.
+        The dictionaries are nested too deeply, or have too many entries.
     """
     for key, value in _walk(name, content):
         if isinstance(value, StoredTensor):
@@ -84,9 +84,9 @@ def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
 
 
 def whole_module(name: str, content: Any) -> Named | None:
-    """Return the class of the first object in nested dictionaries that is a module of torch.
+    """Return the class of the first torch module in nested dictionaries; None if there is none.
 
-    Its tensors are attributes of objects, whose code alone knows what they mean.
+    Its tensors are attributes of objects, whose meaning only their code knows.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(value: Any) -> Mapping[Any, Any]:
-    """Return the entries of a dictionary or a list; of a list's items only dictionaries."""
+    """Return the entries of a dictionary, or the dictionaries in a list."""
     if isinstance(value, dict):
         return value
     if type(value) is list and len(value) <= MAX_LIST:
@@ -157,19 +157,19 @@ def _quantised(storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> S
 
 
 def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | None:
-    made = function in _TENSORS and type(args) is tuple and 4 <= len(args) <= 10
-    return _tensor(*args) if made else None
+    is_tensor = function in _TENSORS and type(args) is tuple and 4 <= len(args) <= 10
+    return _tensor(*args) if is_tensor else None
 
 
 def _encode(text: Any = None, encoding: Any = None) -> bytes | None:
-    """Return the bytes that protocol 2 writes as a text, if they are those of one number."""
+    """Return the bytes of a number, which protocol 2 writes as a text; None if it is too long."""
     if type(text) is not str or len(text) > 8 or encoding != "latin1":
         return None
     return text.encode("latin-1")
 
 
 def _number(dtype: Any, raw: Any = None) -> float | None:
-    """Return the value of a scalar of numpy, if it is a number."""
+    """Return the value of a NumPy scalar, if it is a number."""
     if not isinstance(dtype, _Dtype) or type(raw) is not bytes:
         return None
     state = dtype.state  # (version, order, …)
@@ -182,7 +182,7 @@ def _number(dtype: Any, raw: Any = None) -> float | None:
 
 
 class _Dtype(StandIn):
-    """A dtype of numpy; its state has the byte order."""
+    """A NumPy dtype; its state has the byte order."""
 
     __slots__ = ("code",)
 
@@ -227,16 +227,16 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("numpy.core.multiarray", "scalar"): _number,
     ("numpy._core.multiarray", "scalar"): _number,
 }  # fmt: skip
-"""Of other names, such as those of tensors that are not one block of numbers (sparse,
-quantised), there are stand-ins."""
+"""Other names become stand-ins, such as those of tensors that are not a single block of numbers
+(sparse, quantised)."""
 
 _STORAGES = {
     "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
     "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
     "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128", "Untyped": "uint8",
 }  # fmt: skip
-"""The dtype of each class of storages."""
+"""The dtype of each storage class."""
 
 _FORMS = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
           "u4": "I", "u2": "H", "u1": "B", "b1": "?"}  # fmt: skip
-"""The form of a number, as in the module ``struct``, of each dtype of numpy."""
+"""The format of each NumPy dtype in the module ``struct``."""

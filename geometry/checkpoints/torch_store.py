@@ -42,11 +42,11 @@ _DTYPES = {
 
 _ITEM_SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "C64": 8,
                "U16": 2, "U32": 4, "U64": 8, "complex128": 16}  # fmt: skip
-"""Bytes per number; one where not listed."""
+"""Bytes per number; 1 if not listed."""
 
 
 def open_torch(path: Path) -> RegionStore:
-    """Open a zip-format torch file by reading its pickle, but no weights.
+    """Open a zip-format torch file by reading only its pickle.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def open_torch(path: Path) -> RegionStore:
 
 
 def read_places(file: ByteFile) -> FileIndex:
-    """Find each tensor's region in the file, and the settings beside them.
+    """Find each tensor's region in the file, and the settings.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _load(file: ByteFile, record: Record) -> Any:
         return load_pickle(data.tobytes())
     except HelixscopeError:
         raise
-    # A malicious pickle can raise anything; none of it may get through.
+    # A malicious pickle can raise any exception.
     except Exception as error:
         raise SourceError(
             f"{file.name} is damaged: its pickle ends early, or is larger than that of any model. "
@@ -137,7 +137,7 @@ def _load(file: ByteFile, record: Record) -> Any:
 
 
 def _without_record(file: ByteFile, name: str, tensor: StoredTensor) -> Region:
-    """Return the region of a tensor that is named and not stored, of a type that none reads."""
+    """Return the region of a tensor that is named but not stored, of an unreadable type."""
     check_shape(file.name, name, tensor.shape, len(tensor.shape))
     dtype = f"{_DTYPES.get(tensor.kind, tensor.kind)} without a record in the archive"
     return Region(file, 0, TensorInfo(name, tensor.shape, dtype, 0))

@@ -1,4 +1,4 @@
-"""Atomic writing of files: whatever happens, a file is whole or as it was."""
+"""Atomic writing of files: a file is written completely or left unchanged."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if sys.platform != "win32":
     import fcntl
 
 ABANDONED_S = 24 * 3600
-"""Age in seconds of a half-written file that counts as abandoned where files have no locks."""
+"""Age in seconds at which an incomplete file counts as abandoned if files have no locks."""
 
 _LONGEST = 200
-"""Bytes of a file's name that its temporary name repeats; file systems allow 255 in all."""
+"""Maximum bytes of a file's name that its temporary name repeats; file systems allow 255."""
 _WAITS_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 _PART = re.compile(r"\.(.+)\.[0-9a-f]{16}\.part", re.DOTALL)
 
@@ -38,24 +38,24 @@ _REASONS = {
     errno.EACCES: ("access is not permitted", _ELSEWHERE),
     errno.EPERM: ("access is not permitted", _ELSEWHERE),
 }
-"""Reason and advice of what goes wrong while writing, by the number of the error."""
-# A folder that cannot be opened or synced is no reason to call a file that is in it lost.
+"""Reason and advice for errors of writing, by error number."""
+# Errors of opening or syncing a folder that do not mean that a file in it is lost.
 _UNSYNCED = frozenset({errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def part_of(out: Path) -> Path:
-    """Return a new temporary name of a file while it is written, which nobody can foresee."""
+    """Return a new, unpredictable temporary name for a file while it is written."""
     return out.with_name(f".{_shortened(out.name)}.{secrets.token_hex(8)}.part")
 
 
 def parts_in(folder: Path) -> dict[Path, str]:
-    """Return the half-written files in a folder, each with the name of the file it is for."""
-    found = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
-    return {path: match[1] for path, match in found if match is not None}
+    """Return the incomplete files in a folder, each with the name of its final file."""
+    matches = ((path, _PART.fullmatch(path.name)) for path in folder.iterdir())
+    return {path: match[1] for path, match in matches if match is not None}
 
 
 def remove_parts(out: Path) -> None:
-    """Remove what killed processes left of a file that they were writing; never raises."""
+    """Remove a file's incomplete files of killed processes; never raises."""
     with suppress(OSError):
         for path, name in parts_in(out.parent).items():
             if name == _shortened(out.name):
@@ -66,15 +66,15 @@ def remove_parts(out: Path) -> None:
 def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path, which replaces ``out`` when the block succeeds.
 
-    Otherwise it is removed and ``out`` stays unchanged. The path exists already, gets the mode of
-    ``out`` at the end, and is to be opened and written, not replaced. Its suffix differs from that
+    Otherwise it is removed and ``out`` is unchanged. The path exists already, gets the mode of
+    ``out`` at the end, and must be opened and written, not replaced. Its suffix differs from that
     of ``out``, so the writer must be given the format explicitly. ``durable`` waits until the file
-    and its folder are on the disk, safe from a power cut.
+    and its folder are on the disk.
 
     Raises
     ------
     OSError
-        It cannot be written; mostly raised before the block begins.
+        It cannot be written; usually raised before the block begins.
     """
     out = Path(os.path.realpath(out))  # a link keeps its target
     mode = _mode_of(out)
@@ -93,11 +93,11 @@ def whole_file(out: Path, *, durable: bool = True) -> Iterator[Path]:
         if durable:
             _sync_folder(out.parent)
     finally:
-        # In a folder without access this fails as the writing did, with the same reason.
+        # In a folder without access this fails as the writing did.
         with suppress(OSError):
             part.unlink(missing_ok=True)
         if held != -1:
-            with suppress(OSError):  # what was written was closed before, or synced
+            with suppress(OSError):  # the data were closed before, or synced
                 os.close(held)
 
 
@@ -127,13 +127,13 @@ def write_text(text: str, out: Path) -> None:
 
 @contextmanager
 def whole_text(out: Path) -> Iterator[TextIO]:
-    r"""Give a file to write a text into, piece by piece; otherwise like :func:`write_text`."""
+    r"""Yield a file for writing a text in pieces; otherwise like :func:`write_text`."""
     with whole_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 def reason(error: OSError) -> tuple[str, str]:
-    """Return why something cannot be written, to follow a colon, and what to do."""
+    """Return the reason of an error of writing, to follow a colon, and advice."""
     why = (error.strerror or str(error)).rstrip(".")
     return _REASONS.get(error.errno or 0, (why, _ELSEWHERE))
 
@@ -141,14 +141,14 @@ def reason(error: OSError) -> tuple[str, str]:
 def not_written(
     out: Path, error: OSError, kind: type[HelixscopeError] = HelixscopeError
 ) -> HelixscopeError:
-    """Return the error, of type ``kind``, for a file or a folder that could not be written."""
+    """Return the error, of type ``kind``, for a file or folder that could not be written."""
     why, advice = reason(error)
     return kind(f"{out} cannot be written: {why}.", advice)
 
 
 @contextmanager
 def writing(out: Path, kind: type[HelixscopeError] = HelixscopeError) -> Iterator[None]:
-    """Turn what the operating system reports in the block into one sentence about ``out``.
+    """Convert an OSError in the block into an error with a sentence about ``out``.
 
     Raises
     ------
@@ -166,14 +166,14 @@ def _shortened(name: str) -> str:
 
 
 def _mode_of(out: Path) -> int | None:
-    """Return the mode of a file, None if there is none; an OSError if it is no ordinary file."""
+    """Return the mode of a file, or None. Raises OSError if it is not a regular file."""
     try:
         mode = out.stat().st_mode
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(out))
-    if not stat.S_ISREG(mode):  # a device or a pipe, which a file would take the place of
+    if not stat.S_ISREG(mode):  # a device or a pipe, which a file would replace
         raise OSError(errno.ENODEV, "It is not a regular file", str(out))
     if not os.access(out, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(out))
@@ -181,7 +181,7 @@ def _mode_of(out: Path) -> int | None:
 
 
 def replace(part: Path, out: Path) -> None:
-    """Put a file in the place of another one; on Windows, wait for programs that have it open.
+    """Replace a file by another; on Windows, wait for programs that have it open.
 
     Virus scanners and indexers open new files for a moment.
     """
@@ -199,9 +199,9 @@ def replace(part: Path, out: Path) -> None:
 def _begin(out: Path, *, private: bool) -> tuple[Path, int]:
     """Create a temporary file and lock it; return its path and its descriptor.
 
-    ``private`` leaves it to its owner until it gets its mode.
+    ``private`` restricts it to its owner until it gets its mode.
     """
-    # A file or a link that somebody else put there is neither written nor followed.
+    # An existing file or link is neither written nor followed.
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
     while True:
         part = part_of(out)
@@ -209,7 +209,7 @@ def _begin(out: Path, *, private: bool) -> tuple[Path, int]:
         claim(held)
         if os.fstat(held).st_nlink:
             return part, held
-        os.close(held)  # another process took it for abandoned before it was locked
+        os.close(held)  # another process removed it as abandoned before it was locked
 
 
 def claim(file: int) -> None:
@@ -223,9 +223,9 @@ def claim(file: int) -> None:
 
 
 def remove_abandoned(path: Path) -> bool:
-    """Remove a half-written file, unless another process is writing it; return whether it was.
+    """Remove an incomplete file, unless another process is writing it; return whether it was.
 
-    Raises OSError: it cannot be removed, or is gone already.
+    Raises OSError: it cannot be removed, or does not exist.
     """
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
@@ -240,8 +240,8 @@ def remove_abandoned(path: Path) -> bool:
         except OSError:  # no locks on this file system: decide by age
             if time.time() - path.stat().st_mtime < ABANDONED_S:
                 return False
-        # While it is locked: a process that has just created it and waits for the lock finds it
-        # gone then, and creates another.
+        # While it is locked: a process that has just created it and waits for the lock then finds
+        # it removed, and creates another.
         path.unlink()
         return True
 

@@ -1,4 +1,4 @@
-"""Uncompressed zip archives, read entry by entry, on disk or remote.
+"""Uncompressed zip archives, on disk or remote, of which single entries are read.
 
 An entry is a local header (30 bytes, its name, an "extra" field which torch pads)
 and then its bytes; the directory of all entries is at the end of the file (APPNOTE.TXT 4.3).
@@ -20,26 +20,26 @@ from geometry.checkpoints.stores import ByteFile
 
 _HEADER = 30
 ROOM = 512
-"""Ample for torch's longest header, with name and padding."""
+"""Bytes that include torch's longest header, with name and padding."""
 _ALIGNMENT = 64
 
 MAX_DIRECTORY = 4_000_000
-"""Bytes of an archive's directory: 80 times that of gpt2-xl's 580 tensors. 90,000 entries fit,
-which take a second."""
+"""Maximum bytes of an archive's directory: 80 times that of gpt2-xl's 580 tensors. It may have
+90,000 entries, which take a second."""
 
 
 MAX_PADDING = 4_096 + 128
-"""Bytes between an entry and the next: the "extra" field, with which torch aligns the data at 64
-bytes (or at memory pages, if configured so), and a data descriptor."""
+"""Maximum bytes between entries: the "extra" field, with which torch aligns the data at 64 bytes
+(or at memory pages, if configured), and a data descriptor."""
 
 _ENTRY, _END, _END_64 = 46, 22, 76
-"""Bytes of an entry in the directory without its texts, and those after the directory: its own
-place and size, preceded by a 64-bit copy in large archives."""
+"""Bytes of an entry in the directory without its texts, and of the record after the directory with
+its place and size, without and with a 64-bit copy in large archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One entry: a file (a :class:`geometry.checkpoints.stores.ByteFile`) within a file.
+    """An entry: a file (a :class:`geometry.checkpoints.stores.ByteFile`) within a file.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Record:
 
     @property
     def name(self) -> str:
-        """Name of the archive; an entry's own means nothing to the user."""
+        """Name of the archive; the entry's own is meaningless to the user."""
         return self.file.name
 
     def size(self) -> int:
@@ -68,7 +68,7 @@ class Record:
         return self.file.size()
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Exactly ``nbytes`` bytes from ``offset`` within the entry, usually in one read."""
+        """Return exactly ``nbytes`` bytes from ``offset`` within the entry, usually in one read."""
         begin, length = self.extent(offset, nbytes)
         piece = self.file.read_at(begin, length)
         header = piece[self.start - begin :][:_HEADER].tobytes()
@@ -86,12 +86,12 @@ class Record:
         # Start at a multiple of the alignment, so that tensors that torch aligned are aligned in
         # memory.
         begin = self.start - self.start % _ALIGNMENT
-        # The header's length varies: where the data starts is known only after reading it.
+        # The header's length varies: the start of the data is known only after reading it.
         length = ROOM + (offset + nbytes if offset <= ROOM else 0)
         return begin, max(0, min(length, self.file.size() - begin))
 
     def is_sound(self, data: npt.NDArray[np.uint8]) -> bool:
-        """Return whether the bytes match the checksum; True for a part, which has none."""
+        """Return whether the bytes match the checksum; True for a part of them."""
         return (
             not self.checksum or len(data) != self.length or zlib.crc32(data.data) == self.checksum
         )
@@ -103,8 +103,8 @@ def read_directory(file: ByteFile) -> list[zipfile.ZipInfo]:
     Raises
     ------
     SourceError
-        There is none, or it is too large; or the file holds more than the archive, such as other
-        archives before it: which of them is meant cannot be known.
+        There is none, it is too large, or the file has more than the archive, such as other
+        archives before it.
     """
     try:
         with zipfile.ZipFile(_Seekable(file)) as archive:
@@ -161,21 +161,21 @@ def open_archive(data: bytes) -> zipfile.ZipFile:
     SourceError
         Its directory is too large.
     Exception
-        Any other: it is no archive, or is damaged.
+        Any other: it is not an archive, or is damaged.
     """
     stream = _BoundedBytes(data)
     archive = zipfile.ZipFile(stream)
-    stream.most = len(data)
+    stream.max_read = len(data)
     return archive
 
 
 class _BoundedBytes(io.BytesIO):
-    """Bytes of which at most ``most`` are read at once."""
+    """Bytes with a maximum size of a read, ``max_read``."""
 
-    most = MAX_DIRECTORY
+    max_read = MAX_DIRECTORY
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > self.most:
+        if size is not None and size > self.max_read:
             raise SourceError(f"The archive has a directory of {size} bytes.", AGAIN)
         return super().read(size)
 
@@ -204,7 +204,7 @@ class _Seekable(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._file.size()}
         if start[whence] + offset < 0:
-            raise OSError("before the file's beginning")
+            raise OSError("seek before the beginning of the file")
         self._position = start[whence] + offset
         return self._position
 

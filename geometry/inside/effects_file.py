@@ -73,7 +73,7 @@ def read_effects(path: Path, model: PositionalModel) -> Effects:
             f"{path.name} does not hold the effects of changes of positions.", AGAIN
         ) from error
     if not effects.fingerprint:
-        raise InsideError(f"{path.name} does not name the changed model.", AGAIN)
+        raise InsideError(f"{path.name} does not tell which model was changed.", AGAIN)
     if effects.fingerprint != model.fingerprint:
         raise InsideError(f"{path.name} has the effects of another model than {model.name}.", AGAIN)
     return effects

@@ -27,7 +27,7 @@ def epsilon_of(stack: Stack, config: Mapping[str, Any]) -> float:
 
 def local_window(config: Mapping[str, Any]) -> int:
     """Return how many positions a local layer of GPT-Neo attends to; SourceError if unusable."""
-    return first_int(config, ("window_size",), least=1) or 256
+    return first_int(config, ("window_size",), minimum=1) or 256
 
 
 def kinds_of_layers(config: Mapping[str, Any], n_layers: int) -> list[str]:

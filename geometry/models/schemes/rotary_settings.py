@@ -121,7 +121,7 @@ class Given:
 
     def whole(self, *keys: str, least: int | None = None) -> int | None:
         """Return the first of the keys that is there; SourceError if it is no whole number."""
-        found = first_int(self._settings, keys, least=least)
+        found = first_int(self._settings, keys, minimum=least)
         self._read.update(key for key in keys if self._settings.get(key) in (None, found))
         return found
 
