@@ -1,4 +1,4 @@
-"""What any smooth curve would show: statistics that tell more, and null distributions.
+"""What any smooth curve would show: statistics that go beyond it, and null distributions.
 
 Knows tables of numbers only, no models.
 """
