@@ -19,25 +19,25 @@ from geometry.pca.components import Array
 
 
 def epsilon_of(stack: Stack, config: Mapping[str, Any]) -> float:
-    """Return what a family's LayerNorm adds to the variance; SourceError if it is no number."""
+    """Return the epsilon of a family's LayerNorm. Raises SourceError if it is not a number."""
     setting, usual = stack.epsilon
     given = config.get(setting) if setting else None
     return usual if given is None else positive(setting, given)
 
 
 def local_window(config: Mapping[str, Any]) -> int:
-    """Return how many positions a local layer of GPT-Neo attends to; SourceError if unusable."""
+    """Return the window of a local layer of GPT-Neo. Raises SourceError if it is invalid."""
     return first_int(config, ("window_size",), minimum=1) or 256
 
 
 def kinds_of_layers(config: Mapping[str, Any], n_layers: int) -> list[str]:
-    """Return which of GPT-Neo's layers are "local" and which "global"; SourceError if unusable."""
+    """Return "local" or "global" for each layer of GPT-Neo. Raises SourceError if invalid."""
     kinds, key = config.get("attention_layers"), "attention_layers"
     if kinds is None:
         kinds, key = config.get("attention_types"), "attention_types"
         if kinds is None:
             return [("global", "local")[layer % 2] for layer in range(n_layers)]
-        try:  # pairs of some kinds and how often they follow
+        try:  # pairs of kinds and their number of repetitions
             kinds = [k for some, n in kinds for _ in range(min(n, n_layers)) for k in some]
         except (TypeError, ValueError):
             kinds = None
@@ -48,7 +48,7 @@ def kinds_of_layers(config: Mapping[str, Any], n_layers: int) -> list[str]:
 
 
 def window_of_layer(config: Mapping[str, Any], layer: int) -> int:
-    """Return the width of Longformer's window in a layer; SourceError if there is none."""
+    """Return the width of Longformer's window in a layer. Raises SourceError if there is none."""
     given = config.get("attention_window")
     given = 512 if given is None else given
     size = given[layer] if isinstance(given, list) and layer < len(given) else given
@@ -58,7 +58,7 @@ def window_of_layer(config: Mapping[str, Any], layer: int) -> int:
 
 
 class AttentionLayer:
-    """The self-attention of one layer: norms, maps, biases, scale and window before its softmax.
+    """The self-attention of a layer: norms, maps, biases, scale and window before its softmax.
 
     Parameters
     ----------
@@ -108,10 +108,10 @@ class AttentionLayer:
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """How far back and ahead a position attends; None if unlimited.
+        """Number of earlier and later positions that a position attends to; None if unlimited.
 
-        BigBird's random blocks are not a window: its attention counts as full, as in its module for
-        all but long texts.
+        BigBird's random blocks are not a window: its attention counts as full, as in its module
+        except for long texts.
         """
         if self._stack.window == "some layers":
             kinds = kinds_of_layers(self._config, self.layer + 1)
@@ -125,9 +125,9 @@ class AttentionLayer:
     # ---- from embeddings to the input of queries and keys --------------------------------------
 
     def norms(self) -> tuple[BlockNorm | None, BlockNorm | None]:
-        """Return the LayerNorm over the sum of embeddings, and the one right before this attention.
+        """Return the LayerNorm over the sum of embeddings, and that directly before this attention.
 
-        Where the two are the same, as before BERT's first layer, it is the former.
+        If the two are the same, as before BERT's first layer, it is the former.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class AttentionLayer:
         return weight, bias
 
     def _vector(self, size: int | None, *names: str) -> Array:
-        """Read the vector that has one of these names; of any size if that is None."""
+        """Read the vector with one of these names; any size is valid if ``size`` is None."""
         for name in names:
             if name in self._store.tensors:
                 vector: Array = read_part(self._store, name, 1).astype(np.float64)

@@ -1,6 +1,6 @@
-"""What a bias alone makes heads attend to: by lag in a text, by offset in a picture.
+"""Attention of heads by a bias alone: by lag in a text, by offset in a picture.
 
-A bias by lag is given as queries and keys, so that it is described as attention by position is.
+A bias by lag is given as queries and keys, so that it is described like attention by position.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
 
 LONGEST = 512
-"""Positions of the text at most: of 128 heads, whose scores then take 130 MB."""
+"""Maximum positions of the text, so that the scores of 128 heads take 130 MB."""
 
 
 def bias_heads(model: PositionalModel) -> HeadProjections:
     """Return queries and keys whose products are the bias that a model adds to attention scores.
 
-    ALiBi, or a relative bias as T5's, which is the same in every layer that has one. The text is as
-    long as the lags that have a bias of their own, 512 positions at most.
+    ALiBi, or a relative bias as in T5, which is the same in every layer that has one. The text is
+    as long as the lags with a bias of their own, at most 512 positions.
 
     Raises
     ------
@@ -44,15 +44,15 @@ def bias_heads(model: PositionalModel) -> HeadProjections:
 
 
 def offset_attention(model: PositionalModel) -> tuple[Array, Array]:
-    """Return the bias of each head by the offset of a patch, and the attention by it alone.
+    """Return the bias of each head by the offset of a patch, and the attention by the bias alone.
 
     Returns
     -------
     bias : (n_heads, 2 rows − 1, 2 columns − 1)
-        Of the query's row and column less the key's, which increase along the axes; none in the
-        middle. The heads are those of all blocks whose windows have this size, one after another.
+        By the query's row and column minus the key's, which increase along the axes and are zero in
+        the middle. The heads are those of all blocks with windows of this size, in order.
     attention : the same
-        Its softmax over all offsets: of a query whose window reaches as far on every side.
+        Its softmax over all offsets, for a query whose window reaches equally far on every side.
 
     Raises
     ------

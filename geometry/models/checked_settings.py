@@ -1,4 +1,4 @@
-"""Settings that are used long after a model is opened, read once before."""
+"""Validation, on opening, of settings that are used later."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FLAGS = (
     "scale_attn_by_inverse_layer_idx", "scale_attn_weights", "scale_embedding",
     "tie_word_embeddings", "token_dropout", "use_bias",
 )  # fmt: skip
-"""Settings that are true or false."""
+"""Boolean settings."""
 
 
 def check_settings(layers: Layers) -> None:
-    """Read the settings of a tower's tokens, layers and norms.
+    """Check the settings of a tower's tokens, layers and norms.
 
     Raises
     ------
     SourceError
-        One of them is there and cannot be used, so that a report or a panel would end with it.
+        A setting is invalid, which would end a report or a panel later.
     """
     place, config = layers.architecture, layers.architecture.config
     for key in ("vocab_size", "type_vocab_size", "num_hidden_groups"):

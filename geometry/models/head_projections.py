@@ -1,8 +1,8 @@
 """Positions projected into every head's query and key space by the model's weights.
 
-Exact for the first layer, whose input is token plus position. For deeper layers the embeddings are
-read through that layer's own LayerNorm: an extrapolation, since earlier layers have written to the
-residual stream by then.
+The result is exact for the first layer, whose input is token plus position. For deeper layers the
+embeddings are read through that layer's own LayerNorm, which is an extrapolation, since earlier
+layers have written to the residual stream.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
 
 BLOCK_ROWS = 4096
-"""Token rows converted to float64 at a time."""
+"""Number of token rows converted to float64 at a time."""
 
 
 def project_heads(
@@ -31,19 +31,19 @@ def project_heads(
 ) -> HeadProjections:
     """Project positions into every head's query and key space.
 
-    Rows pass through what precedes this layer's attention: LayerNorm over the embeddings' sum
-    or right before the attention, with gain, bias and epsilon; the map to the layers' size; the
-    biases of queries and keys. Tokens and token types are left out.
+    Rows pass through all that precedes this layer's attention: LayerNorm over the embeddings' sum
+    or directly before the attention, with gain, bias and epsilon; the map to the layers' size; and
+    the biases of queries and keys. Tokens and token types are left out.
 
     Parameters
     ----------
     model
         The open model.
     layer
-        From 0; see the module on deeper ones.
+        From 0; see the module for deeper layers.
     content
-        Include a token in LayerNorm's denominator: √(‖p_i‖² + e²) with e the mean norm
-        of the token embeddings (as the family scales them, with the token type, centred where
+        Whether to include a token in LayerNorm's denominator: √(‖p_i‖² + e²) with e the mean norm
+        of the token embeddings (as the family scales them, with the token type, centred if
         LayerNorm centres).
     rows : (n_positions, d_embedding)
         Rows to use instead of ``model.W_pos``.

@@ -1,6 +1,6 @@
-"""Disk cache of singular directions, so that a matrix is not decomposed at every start.
+"""Disk cache of singular directions, so that a matrix is not decomposed on every start.
 
-Each entry is one file with its own key and checksum (:mod:`geometry.hub.entries`), written
+Each entry is a file with its own key and checksum (:mod:`geometry.hub.entries`), written
 atomically. Failures, such as a full disk, only cost time.
 """
 
@@ -33,10 +33,10 @@ from geometry.models.residual_stream import Subject
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 1_000_000_000
-"""Size limit of all entries together."""
+"""Size limit of all entries, in bytes."""
 
 SMALL = 200_000
-"""Smaller matrices are decomposed faster than written."""
+"""Size in bytes below which directions are computed faster than written."""
 
 VERSION = 2
 """Increased when the computation or the file format changes."""
@@ -45,7 +45,7 @@ _SUFFIX = ".directions"
 
 
 class DirectionsOnDisk:
-    """The directions of one model's matrices.
+    """The cached directions of a model's matrices.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ class DirectionsOnDisk:
             log.warning("%s cannot be used: %s", path, error)
         return None
 
-    def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
+    def put(self, subject: Subject, directions: Directions, *, mapped: bool) -> None:
         """Cache directions, unless they are small or the model cannot be identified."""
-        key = self._key(subject, mapped) if found.vectors.nbytes >= SMALL else None
+        key = self._key(subject, mapped) if directions.vectors.nbytes >= SMALL else None
         if key is None:
             return
-        data, incoming = _packed(found), self.root / "incoming"
+        data, incoming = _packed(directions), self.root / "incoming"
         if entry_size(key, data.size) > self._max_bytes:
             return
         path = self._path(key)
@@ -107,38 +107,41 @@ class DirectionsOnDisk:
             if self._identity is None:
                 self._identity = weights_identity(self._model) or ""
             identity = self._identity
-        said = f"{subject}{' mapped' if mapped else ''} {VERSION}"
-        return Key("directions", identity, said) if identity else None
+        name = f"{subject}{' mapped' if mapped else ''} {VERSION}"
+        return Key("directions", identity, name) if identity else None
 
     def _path(self, key: Key) -> Path:
         return self.root / (file_name(f"{key.name} of {key.commit}") + _SUFFIX)
 
     def _make_room(self, newest: Path) -> None:
         held = [(path, path.stat()) for path in self.root.glob(f"*{_SUFFIX}")]
-        excess = sum(about.st_size for _, about in held) - self._max_bytes
-        for path, about in sorted(held, key=lambda one: one[1].st_mtime_ns):
+        excess = sum(status.st_size for _, status in held) - self._max_bytes
+        for path, status in sorted(held, key=lambda entry: entry[1].st_mtime_ns):
             if excess <= 0:
                 return
             if path != newest:
                 _remove(path)
-                excess -= about.st_size
+                excess -= status.st_size
 
 
 def weights_identity(model: PositionalModel) -> str | None:
     """Return a text that identifies the weights, without reading them.
 
-    The commit, with its endpoint unless that is huggingface.co; otherwise path, size and
-    modification time of each of the model's files, when they were opened.
+    The commit, with its endpoint unless it is huggingface.co; otherwise path, size and
+    modification time of each of the model's files on opening.
 
     Returns
     -------
-    None if they cannot be identified; then nothing may be cached.
+    str or None
+        None if they cannot be identified; then nothing may be cached.
     """
     store = model.store
     if model.commit is not None:
-        from geometry.hub.hub_store import HubStore  # with the client, which few models need
+        from geometry.hub.hub_store import HubStore  # imports the client, which few models need
 
-        if not isinstance(store, RegionStore | HubStore):  # made of a model, as one of its tables
+        if not isinstance(
+            store, RegionStore | HubStore
+        ):  # derived from a model, such as one of its tables
             return None
         server = store.server if isinstance(store, HubStore) else server_name(endpoint())
         return f"{model.commit} {_table(model)}{f' at {server}' if server else ''}"
@@ -146,8 +149,8 @@ def weights_identity(model: PositionalModel) -> str | None:
         return None
     parts = [_table(model)]
     for file in store.files:
-        about = file.identity
-        parts.append(f"{file.path.resolve()} {about.nbytes} {about.mtime_ns}")
+        identity = file.identity
+        parts.append(f"{file.path.resolve()} {identity.nbytes} {identity.mtime_ns}")
     return "\n".join(sorted(set(parts)))
 
 
@@ -155,9 +158,13 @@ def _table(model: PositionalModel) -> str:
     return model.table_choice or model.table
 
 
-def _packed(found: Directions) -> Bytes:
-    shape = np.array((len(found.singular_values), *found.vectors.shape), dtype="<i8")
-    numbers = (shape, found.singular_values.astype("<f8"), found.vectors.astype("<f8").ravel())
+def _packed(directions: Directions) -> Bytes:
+    shape = np.array((len(directions.singular_values), *directions.vectors.shape), dtype="<i8")
+    numbers = (
+        shape,
+        directions.singular_values.astype("<f8"),
+        directions.vectors.astype("<f8").ravel(),
+    )
     return np.concatenate([array.view(np.uint8) for array in numbers])
 
 

@@ -1,4 +1,4 @@
-"""What heads attend to by position alone where positions are turned at random."""
+"""Attention of heads by position alone, for randomly rotated positions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 
 DRAWS = 19
-"""As few as can have none that reaches a number in at most 5 % of cases; each projects the table
-through all heads."""
+"""The smallest number for a p-value of 5 %, since each draw projects the table through all
+heads."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KernelNulls:
-    """Scores of a layer's heads, of positions turned at random in the space of their columns.
+    """Scores of a layer's heads for positions randomly rotated in the space of their columns.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ def kernel_nulls(
     seed: int = 0,
     check: Callable[[], None] | None = None,
 ) -> KernelNulls:
-    """Send positions that are turned at random through a layer's queries and keys.
+    """Project randomly rotated positions through a layer's queries and keys.
 
-    They have the same distances and angles to each other as the model's, and nothing that the
-    weights could have learned about them.
+    They have the same distances and angles as the model's positions, but nothing that the weights
+    could have learned.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def kernel_nulls(
     layer, content
         As of :func:`~geometry.models.head_projections.project_heads`.
     block
-        Number of neighbouring rows that are averaged first; 1 for none.
+        Number of neighbouring rows to average first; 1 for none.
     draws, seed
-        Number of tables, and of the random numbers.
+        Number of tables, and seed of the random numbers.
     check
         Called before each draw; may raise to stop.
 
@@ -73,24 +73,30 @@ def kernel_nulls(
     TensorUnavailable
         The checkpoint or the family lacks a tensor.
     RangeError
-        When the range is empty or leaves the table.
+        The range is empty or leaves the table.
     """
     rows = average_blocks(model.W_pos, block) if block > 1 else np.asarray(model.W_pos)
-    rng, d, found = np.random.default_rng((seed, layer)), rows.shape[1], []
+    rng, d, drawn = np.random.default_rng((seed, layer)), rows.shape[1], []
     for _ in range(draws):
         if check is not None:
             check()
-        turned = rows @ random_frame(d, d, rng)
-        heads = project_heads(model, layer, content=content, rows=turned, dtype=np.float32)
-        one = head_kernels(heads, positions)
-        found.append((one.previous_token, one.mass_lag_0_10, one.attention, one.scores))
-    meaning, heads_at = MEANINGS["turned"], range(len(found[0][0]))
-    previous, mass, attention, scores = zip(*found, strict=True)
+        rotated = rows @ random_frame(d, d, rng)
+        heads = project_heads(model, layer, content=content, rows=rotated, dtype=np.float32)
+        kernels = head_kernels(heads, positions)
+        drawn.append(
+            (kernels.previous_token, kernels.mass_lag_0_10, kernels.attention, kernels.scores)
+        )
+    meaning, heads_at = MEANINGS["turned"], range(len(drawn[0][0]))
+    previous, mass, attention, scores = zip(*drawn, strict=True)
 
     def nulls(values: tuple[np.ndarray, ...]) -> tuple[Null, ...]:
-        return tuple(null_of("turned", meaning, [one[head] for one in values]) for head in heads_at)
+        return tuple(
+            null_of("turned", meaning, [draw[head] for draw in values]) for head in heads_at
+        )
 
     def bands(curves: tuple[np.ndarray, ...]) -> tuple[Band, ...]:
-        return tuple(band_of("turned", meaning, [one[head] for one in curves]) for head in heads_at)
+        return tuple(
+            band_of("turned", meaning, [draw[head] for draw in curves]) for head in heads_at
+        )
 
     return KernelNulls(nulls(previous), nulls(mass), bands(attention), bands(scores))

@@ -1,4 +1,4 @@
-"""The layers of a checkpoint: each matrix read on demand, in one orientation."""
+"""The layers of a checkpoint: matrices read on demand, in one orientation."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ from geometry.models.recognition.architecture import N_HEADS, Architecture
 from geometry.models.schemes.lags import MAX_HEADS
 
 MAX_LAYERS = 2_000
-"""Layers that a configuration can give: ten times those of any model. Panels have a row or a
-curve for each, as for each head."""
+"""Maximum layers in a configuration: ten times those of any model. Panels have a row or a curve for
+each layer, as for each head."""
 
 PACKED = ("qweight", "weight_packed")
-"""What quantised matrices are called in place of "weight": by GPTQ and AWQ, by
-compressed-tensors."""
+"""Names of quantised matrices in place of "weight": of GPTQ and AWQ, and of compressed-tensors."""
 
 FULL = "Open the full checkpoint of this model."
 LEARNED = "Open a model with learned positions."
-OTHER = "Open a model of another family."
+OTHER_FAMILY = "Open a model of another family."
 
 
 class Layers:
-    """Weights of every layer of one tower.
+    """Weights of every layer of a tower.
 
     Parameters
     ----------
     store
         The checkpoint's tensors.
     architecture
-        Their location; without a family there are no layers.
+        The location of its positions; without a family there are no layers.
     d_model
-        Width of the positions that are added; None if none are.
+        Width of the added positions; None if none are added.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Layers:
 
     @property
     def count(self) -> int | None:
-        """Number of layers from the configuration, or None; also where no model has as many."""
+        """Number of layers from the configuration; None if it is missing or implausible."""
         count = self.architecture.setting(
             "{side}_layers", "num_{side}_layers", "n_layer", "num_hidden_layers", "n_layers",
             "num_layers", "l_layers", listed=True,
@@ -67,14 +66,14 @@ class Layers:
 
     @property
     def n_heads(self) -> int | None:
-        """Attention heads per layer from the configuration, or None; as :attr:`count`."""
+        """Attention heads per layer from the configuration, or None; like :attr:`count`."""
         heads = self.architecture.setting(*N_HEADS, listed=True)
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
     def stored_in_out(self, layer: int = 0) -> bool:
         """Return whether a layer's matrices are stored (in, out), by their shapes.
 
-        The family's way, where they are square or missing.
+        The family's convention, if they are square or missing.
         """
         stack, index = self.stack(layer), self.store.tensors
         query = self._shape_of(stack.query, layer) if stack.fused else None
@@ -88,7 +87,7 @@ class Layers:
         return stack.conv1d if reads[0] == reads[1] else reads[0]
 
     def _shape_of(self, suffix: str, layer: int) -> tuple[int, int] | None:
-        """Return the shape of a matrix that is as wide as the layers' states, quantised or not."""
+        """Return the shape of a matrix, quantised or not; None if it does not fit the states."""
         info = self.store.tensors.get(self.name_of(suffix, layer))
         if info is None or len(info.shape) != 2 or self.width not in (None, *info.shape):
             return None
@@ -103,12 +102,12 @@ class Layers:
             return ()
         if not self._layout_at_hand() or self.stored_in_out() is stack.conv1d:
             return ()
-        ways = "(in, out), as by Conv1D", "(out, in), as by nn.Linear"
-        usual, here = ways if stack.conv1d else reversed(ways)
+        layouts = "(in, out), as by Conv1D", "(out, in), as by nn.Linear"
+        usual, here = layouts if stack.conv1d else reversed(layouts)
         return (f"By their shapes, matrices are stored {here}; in {name} models, {usual}.",)
 
     def missing(self) -> dict[str, str]:
-        """Return why matrices of the first layer are missing, by the index alone."""
+        """Return the missing matrices of the first layer with the reason, by the index alone."""
         stack = self.architecture.stack
         if stack is None:
             return dict.fromkeys(WEIGHTS, "the source is only a position table")
@@ -122,7 +121,7 @@ class Layers:
         return {weight: why for weight in WEIGHTS if (why := self._why_missing(weight))}
 
     def _layout_at_hand(self) -> bool:
-        """Return whether the shapes that determine the first layer's layout need no request."""
+        """Return whether the shapes that determine the first layer's layout are available."""
         stack, index = self.stack(0), self.store.tensors
         deciding = [stack.query, stack.fan_out, stack.mlp_norm]
         names = [self.name_of(suffix, 0) for suffix in deciding if suffix]
@@ -154,7 +153,7 @@ class Layers:
         return matrix
 
     def n_queries(self) -> int:
-        """Return the rows of W_Q, all heads together, without reading it.
+        """Return the number of rows of W_Q, of all heads, without reading it.
 
         Raises
         ------
@@ -171,15 +170,15 @@ class Layers:
     def _part(
         self, stored: FloatArray, name: WeightName, tensor: str, layer: int = 0
     ) -> FloatArray:
-        """Return the view (d_out, d_in) of a stored matrix that a name stands for."""
-        turned = stored.T if self.stored_in_out(layer) else stored
-        part = orient(turned, self.architecture.stack, name, self.n_heads)
+        """Return the matrix of a name as a (d_out, d_in) view of a stored one."""
+        linear = stored.T if self.stored_in_out(layer) else stored
+        part = orient(linear, self.architecture.stack, name, self.n_heads)
         inner, width = part.shape if name != "W_O" else part.shape[::-1]
         if self.width is not None and width != self.width:
             raise does_not_fit(tensor, stored.shape, f"{self.width} dimensions on one side")
         if name == "W_in":
             neurons = self.neurons
-            if neurons is not None and inner not in (neurons, 2 * neurons):  # twice where gated
+            if neurons is not None and inner not in (neurons, 2 * neurons):  # twice if gated
                 raise does_not_fit(tensor, stored.shape, f"{neurons} neurons on the other side")
         elif (d_head := self.d_head) and inner % d_head:
             raise does_not_fit(tensor, stored.shape, f"whole heads of {d_head} dimensions")
@@ -189,7 +188,7 @@ class Layers:
     def neurons(self) -> int | None:
         """Size of the MLP's hidden states from the configuration, or None."""
         place = self.architecture
-        if place.lenient or "mlp_ratio" in place.config:  # which counts, as in DINOv2
+        if place.lenient or "mlp_ratio" in place.config:  # which takes precedence, as in DINOv2
             return None
         return self.architecture.setting(
             "{side}_ffn_dim", "ffn_dim", "n_inner", "intermediate_size", "hidden_dim"
@@ -197,7 +196,7 @@ class Layers:
 
     @property
     def d_head(self) -> int | None:
-        """Dimensions of a head, as far as the configuration's heads fit the layers' size."""
+        """Dimensions of a head; None if unknown or inconsistent with the layers' size."""
         own = None if self.architecture.lenient else self.architecture.setting("head_dim")
         width, heads = self.width, self.n_heads
         if own is not None or self.d_model is None:
@@ -205,7 +204,7 @@ class Layers:
         return width // heads if width and heads and width % heads == 0 else None
 
     def tensor(self, name: WeightName, layer: int = 0) -> str:
-        """Return the name of the tensor that holds a matrix, perhaps with others.
+        """Return the name of the tensor with a matrix, which may be fused with others.
 
         Raises
         ------
@@ -221,8 +220,9 @@ class Layers:
 
         Returns
         -------
-        (d_hidden,) float64, read-only; None if there is none directly before it, as before the
-        first attention of GPT-1 and ALBERT
+        (d_hidden,) float64 or None
+            Read-only; None if there is none directly before it, as before the first attention of
+            GPT-1 and ALBERT.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class Layers:
         if reader == "attention" and layer == 0 and "before}" in suffix:
             suffix = stack.embedding_norm
             if stack.map_in and self.architecture.root + stack.map_in not in self.store.tensors:
-                suffix = stack.sum_norm  # of ELECTRA, whose map is left out where sizes are equal
+                suffix = stack.sum_norm  # of ELECTRA, whose map is left out if sizes are equal
         if not suffix:
             return None
         name = self.name_of(suffix, layer)
@@ -245,29 +245,36 @@ class Layers:
         gain.setflags(write=False)
         return gain
 
-    def embedding_map(self, what: Literal["positions", "tokens"]) -> npt.NDArray[np.float64] | None:
-        """Read the matrix that maps embeddings to the layers' size, where the two differ.
+    def embedding_map(
+        self, embedding: Literal["positions", "tokens"]
+    ) -> npt.NDArray[np.float64] | None:
+        """Read the matrix that maps embeddings to the layers' size, if the two differ.
 
         Returns
         -------
-        (d_hidden, d_embedding) float64, read-only; None where there is no map
+        (d_hidden, d_embedding) float64 or None
+            Read-only; None if there is no map.
 
         Raises
         ------
         TensorUnavailable
             It cannot be read.
         """
-        name = self.map_tensor(what)
+        name = self.map_tensor(embedding)
         if name is None:
             return None
         matrix = read_part(self.store, name, 2).astype(np.float64)
         matrix.setflags(write=False)
         return matrix
 
-    def map_tensor(self, what: Literal["positions", "tokens"]) -> str | None:
-        """Return the name of the tensor that holds :meth:`embedding_map`, or None."""
+    def map_tensor(self, embedding: Literal["positions", "tokens"]) -> str | None:
+        """Return the name of the tensor of :meth:`embedding_map`, or None."""
         stack = self.architecture.stack
-        if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
+        if (
+            stack is None
+            or not stack.map_in
+            or (embedding == "positions" and not stack.map_positions)
+        ):
             return None
         name = self.architecture.root + stack.map_in
         return name if name in self.store.tensors else None
@@ -290,7 +297,7 @@ class Layers:
             raise TensorUnavailable("These positions are computed: there are no layers.",
                                     "Open a model.")  # fmt: skip
         if not stack.layers_known:
-            raise TensorUnavailable(f"{TABLE_ALONE[0].upper()}{TABLE_ALONE[1:]}.", OTHER)
+            raise TensorUnavailable(f"{TABLE_ALONE[0].upper()}{TABLE_ALONE[1:]}.", OTHER_FAMILY)
         if layer < 0 or (count is not None and layer >= count):
             last = "none" if count is None or count < 1 else f"0–{count - 1}"
             raise TensorUnavailable(f"Layer {layer} does not exist; the layers are {last}.")
@@ -322,7 +329,7 @@ class Layers:
         raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)
 
     def _packed(self, name: str) -> str:
-        """Return why a matrix is only there under another name, or ""."""
+        """Return why a matrix is only stored quantised, or ""."""
         stem = name.removesuffix("weight")
         packed = (self.store.known(stem + end) for end in PACKED)
         return next((unreadable(info) for info in packed if info is not None), "")

@@ -18,13 +18,13 @@ from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.names_and_shapes import rows_and_width
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
-MOST_TURNED = 4096
-"""Positions of a rotary model that are shown: as many as of the longest learned tables. A
-hundred thousand would take a hundred megabytes."""
+MAX_ROTARY_POSITIONS = 4096
+"""Maximum shown positions of a rotary model, as many as in the longest learned tables. A hundred
+thousand would take a hundred megabytes."""
 MAX_NUMBERS = 2**28
-"""Size limit of a computed table, in case of a damaged configuration."""
+"""Size limit of a computed table, for damaged configurations."""
 LARGEST = 2.0**1022
-"""Above it, the difference of two numbers of a table may be infinite."""
+"""Upper limit of a table's numbers: the difference of larger ones may be infinite."""
 
 WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
@@ -39,7 +39,7 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
     """
     try:
         table = _rows(store, place)
-    except TensorUnavailable as error:  # without P there is no model
+    except TensorUnavailable as error:  # P is essential
         raise SourceError(str(error), error.advice) from error
     table = table[place.rows_of_positions(len(table))]
     if 0 in table.shape:
@@ -55,9 +55,9 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
 def _rows(store: TensorStore, place: Architecture) -> FloatArray:
     table: FloatArray
     if place.rotary is not None:
-        turned = place.rotary
-        n_positions = min(turned.context or MOST_TURNED, MOST_TURNED)
-        table = turning(turned.rates, n_positions, turned.factor)
+        rotary = place.rotary
+        n_positions = min(rotary.context or MAX_ROTARY_POSITIONS, MAX_ROTARY_POSITIONS)
+        table = turning(rotary.rates, n_positions, rotary.factor)
     elif place.lags is not None:
         table = place.lags.table(store)
     elif not place.table:
@@ -73,7 +73,7 @@ def _rows(store: TensorStore, place: Architecture) -> FloatArray:
 
 
 def _check_finite(place: Architecture, table: FloatArray) -> None:
-    # Rows that are finite have finite ends.
+    # Finite rows have a finite minimum and maximum.
     largest = max(float(table.max()), -float(table.min()))
     if largest <= LARGEST:
         return
@@ -124,9 +124,9 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
 def orient(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
 ) -> FloatArray:
-    """Return a (d_out, d_in) matrix, or the view of its part of a fused one.
+    """Return a (d_out, d_in) matrix, or a view of a part of a fused one.
 
-    Raises TensorUnavailable: a fused one does not fit.
+    Raises TensorUnavailable: a fused matrix does not fit.
     """
     part = stored
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
@@ -165,7 +165,7 @@ def _cut(
         by_head = matrix.reshape(n_heads, 3, d_head, columns) if rows == 3 * d_model else None
         parts = () if by_head is None else [by_head[:, i].reshape(-1, columns) for i in range(3)]
     else:
-        # All queries, then the one key and the one value shared by all heads.
+        # All queries, then the key and the value that all heads share.
         d_head = d_model // n_heads
         fits = rows == d_model + 2 * d_head
         parts = np.split(matrix, (d_model, d_model + d_head)) if fits else ()

@@ -59,13 +59,13 @@ embeddings to compensate."""
 
 EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight",
               "tok_embeddings.weight", "token_embd.weight", "shared.weight")  # fmt: skip
-"""Names of token embeddings in models that turn queries and keys, or add a bias by distance."""
+"""Names of token embeddings in rotary models, and in those that add a bias by distance."""
 MAX_VOCABULARY = 10_000_000
-"""Tokens of a vocabulary that a configuration can give: the largest have 260,000."""
+"""Maximum size of a vocabulary in a configuration: the largest have 260,000 tokens."""
 
 
 class PositionalModel:
-    """An open checkpoint; P is read at once, everything else on demand.
+    """An open checkpoint; P is read on opening, everything else on demand.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ class PositionalModel:
         The configuration's and the tokenizer's files, as they were before any of them was read;
         None if they cannot change.
     whole
-        Opens the model of which this is one table, if it is another one; SourceError if there is
-        none. Tokens of a prompt stand where it has them.
+        Opens the whole model if this is only one of its tables; it determines the positions of a
+        prompt's tokens. It raises SourceError if there is no such model.
 
     Raises
     ------
     FileChanged
-        One of the files changed while it was opened.
+        A file changed while it was opened.
     SourceError
         P contradicts the configuration, or holds numbers that are not finite.
     """
@@ -153,7 +153,7 @@ class PositionalModel:
 
     @property
     def stored_W_pos(self) -> FloatArray:
-        """P in stored precision, or :attr:`W_pos` if that has been read before."""
+        """P in stored precision, or :attr:`W_pos` if that has already been read."""
         return self._stored_W_pos
 
     @property
@@ -176,7 +176,7 @@ class PositionalModel:
 
     @cached_property
     def _sinusoid(self) -> FoundSinusoid | None:
-        """The fixed sines and cosines that a stored table is; None for a learned one."""
+        """The fixed sines and cosines of a stored table; None for a learned one."""
         if self.rows is not None:
             return None
         first = self._architecture.row_of_position_0
@@ -184,7 +184,7 @@ class PositionalModel:
 
     @property
     def _of_formula(self) -> str:
-        """A sentence about a stored table and the formula that it has, or should have; or ""."""
+        """A sentence about the actual or expected formula of a stored table, or ""."""
         place = self._architecture
         kind = None if place.stack is None else place.stack.computed
         alone = place.stack is not None and place.stack.alone
@@ -214,13 +214,13 @@ class PositionalModel:
 
     @property
     def resizing(self) -> Resizing:
-        """How its code makes the table of patches fit a picture of another size; "" if unknown."""
+        """How its code resizes the table of patches for other sizes of pictures; "" if unknown."""
         stack = self._architecture.stack
         return "" if stack is None else stack.resizing
 
     @property
     def no_table(self) -> str:
-        """Why the model has no table of positions, and :attr:`W_pos` is only a way to draw them.
+        """Why the model has no table of positions, and :attr:`W_pos` only serves to draw them.
 
         "" for a model with one.
         """
@@ -230,9 +230,9 @@ class PositionalModel:
 
     @property
     def scheme(self) -> str:
-        """How the model knows positions, in a word or two.
+        """The scheme of the model's positions, in a word or two.
 
-        "learned" or "computed", of a table; "grid", of patches; "rows", with labels; "rotary"; or
+        "learned" or "computed" for a table; "grid" for patches; "rows" with labels; "rotary"; or
         the kind of its :class:`geometry.models.schemes.lags.Lags`.
         """
         if self.lags is not None:
@@ -247,7 +247,7 @@ class PositionalModel:
 
     @property
     def no_claims(self) -> str:
-        """Why claims about tables of positions are not asked of it; "" if they are."""
+        """Why claims about tables of positions do not apply; "" if they do."""
         return self.no_table or ("" if self.rows is None else "its rows are no positions")
 
     @property
@@ -262,7 +262,7 @@ class PositionalModel:
 
     @property
     def usual_positions(self) -> tuple[int, int]:
-        """The range that is measured by default: all rows, but for position 0 of a text."""
+        """The range that is measured by default: all rows except position 0 of a text."""
         last = self.n_positions - 1
         return (min(1, last) if self.of_text else 0), last
 
@@ -272,9 +272,9 @@ class PositionalModel:
         return self._architecture.row_of_position_0
 
     def place_of(self, position: int) -> str:
-        """Return what a row stands for that is no position of a text; "" for one.
+        """Return the meaning of a row that is not a position of a text; "" if it is.
 
-        Of a patch, "row 2, column 5", both from 0; of a lag, "lag 3".
+        For a patch, "row 2, column 5", both from 0; for a lag, "lag 3".
         """
         if self.lags is not None:
             return self.lags.place_of(position)
@@ -285,7 +285,7 @@ class PositionalModel:
 
     @cached_property
     def columns(self) -> tuple[PositionColumn, ...]:
-        """Columns to colour by that the model has itself: of labelled rows, or of patches."""
+        """The model's own columns for colouring: of labelled rows, or of patches."""
         if self.rows is not None:
             return self.rows.columns
         if self.grid is None:
@@ -310,7 +310,7 @@ class PositionalModel:
     def sides(self) -> tuple[str, ...]:
         """The tables of a model with two: "decoder" and "encoder", or "text" and "vision".
 
-        ``open_model(source, table=side)`` opens the other one.
+        ``open_model(source, table=side)`` opens either.
         """
         return self._architecture.sides
 
@@ -322,7 +322,7 @@ class PositionalModel:
 
     @property
     def table_choice(self) -> str | None:
-        """The ``table`` argument that opens this table again; None where there is but one.
+        """The ``table`` argument that opens this table again; None if there is only one.
 
         A side, a tensor, or rows of a tensor.
         """
@@ -347,8 +347,8 @@ class PositionalModel:
     def fingerprint(self) -> str:
         """Hexadecimal digest of P and of the other tensors' names.
 
-        Independent of the other tensors' values, so its cost does not grow with the checkpoint, and
-        a model on the Hub has the same one as its local files.
+        It does not depend on the other tensors' values, so its cost does not grow with the
+        checkpoint, and a model on the Hub has the same fingerprint as its local files.
         """
         place, digest = self._architecture, hashlib.sha256()
         for name in sorted(self._store.tensors):
@@ -388,27 +388,27 @@ class PositionalModel:
         notes += [] if self.lags is None else self.lags.notes
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
-        if GGUF in place.config and (found := quantised(self._store.tensors.values())):
-            kinds = ", ".join(f"{count} as {dtype}" for dtype, count in found.most_common())
+        if GGUF in place.config and (types := quantised(self._store.tensors.values())):
+            kinds = ", ".join(f"{count} as {dtype}" for dtype, count in types.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
-        # In one dimension every row is constant; of ALiBi, that of lag 0.
+        # In one dimension every row is constant; in ALiBi, that of lag 0.
         if len(constant) and self.d_model > 1 and self.lags is None:
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
-            what = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
+            subject = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             rows = "positions" if self.rows is None else "rows"
-            notes.append(f"{what} the same number throughout: {rows} {some}.")
+            notes.append(f"{subject} the same number throughout: {rows} {some}.")
         if not self.no_table:
             notes += table_notes(self.W_pos, float(np.finfo(self._stored_precision).eps))
         return tuple(notes)
 
     def check_files(self) -> None:
-        """Compare the local files with those that were opened, which takes microseconds.
+        """Check that the local files have not changed, which takes microseconds.
 
         Raises
         ------
         FileChanged
-            One of them is another one now; nothing more can be read of this model.
+            A file has changed; nothing more can be read from this model.
         """
         self._store.check_files()
         self._check_beside()
@@ -417,9 +417,9 @@ class PositionalModel:
 
     @cached_property
     def W_E(self) -> npt.NDArray[np.float32]:
-        """Token embeddings, (d_vocab, d_embedding) float32, read-only; read once and kept.
+        """Token embeddings, (d_vocab, d_embedding) float32, read-only; read once and cached.
 
-        As stored, also if some are not finite, of which nothing is measured.
+        They are as stored, even if some are not finite; such embeddings are not measured.
         d_embedding is d_model except in factorised models (OPT-350m's tokens).
 
         Raises
@@ -442,9 +442,9 @@ class PositionalModel:
 
     @property
     def token_scale(self) -> float:
-        """The family's factor of token embeddings before positions are added.
+        """The factor of token embeddings before positions are added.
 
-        √d_model in some, 1 in most; not included in :attr:`W_E`, which is as stored.
+        √d_model in some families, 1 in most; not included in :attr:`W_E`, which is as stored.
         """
         place = self._architecture
         if place.family == "esm" and flag(place.config, "token_dropout"):
@@ -455,19 +455,19 @@ class PositionalModel:
         return float(np.sqrt(self.d_model)) if scaled else 1.0
 
     def forget_embeddings(self) -> None:
-        """Free the memory of :attr:`W_E`, which is read again when it is asked for."""
+        """Free the memory of :attr:`W_E`, which is read again on next use."""
         self.__dict__.pop("W_E", None)
 
     @cached_property
     def token_type(self) -> npt.NDArray[np.float64] | None:
         """The first row of the token types, which BERT-like models add to every token of a text.
 
-        (d_embedding,) float64, read-only; None where the family has no such table.
+        (d_embedding,) float64, read-only; None if the family has no such table.
 
         Raises
         ------
         TensorUnavailable
-            It cannot be read, or is lacking although the configuration has one.
+            It cannot be read, or is missing although the configuration has one.
         """
         name = self.table.replace("position_embeddings", "token_type_embeddings")
         if name == self.table:
@@ -497,7 +497,8 @@ class PositionalModel:
 
         Returns
         -------
-        float64, read-only, not cached
+        (rows, columns) float64
+            Read-only, not cached.
 
         Raises
         ------
@@ -508,7 +509,7 @@ class PositionalModel:
 
     @cached_property
     def missing(self) -> Mapping[str, str]:
-        """What this checkpoint lacks, and why: "W_E", "W_Q", … of the first layer."""
+        """Missing matrices with the reason: "W_E", "W_Q", … of the first layer."""
         absent = self.layers.missing()
         stack = self._architecture.stack
         if stack is not None and stack.alone:
@@ -527,7 +528,7 @@ class PositionalModel:
         if why := why_missing(info, 2):
             return why
         width, through = self.d_model, None
-        if self.layers.map_tensor("positions") is None:  # they need not have the same size
+        if self.layers.map_tensor("positions") is None:  # the two may have different sizes
             through = self.layers.map_tensor("tokens")
         if through is not None:
             known = self._store.known(through)
@@ -541,8 +542,8 @@ class PositionalModel:
     def _no_tokens(self) -> TensorUnavailable:
         stack = self._architecture.stack
         alone, inside = stack is not None and stack.alone, stack is not None and stack.inside
-        other = LEARNED if inside else "Open a model." if alone else FULL
-        return TensorUnavailable(self.missing["W_E"], other)
+        advice = LEARNED if inside else "Open a model." if alone else FULL
+        return TensorUnavailable(self.missing["W_E"], advice)
 
     def _tokens_name(self) -> str | None:
         place, index = self._architecture, self._store.tensors
@@ -555,19 +556,19 @@ class PositionalModel:
 
     @property
     def tokens_tensor(self) -> str | None:
-        """The tensor of token embeddings, also of a model whose positions are not added to them."""
+        """The tensor of token embeddings, even if positions are not added to them."""
         if (name := self._tokens_name()) is not None:
             return name
-        found = [
+        names = [
             name for name in self._store.tensors
             if f".{name}".endswith(tuple(f".{suffix}" for suffix in EMBEDDINGS))
         ]  # fmt: skip
-        return found[0] if len(found) == 1 else None
+        return names[0] if len(names) == 1 else None
 
     # -- network -----------------------------------------------------------------------------
 
     def bytes_to_fetch(self, name: Matrix, layer: int = 0) -> int:
-        """Bytes to download for a matrix; 0 for most models.
+        """Return the bytes to download for a matrix; 0 for most models.
 
         Above :data:`geometry.hub.network.LARGE` the user is informed first. For a model in several
         files on the Hub, this may make a small request.
@@ -580,10 +581,10 @@ class PositionalModel:
         return self._store.bytes_to_fetch(self._tensor(name, layer))
 
     def bytes_to_fetch_for(self, matrices: Iterable[tuple[Matrix, int]]) -> int:
-        """Bytes to download for all of these matrices (name, layer).
+        """Return the bytes to download for all of these matrices (name, layer).
 
-        Like :meth:`bytes_to_fetch`; shared tensors count once, those that are missing or cannot be
-        read not at all.
+        Like :meth:`bytes_to_fetch`; shared tensors count once, and missing or unreadable ones do
+        not count.
         """
         tensors = set()
         for name, layer in matrices:
@@ -627,14 +628,14 @@ class PositionalModel:
     @cached_property
     def _folder(self) -> Path:
         if self._bring_folder is None:
-            what = "computed" if self.computed else "only a table"
+            kind = "computed" if self.computed else "only a table"
             raise TensorUnavailable(
-                f"This source is {what}: it has no tokenizer, so a prompt cannot be split.",
+                f"This source is {kind}: it has no tokenizer, so a prompt cannot be split.",
                 "Open a checkpoint's folder.",
             )
         return self._bring_folder() if callable(self._bring_folder) else self._bring_folder
 
-    # Everything about the tokenizer is read once, so that no prompt mixes two versions of it.
+    # The tokenizer is read only once, so that no prompt mixes two versions of it.
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         folder = self._folder
@@ -643,7 +644,7 @@ class PositionalModel:
             return load_tokenizer(folder)
         finally:
             self._check_beside()
-            self._store.check_files()  # of which a GGUF file has it inside
+            self._store.check_files()  # a GGUF file includes it
 
     @cached_property
     def _begin(self) -> int | None:
@@ -663,7 +664,7 @@ class PositionalModel:
         finally:
             self._check_beside()
         rows = self.d_vocab
-        # A model cannot begin with a token that it has no embedding for.
+        # A text cannot begin with a token without an embedding.
         return token if rows is None or token is None or token < rows else None
 
     def _check_beside(self) -> None:
@@ -690,7 +691,7 @@ class PositionalModel:
     def tokenize(self, text: str) -> TokenizedPrompt:
         """Split a prompt into this model's tokens, one per position from 0.
 
-        Starts with the beginning-of-text token where the family uses it; BERT-like models add their
+        It starts with the beginning-of-text token if the family uses it; BERT-like models add their
         own at both ends.
 
         Raises
@@ -698,7 +699,7 @@ class PositionalModel:
         TensorUnavailable
             There is no tokenizer.
         FileChanged
-            It is not the one that was there when the model was opened.
+            The tokenizer has changed since the model was opened.
         HelixscopeError
             The tokenizer cannot be read or downloaded.
         """

@@ -1,4 +1,4 @@
-"""How much each head of a rotary model uses each pair of entries, by its weights alone."""
+"""The use of each pair of entries by each head of a rotary model, by its weights alone."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PairUse:
     layer
         From 0.
     use : (n_heads, n_pairs)
-        ‖W_Q,i‖·‖W_K,i‖ of each head, with the two rows of pair i: the product of a query and a key
-        at distance Δ is at most Σᵢ of these times cos θᵢΔ, for inputs of norm 1 (Barbero et al.
-        2024, arXiv:2410.06205, have this of activations).
+        ‖W_Q,i‖·‖W_K,i‖ of each head, with the two rows of pair i. For inputs of norm 1, the product
+        of a query and a key at distance Δ is at most Σᵢ of these times cos θᵢΔ (Barbero et al.
+        2024, arXiv:2410.06205, use activations).
     """
 
     layer: int
@@ -34,14 +34,14 @@ class PairUse:
 
     @property
     def share(self) -> Array:
-        """(n_heads, n_pairs) each head's use, as a share of all its pairs."""
+        """(n_heads, n_pairs) use by each head, as a share of all its pairs."""
         total = self.use.sum(axis=1, keepdims=True)
         shares: Array = np.divide(self.use, total, out=np.zeros_like(self.use), where=total > 0)
         return shares
 
 
 def pair_use(model: PositionalModel, layer: int = 0) -> PairUse:
-    """Measure how much each head uses each pair.
+    """Measure the use of each pair by each head.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _pair_norms(weight: Array, rotary: Rotary) -> Array:
     if rotary.pairing == "interleaved":
         pairs = energy[:, : 2 * n_pairs].reshape(-1, n_pairs, 2).sum(axis=2)
     else:
-        second = rotary.apart or n_pairs
+        second = rotary.pair_offset or n_pairs
         pairs = energy[:, :n_pairs] + energy[:, second : second + n_pairs]
     norms: Array = np.sqrt(pairs)
     return norms

@@ -1,6 +1,6 @@
 """Parts of a checkpoint besides its positions: read on demand, or missing with the reason.
 
-A part that cannot be read, such as a quantised weight, is no fault of the checkpoint's other parts.
+A part that cannot be read, such as a quantised weight, does not affect the other parts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _KINDS = {1: "vector", 2: "matrix"}
 
 
 def undecodable(info: TensorInfo) -> str:
-    """Return why a tensor's numbers cannot be read, by its type; "" if they can."""
+    """Return the reason why a tensor's numbers cannot be read, by its type; "" if they can."""
     if info.dtype not in QUANTISED:
         return unreadable(info)
     if find_spec("gguf"):
@@ -27,7 +27,7 @@ def undecodable(info: TensorInfo) -> str:
 
 
 def why_missing(info: TensorInfo, axes: int) -> str:
-    """Return why a part cannot be read, by the index alone; "" if it says nothing against it."""
+    """Return the reason why a part cannot be read, by the index alone; "" if there is none."""
     if why := undecodable(info):
         return why
     if len(info.shape) != axes or 0 in info.shape:
@@ -40,14 +40,15 @@ def read_part(store: TensorStore, name: str, axes: int) -> FloatArray:
 
     Returns
     -------
-    As :meth:`geometry.checkpoints.stores.TensorStore.read`; all numbers are finite
+    FloatArray
+        As :meth:`geometry.checkpoints.stores.TensorStore.read`; all numbers are finite.
 
     Raises
     ------
     TensorUnavailable
         It is quantised, of another shape, or holds numbers that are not finite.
     FileChanged
-        The checkpoint is not the one that was opened.
+        The checkpoint has changed since it was opened.
     SourceError
         Its file is damaged.
     """
@@ -59,7 +60,7 @@ def read_part(store: TensorStore, name: str, axes: int) -> FloatArray:
 
 
 def check_finite(name: str, values: npt.NDArray[np.floating]) -> None:
-    """Check that nothing in a part is NaN or infinite; TensorUnavailable if it is."""
+    """Raise TensorUnavailable if a part has NaN or infinite numbers."""
     # A finite sum implies finite numbers; otherwise it may have overflowed.
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(values.sum()) or np.isfinite(values).all()
@@ -71,7 +72,7 @@ def check_finite(name: str, values: npt.NDArray[np.floating]) -> None:
 
 
 def does_not_fit(name: str, shape: tuple[int, ...], expected: str) -> TensorUnavailable:
-    """Return the error that a part has another shape than the rest of the model needs."""
+    """Return the error of a part whose shape does not fit the model."""
     return TensorUnavailable(
         f"{name} should have {expected}, got shape {shape}.",
         "The weights and the configuration are of different models.",

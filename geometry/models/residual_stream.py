@@ -32,7 +32,7 @@ NAMES: tuple[Name, ...] = get_args(Name)
 _READERS: dict[str, Literal["attention", "mlp"]] = {
     "W_Q": "attention", "W_K": "attention", "W_V": "attention", "W_in": "mlp",
 }  # fmt: skip
-"""Matrices that read the residual stream through a LayerNorm, and whose gain that is."""
+"""Matrices that read the residual stream through a LayerNorm, and its reader."""
 _BY_HEAD = ("W_Q", "W_K", "W_V", "W_O")
 
 MAX_BYTES = 400_000_000
@@ -50,14 +50,14 @@ class Subject:
     layer
         Layer of a weight, from 0.
     head
-        An attention head, for its part of W_Q, W_K, W_V or W_O; None for all heads together.
+        An attention head, for its part of W_Q, W_K, W_V or W_O; None for all heads.
     side
         None for the side in the residual stream: the output of W_O, the input of all others (for P
         and E the row space).
     fold_ln
-        Multiply the input of a weight by the gain of the LayerNorm before it.
+        Whether to multiply the input of a weight by the gain of the LayerNorm before it.
     centred
-        Subtract the mean row of P or E first, unlike the articles.
+        Whether to subtract the mean row of P or E first, unlike the articles.
     """
 
     name: Name
@@ -74,8 +74,8 @@ class KeptDirections(Protocol):
     def get(self, subject: Subject, *, mapped: bool) -> Directions | None:
         """Return cached directions, or None."""
 
-    def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
-        """Cache directions; ``mapped`` means through the model's map to the layers' size."""
+    def put(self, subject: Subject, directions: Directions, *, mapped: bool) -> None:
+        """Cache directions; ``mapped``: through the model's map to the layers' size."""
 
 
 class ResidualStream:
@@ -95,19 +95,19 @@ class ResidualStream:
         self._kept: OrderedDict[tuple[Subject, bool], Directions] = OrderedDict()
         self._turns: dict[tuple[Subject, bool], threading.Lock] = {}
         self._lock = threading.Lock()
-        self._tell: Callable[[float, str], None] | None = None
+        self._report: Callable[[float, str], None] | None = None
 
-    def with_progress(self, tell: Callable[[float, str], None]) -> ResidualStream:
-        """Return the same stream, with reports of a decomposition's progress.
+    def with_progress(self, report: Callable[[float, str], None]) -> ResidualStream:
+        """Return the same stream, which reports the progress of a decomposition.
 
         Parameters
         ----------
-        tell
-            Called regularly with a share from 0 to 1 and a description; may raise to stop.
+        report
+            Called regularly with a share from 0 to 1 and a message; may raise to stop.
         """
-        other = copy.copy(self)
-        other._tell = tell
-        return other
+        stream = copy.copy(self)
+        stream._report = report
+        return stream
 
     def matrix(self, subject: Subject) -> npt.NDArray[np.floating]:
         """Return the matrix, (d_out, d_in) or (n, d_embedding) for P and E.
@@ -138,7 +138,7 @@ class ResidualStream:
         return matrix
 
     def directions(self, subject: Subject) -> Directions:
-        """Singular directions of the matrix that exist, in its own width.
+        """Return the existing singular directions of the matrix, in its own width.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class ResidualStream:
         return self._directions(subject, mapped=False)
 
     def overlaps(self, rows: Subject, columns: Subject) -> Array:
-        """Squared overlaps of the directions of ``rows`` with those of ``columns``.
+        """Return the squared overlaps of the directions of ``rows`` with those of ``columns``.
 
         Embeddings of another size than the layers (ALBERT, ELECTRA, OPT-350m) are mapped to that
         size by the model's own map.
@@ -161,41 +161,41 @@ class ResidualStream:
         Raises
         ------
         TensorUnavailable
-            The checkpoint lacks one of them, or a required map; or one of them is zero.
+            The checkpoint lacks a matrix or a required map, or a matrix is zero.
         """
         return squared_overlaps(*self.pair(rows, columns))
 
-    def pair(self, one: Subject, other: Subject) -> tuple[Directions, Directions]:
-        """Directions of two matrices in one space; see :meth:`overlaps`."""
-        found = [self._directions(subject, mapped=False) for subject in (one, other)]
-        if found[0].vectors.shape[1] != found[1].vectors.shape[1]:
-            found = [self._directions(subject, mapped=True) for subject in (one, other)]
-        for subject, directions in zip((one, other), found, strict=True):
+    def pair(self, a: Subject, b: Subject) -> tuple[Directions, Directions]:
+        """Return the directions of two matrices in the same space; see :meth:`overlaps`."""
+        both = [self._directions(subject, mapped=False) for subject in (a, b)]
+        if both[0].vectors.shape[1] != both[1].vectors.shape[1]:
+            both = [self._directions(subject, mapped=True) for subject in (a, b)]
+        for subject, directions in zip((a, b), both, strict=True):
             if not len(directions.vectors):
                 raise TensorUnavailable(f"{subject.name} is zero throughout: it has no directions.")
-        sizes = [directions.vectors.shape[1] for directions in found]
+        sizes = [directions.vectors.shape[1] for directions in both]
         if sizes[0] != sizes[1]:
             raise TensorUnavailable(
-                f"{one.name} lies in {sizes[0]} dimensions and {other.name} in {sizes[1]}, and "
+                f"{a.name} lies in {sizes[0]} dimensions and {b.name} in {sizes[1]}, and "
                 "no map between them is in this checkpoint."
             )
-        return found[0], found[1]
+        return both[0], both[1]
 
     def _directions(self, subject: Subject, *, mapped: bool) -> Directions:
         key = (subject, mapped)
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
         with turn:
-            found = self._look_up(key)
-            if found is None and self._on_disk is not None:
-                found = self._on_disk.get(subject, mapped=mapped)
-                self._keep(key, found)
-            if found is None:
-                found = self._decompose(subject, mapped=mapped)
-                self._keep(key, found)
+            directions = self._look_up(key)
+            if directions is None and self._on_disk is not None:
+                directions = self._on_disk.get(subject, mapped=mapped)
+                self._keep(key, directions)
+            if directions is None:
+                directions = self._decompose(subject, mapped=mapped)
+                self._keep(key, directions)
                 if self._on_disk is not None:
-                    self._on_disk.put(subject, found, mapped=mapped)
-        return found
+                    self._on_disk.put(subject, directions, mapped=mapped)
+        return directions
 
     def _look_up(self, key: tuple[Subject, bool]) -> Directions | None:
         with self._lock:
@@ -203,40 +203,42 @@ class ResidualStream:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def _keep(self, key: tuple[Subject, bool], found: Directions | None) -> None:
-        if found is None:
+    def _keep(self, key: tuple[Subject, bool], directions: Directions | None) -> None:
+        if directions is None:
             return
         with self._lock:
-            self._kept[key] = found
+            self._kept[key] = directions
             while len(self._kept) > 1 and self._bytes() > MAX_BYTES:
                 self._kept.popitem(last=False)
 
     def _bytes(self) -> int:
-        return sum(found.vectors.nbytes for found in self._kept.values())
+        return sum(directions.vectors.nbytes for directions in self._kept.values())
 
     def _decompose(self, subject: Subject, *, mapped: bool) -> Directions:
         matrix, side = self.matrix(subject), subject.side
         if mapped and subject.name in ("P", "E"):
-            what: Literal["positions", "tokens"] = "positions" if subject.name == "P" else "tokens"
-            through = self._model.layers.embedding_map(what)
+            embedding: Literal["positions", "tokens"] = (
+                "positions" if subject.name == "P" else "tokens"
+            )
+            through = self._model.layers.embedding_map(embedding)
             if through is not None:
                 if through.shape[1] != matrix.shape[1]:
-                    name = f"The map of {what}"
+                    name = f"The map of {embedding}"
                     raise does_not_fit(name, through.shape, f"{matrix.shape[1]} columns")
                 matrix = matrix @ through.T
         if not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
             raise TensorUnavailable(f"{subject.name} has NaN or infinite numbers.")
         default: Side = "output" if subject.name == "W_O" else "input"
-        tell = self._tell
-        if tell is None:
-            found = singular_directions(matrix, side or default)
+        report = self._report
+        if report is None:
+            directions = singular_directions(matrix, side or default)
         else:
-            said = f"Decomposing {subject.name}"
-            tell(0.0, said)
-            found = singular_directions(
-                matrix, side or default, on_block=lambda share: tell(share, said)
+            message = f"Decomposing {subject.name}"
+            report(0.0, message)
+            directions = singular_directions(
+                matrix, side or default, on_block=lambda share: report(share, message)
             )
-        return existing_directions(found, matrix)
+        return existing_directions(directions, matrix)
 
     def _of_head(self, matrix: Array, subject: Subject) -> Array:
         heads, head = self._model.n_heads, cast(int, subject.head)

@@ -22,13 +22,13 @@ from geometry.pca.components import Array
 STORED = "stored"
 """The scaling of a model whose rates are those of its checkpoint."""
 ENDINGS = ("inv_freq", "rope.freqs", "freqs_cis", "rotary.freqs", "rotary_emb.freqs")
-"""The ends of their names: of transformers' modules, of Meta's, and of others."""
-OTHER_PARTS = re.compile(
+"""The ends of the names of stored rates, in transformers, in Meta's code and elsewhere."""
+NOT_OF_TEXT = re.compile(
     r"vision|visual|audio|speech|protein|img|image|patch|picture|video|pixel|(^|[._])vit([._]|$)"
 )
 """Words in the names of rates that are not of the text."""
-MOST = 1024
-"""Rates that a tensor can hold: twice those of any model."""
+MAX_RATES = 1024
+"""Most rates in a tensor: twice those of any model."""
 ROUNDING = {"F64": (1e-5, 0.0), "F32": (1e-5, 0.0), "F16": (2e-3, 1e-7), "BF16": (1e-2, 0.0)}
 """By how much a stored number may differ from a computed one: its rounding, and near 0 its
 spacing."""
@@ -47,9 +47,9 @@ class _Stored:
     kind
         The kind of layer whose rates they are, "" where all are alike; "?" if not known.
     rates
-        Those above 0; None if they cannot be read.
+        Rates above 0; None if they cannot be read.
     alike
-        Whether they are those of the configuration.
+        Whether they equal those of the configuration.
     """
 
     name: str
@@ -61,34 +61,34 @@ class _Stored:
 def with_stored_rates(store: TensorStore, place: Architecture) -> Architecture:
     """Return a model's location with the rates that are in its checkpoint.
 
-    Where they are those of its configuration, but for rounding, nothing changes. Where all that
-    are stored for a kind of layer are others, the first are the model's, with a note; where only
-    some layers have others, or it is not known which, there is only the note.
+    Where they equal those of its configuration, but for rounding, nothing changes. Where all rates
+    stored for a kind of layer differ from it, the model gets the first of them, and a note. Where
+    only those of some layers differ, or it is not known of which, it only gets the note.
     """
     rotary = place.rotary
     if rotary is None or place.family in COMPUTED_ANEW:
         return place
     stored = list(_stored(store, rotary))
-    for kind in dict.fromkeys(one.kind for one in stored):
-        rotary = _with_those_of(rotary, kind, [one for one in stored if one.kind == kind])
+    for kind in dict.fromkeys(tensor.kind for tensor in stored):
+        rotary = _with_rates_of(rotary, kind, [tensor for tensor in stored if tensor.kind == kind])
     return replace(place, rotary=rotary)
 
 
-def _with_those_of(rotary: Rotary, kind: str, stored: list[_Stored]) -> Rotary:
-    """Return a turning with what is stored for a kind of layer."""
-    others = [one for one in stored if not one.alike]
-    if not others:
+def _with_rates_of(rotary: Rotary, kind: str, stored: list[_Stored]) -> Rotary:
+    """Return a turning with the rates stored for a kind of layer, or a note on them."""
+    different = [tensor for tensor in stored if not tensor.alike]
+    if not different:
         return rotary
-    name, rates = others[0].name, others[0].rates
+    name, rates = different[0].name, different[0].rates
     expected = rotary.by_layer_type[kind][1] if kind in rotary.by_layer_type else rotary.rates
     if rates is None or len(rates) != len(expected):
-        found = "cannot be read" if rates is None else f"has {len(rates)} rates"
+        problem = "cannot be read" if rates is None else f"has {len(rates)} rates"
         return _noted(
             rotary,
             f"The {len(expected)} rates of config.json are shown, and not compared: {name}, in "
-            f"which the checkpoint stores rates, {found}.",
+            f"which the checkpoint stores rates, {problem}.",
         )
-    if kind == _UNKNOWN or len(others) < len(stored):
+    if kind == _UNKNOWN or len(different) < len(stored):
         why = "its name does not tell of which layers"
         if kind != _UNKNOWN:
             why = "other layers have those of config.json"
@@ -97,7 +97,9 @@ def _with_those_of(rotary: Rotary, kind: str, stored: list[_Stored]) -> Rotary:
             f"The checkpoint stores other rates than config.json gives in {name}; {why}, and those "
             "of config.json are shown.",
         )
-    several = any(one.rates is None or not np.array_equal(one.rates, rates) for one in others)
+    several = any(
+        tensor.rates is None or not np.array_equal(tensor.rates, rates) for tensor in different
+    )
     note = f"The checkpoint stores other rates than config.json gives: those of {name} are shown"
     note += ", and some layers have others." if several else "."
     note += " The base is that of config.json."
@@ -123,7 +125,7 @@ def _stored(store: TensorStore, rotary: Rotary) -> Iterator[_Stored]:
     """Yield the tensors with rates of layers that turn."""
     ends = tuple(f".{end}" for end in ENDINGS)
     names = [name for name in store.tensors if f".{name}".endswith(ends)]
-    names = [name for name in names if not OTHER_PARTS.search(name)]
+    names = [name for name in names if not NOT_OF_TEXT.search(name)]
     for number, name in enumerate(sorted(names, key=lambda name: (len(name), name))):
         if number and store.bytes_to_fetch(name):
             return  # of a model on the Hub only the first is downloaded
@@ -132,9 +134,9 @@ def _stored(store: TensorStore, rotary: Rotary) -> Iterator[_Stored]:
             continue
         rates = _read(store, name)
         alike = rates is not None and any(
-            one.shape == rates.shape
-            and np.allclose(rates, one, *ROUNDING[store.tensors[name].dtype])
-            for one in _known(rotary, kind)
+            expected.shape == rates.shape
+            and np.allclose(rates, expected, *ROUNDING[store.tensors[name].dtype])
+            for expected in _known(rotary, kind)
         )
         yield _Stored(name, kind, rates, alike)
 
@@ -167,7 +169,7 @@ def _read(store: TensorStore, name: str) -> Array | None:
     """Return the rates in a tensor, without those of 0; None if they cannot be read."""
     try:
         info = store.tensors[name]
-        if info.dtype not in FLOATS or not 0 < math.prod(info.shape) <= MOST:
+        if info.dtype not in FLOATS or not 0 < math.prod(info.shape) <= MAX_RATES:
             return None
         rates: Array = store.read(name).astype(np.float64).ravel()
     except FileChanged:

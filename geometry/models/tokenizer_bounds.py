@@ -83,8 +83,8 @@ def check_tokenizer(where: str, content: Mapping[str, Any]) -> None:
         _check_model(where, model)
 
 
-def _refuse(where: str, what: str) -> SourceError:
-    return SourceError(f"{where} {what}, more than any model needs.", _ADVICE)
+def _out_of_bounds(where: str, problem: str) -> SourceError:
+    return SourceError(f"{where} {problem}, more than any model needs.", _ADVICE)
 
 
 class _Growth:
@@ -96,15 +96,15 @@ class _Growth:
         self._times = 1.0
 
     def add(self, step: Any, depth: int) -> None:
-        """Add a step with all in it."""
+        """Add a step with all steps in it."""
         if isinstance(step, list):
-            for one in step:
-                self.add(one, depth + 1)
+            for part in step:
+                self.add(part, depth + 1)
         if not isinstance(step, dict):
             return
         self._steps += 1
         if self._steps > MAX_STEPS or depth > MAX_STEPS:
-            raise _refuse(self._where, f"has more than {MAX_STEPS} processing steps")
+            raise _out_of_bounds(self._where, f"has more than {MAX_STEPS} processing steps")
         for key, value in step.items():
             if key in ("normalizers", "pretokenizers", "processors", "decoders"):
                 self.add(value, depth + 1)
@@ -113,20 +113,20 @@ class _Growth:
             elif key == "special_tokens":
                 _check_ids(self._where, value)
             elif isinstance(value, str) and len(value) > MAX_TEXT and key != "precompiled_charsmap":
-                raise _refuse(self._where, f"has a {key} of {len(value)} characters")
+                raise _out_of_bounds(self._where, f"has a {key} of {len(value)} characters")
         pattern = step.get("pattern")
         if isinstance(pattern, dict):
             _check_pattern(self._where, pattern.get("Regex"))
         self._times *= _times(step)
         if self._times > MAX_GROWTH:
-            raise _refuse(self._where, f"makes a text over {MAX_GROWTH} times longer")
+            raise _out_of_bounds(self._where, f"makes a text over {MAX_GROWTH} times longer")
 
     def _check_template(self, pieces: Any) -> None:
         if not isinstance(pieces, list):
             return
         if len(pieces) > MAX_TEMPLATE:
-            raise _refuse(self._where, f"adds {len(pieces)} pieces around every text")
-        texts = sum(isinstance(one, dict) and "Sequence" in one for one in pieces)
+            raise _out_of_bounds(self._where, f"adds {len(pieces)} pieces around every text")
+        texts = sum(isinstance(piece, dict) and "Sequence" in piece for piece in pieces)
         self._times *= max(1, texts / 2)
 
 
@@ -147,59 +147,61 @@ def _check_pattern(where: str, pattern: Any) -> None:
     if not isinstance(pattern, str):
         return
     if len(pattern) > MAX_PATTERN:
-        raise _refuse(where, f"has a regular expression of {len(pattern)} characters")
+        raise _out_of_bounds(where, f"has a regular expression of {len(pattern)} characters")
     # Sets of characters and escaped ones stand for one character; then groups are opened from the
     # inside to the outside.
     bare = re.sub(r"\[(?:\\.|[^\]\\])*\]|\\.", "x", pattern)
     while group := _GROUP.search(bare):
         varies, repeated = _REPETITION.search(group[1]), group[2]
         if varies and repeated:
-            raise _refuse(where, "has a regular expression with nested repetitions")
-        most = max(group[1].split("|"), key=lambda one: len(_REPETITION.findall(one)))
-        opened = most if varies else f"x{repeated or ''}"
+            raise _out_of_bounds(where, "has a regular expression with nested repetitions")
+        longest = max(group[1].split("|"), key=lambda branch: len(_REPETITION.findall(branch)))
+        opened = longest if varies else f"x{repeated or ''}"
         bare = bare[: group.start()] + opened + bare[group.end() :]
-    if max(len(_REPETITION.findall(one)) for one in bare.split("|")) > MAX_REPETITIONS:
-        raise _refuse(where, f"has a regular expression with over {MAX_REPETITIONS} repetitions")
+    if max(len(_REPETITION.findall(branch)) for branch in bare.split("|")) > MAX_REPETITIONS:
+        raise _out_of_bounds(
+            where, f"has a regular expression with over {MAX_REPETITIONS} repetitions"
+        )
 
 
 def _check_ids(where: str, tokens: Any) -> None:
     for token in tokens.values() if isinstance(tokens, dict) else ():
         ids = token.get("ids") if isinstance(token, dict) else None
         if isinstance(ids, list) and len(ids) > MAX_TEMPLATE:
-            raise _refuse(where, f"adds {len(ids)} tokens around every text")
+            raise _out_of_bounds(where, f"adds {len(ids)} tokens around every text")
 
 
 def _check_added(where: str, added: Any) -> None:
     if not isinstance(added, list):
         return
     if len(added) > MAX_ADDED:
-        raise _refuse(where, f"adds {len(added)} tokens to its vocabulary")
-    texts = [one.get("content") for one in added if isinstance(one, dict)]
+        raise _out_of_bounds(where, f"adds {len(added)} tokens to its vocabulary")
+    texts = [token.get("content") for token in added if isinstance(token, dict)]
     length = sum(len(text) for text in texts if isinstance(text, str))
     if length > MAX_ADDED_CHARACTERS:
-        raise _refuse(where, f"adds {length} characters to its vocabulary")
+        raise _out_of_bounds(where, f"adds {length} characters to its vocabulary")
 
 
 def _check_model(where: str, model: Mapping[str, Any]) -> None:
     for key in ("vocab", "merges"):
         pieces = model.get(key)
         if isinstance(pieces, dict | list) and len(pieces) > MAX_PIECES:
-            raise _refuse(where, f"has a {key} of {len(pieces)} pieces")
+            raise _out_of_bounds(where, f"has a {key} of {len(pieces)} pieces")
     for key, value in model.items():
         if isinstance(value, str) and len(value) > MAX_TEXT:
-            raise _refuse(where, f"has a {key} of {len(value)} characters")
+            raise _out_of_bounds(where, f"has a {key} of {len(value)} characters")
     longest = model.get("max_input_chars_per_word")
     if isinstance(longest, int | float) and longest > MAX_WORD:
-        raise _refuse(where, f"looks up words of {longest} characters")
+        raise _out_of_bounds(where, f"looks up words of {longest} characters")
     vocabulary = model.get("vocab")
     if isinstance(vocabulary, list):  # of Unigram
-        pieces = _bytes(one[0] for one in vocabulary if isinstance(one, list) and one)
+        pieces = _bytes(piece[0] for piece in vocabulary if isinstance(piece, list) and piece)
         longest = max(map(len, pieces), default=0)
         if longest > MAX_PIECE:
-            raise _refuse(where, f"has a piece of {longest} bytes")
+            raise _out_of_bounds(where, f"has a piece of {longest} bytes")
         nodes = sum(len(piece) for piece in pieces)
         if nodes > MAX_NODES and (nodes := _nodes(pieces)) > MAX_NODES:
-            raise _refuse(where, f"has a vocabulary of {nodes} letters")
+            raise _out_of_bounds(where, f"has a vocabulary of {nodes} letters")
 
 
 def _bytes(pieces: Iterable[Any]) -> list[bytes]:
@@ -213,7 +215,7 @@ def _nodes(pieces: list[bytes]) -> int:
     return sum(map(len, pieces)) - shared
 
 
-def _shared(one: bytes, other: bytes) -> int:
+def _shared(first: bytes, second: bytes) -> int:
     """Return the length of the beginning that two pieces share."""
-    both = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
+    both = zip(first, second, strict=False)
+    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(first), len(second)))

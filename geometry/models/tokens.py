@@ -73,8 +73,8 @@ def without_row(
     if token is None:
         return ""
     text = text_of(token)
-    said = f"token {token}{f' ({text})' if text else ''}"
-    return f"{said}; {name} has rows for tokens 0 to {rows - 1}"
+    description = f"token {token}{f' ({text})' if text else ''}"
+    return f"{description}; {name} has rows for tokens 0 to {rows - 1}"
 
 
 class Tokenizer(Protocol):
@@ -130,8 +130,8 @@ class FastTokenizer:
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
         with self._reading():
-            found = self._backend.token_to_id(token)
-            return None if found is None else int(found)
+            number = self._backend.token_to_id(token)
+            return None if number is None else int(number)
 
 
 class SlowTokenizer:
@@ -161,8 +161,8 @@ class SlowTokenizer:
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
         with self._reading():
-            found = self._backend.get_vocab().get(token)
-            return None if found is None else int(found)
+            number = self._backend.get_vocab().get(token)
+            return None if number is None else int(number)
 
 
 def readable(token: str) -> str:
@@ -192,8 +192,8 @@ def _byte_alphabet() -> dict[str, int]:
     """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     alphabet = {chr(byte): byte for byte in printable}
-    others = (byte for byte in range(256) if chr(byte) not in alphabet)
-    return alphabet | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+    unprintable = (byte for byte in range(256) if chr(byte) not in alphabet)
+    return alphabet | {chr(0x100 + i): byte for i, byte in enumerate(unprintable)}
 
 
 _BYTES = _byte_alphabet()
@@ -277,8 +277,8 @@ def begin_token(folder: Path, config: Mapping[str, Any], tokenizer: Tokenizer) -
     token = read_json(settings).get("bos_token") if settings.is_file() else None
     if isinstance(token, dict):
         token = token.get("content")
-    if isinstance(token, str) and (found := tokenizer.id_of(token)) is not None:
-        return found
+    if isinstance(token, str) and (number := tokenizer.id_of(token)) is not None:
+        return number
     begin = first_int(config, ("bos_token_id",))
     return begin if begin is not None and 0 <= begin < MAX_ID else None
 

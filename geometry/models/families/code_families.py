@@ -1,6 +1,6 @@
-"""Checkpoints of training codes that have no ``config.json``: rows like those of the family table.
+"""Checkpoints of training codes without ``config.json``, as rows of the family table.
 
-They are recognised by the names of their tensors alone, see
+They are recognised only by the names of their tensors, see
 :mod:`geometry.models.recognition.names_and_shapes`.
 """
 
@@ -85,4 +85,4 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
     }
 )
-"""Name of the code → its stacks."""
+"""Stacks by name of the code."""

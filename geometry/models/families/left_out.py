@@ -1,7 +1,7 @@
-"""Families of transformers that are not opened, and why.
+"""Families of transformers that are not opened, with the reasons.
 
-Every entry of transformers' table of configurations is opened or stands here; a test goes through
-that table. A tensor of such a model can still be chosen as its table.
+Every entry of transformers' table of configurations is opened or listed here, as a test checks. A
+tensor of such a model can still be chosen as its table.
 """
 
 from __future__ import annotations
@@ -137,15 +137,15 @@ BY_REASON: Mapping[str, tuple[str, ...]] = MappingProxyType(
         BROKEN: ("nougat",),
     }
 )  # fmt: skip
-"""Reason → transformers' ``model_type``."""
+"""The ``model_type`` of transformers by reason."""
 
 LEFT_OUT: Mapping[str, str] = MappingProxyType(
     {kind: reason for reason, kinds in BY_REASON.items() for kind in kinds}
 )
-"""transformers' ``model_type`` → why it is not opened."""
+"""Reason by ``model_type`` of transformers."""
 
 WITHOUT_TABLE_OF_ANY_KIND = frozenset(
     (NONE_NEEDED, RECURRENT, HYBRID, BY_CONVOLUTION, IN_TWO, TURNED_IN_TWO, WITHIN,
      COMPUTED_IN_TWO)
 )  # fmt: skip
-"""Reasons of models that have no table: none of their tensors is offered as one."""
+"""Reasons of models without a table: none of their tensors is offered as one."""

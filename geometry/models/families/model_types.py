@@ -1,10 +1,9 @@
-"""The families of models: names of their positions and weights, as one table.
+"""The family table: names of the positions and weights of each family of models.
 
-A row is a :class:`geometry.models.families.stack.Stack`: one tower of layers with its table of
+A row is a :class:`geometry.models.families.stack.Stack`: a tower of layers with its table of
 positions. Names are matched by suffix, since prefixes vary (``transformer.``, ``model.``,
-``bert.``, none); the prefix of the position table, the root, is then put before all other names of
-the row. Each row was checked against the family's module in transformers 5.23; the tests repeat
-this.
+``bert.``, none); the prefix of the position table, the root, also precedes all other names of the
+row. The tests compare each row with the family's module in transformers 5.23.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ _MPNET = replace(
     value="encoder.layer.{layer}.attention.attn.v.weight",
     out="encoder.layer.{layer}.attention.attn.o.weight",
     mlp_norm="encoder.layer.{layer}.attention.LayerNorm.weight",
-    rows_before=("", 2),  # whatever the configuration has as padding
+    rows_before=("", 2),  # independent of the padding in the configuration
 )
 _ESM = replace(
     _ROBERTA,
@@ -139,7 +138,7 @@ _MEGATRON = replace(
     row_of_position_0=0,
     epsilon=("layer_norm_eps", 1e-12),
 )
-# In transformers these start at row 2, as RoBERTa with its padding does.
+# In transformers these start at row 2, like RoBERTa with its padding.
 _SHIFTED = replace(_BERT, row_of_position_0=2)
 _XLM = Stack(
     positions="position_embeddings.weight",
@@ -173,11 +172,11 @@ _FLAUBERT = replace(
 _JOINED = "its tokens are put together from several tables"
 
 EMBEDDED = "embed_positions.weight"
-"""The table of BART and its kin, also in the names of other families."""
+"""The table of BART and similar families, also part of names in other families."""
 
 
 def _tower(side: Side, root: str) -> Stack:
-    """Return one tower of a BART-like model, with LayerNorm after each block."""
+    """Return a tower of a BART-like model, with LayerNorm after each block."""
     return Stack(
         positions=f"{root}{EMBEDDED}",
         tokens=(f"{root}embed_tokens.weight", "shared.weight", "embed_tokens.weight"),
@@ -212,7 +211,7 @@ def _pre_norm(row: Stack) -> Stack:
 
 _TOWERS = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
 _PRE_NORM = (_pre_norm(_TOWERS[0]), _pre_norm(_TOWERS[1]))
-# Here two LayerNorms follow each other.
+# Here two LayerNorms are consecutive.
 _MBART = tuple(
     replace(row, sum_norm=tower.sum_norm) for row, tower in zip(_PRE_NORM, _TOWERS, strict=True)
 )
@@ -274,7 +273,7 @@ _M2M100 = tuple(
 )
 _XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")
 _PLBART = tuple(replace(row, scaled_tokens=True) for row in _BART)
-# Their last LayerNorm has the name of the first one of others.
+# Their last LayerNorm has the name of the first in other families.
 _BIGBIRD_PEGASUS = tuple(
     replace(
         row, row_of_position_0=0, scaled_tokens=True, sum_norm="",
@@ -379,7 +378,7 @@ _KOSMOS_TEXT = only_table(
 
 TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
         "proj_out.weight")  # fmt: skip
-"""The output matrix, which equals E where the two are tied; some files store only this one."""
+"""The output matrix, which equals E if the two are tied; some files store only this."""
 
 FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
@@ -515,14 +514,14 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         ),
     }
 )
-"""transformers' ``model_type`` → its stacks; the first is opened unless another is asked for."""
+"""Stacks by ``model_type`` of transformers; the first is opened by default."""
 
 _DEBERTA = only_table(_BERT, used_if=("position_biased_input", True))
 
 BESIDE: Mapping[str, Stack] = MappingProxyType(
     {**dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA), **BESIDE_OFFSETS}
 )
-"""Tables that a model has beside vectors or biases by lag or offset, by its ``model_type``."""
+"""Tables by ``model_type`` of models that also have vectors or biases by lag or offset."""
 
 _LLAMA = Stack(
     positions="",
@@ -565,11 +564,11 @@ TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
         "roformer": replace(_BERT, positions=""),
     }
 )  # fmt: skip
-"""The stacks of rotary models whose queries and keys are not named as Llama's are."""
+"""The stacks of rotary models whose queries and keys are not named as in Llama."""
 
 
 def turned_stack(family: str | None) -> Stack:
-    """Return the stack of a rotary family; that of Llama, which most have, if it is not known."""
+    """Return the stack of a rotary family; that of Llama, the most common, if unknown."""
     return TURNED_FAMILIES.get(family or "", _LLAMA)
 
 
@@ -598,4 +597,4 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "encoder-decoder": ("decoder", "encoder"),
     }
 )  # fmt: skip
-"""Composite models: the keys of the configurations of their parts."""
+"""Keys of the configurations of the parts of composite models, by ``model_type``."""

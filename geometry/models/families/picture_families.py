@@ -1,7 +1,7 @@
-"""Towers for pictures, and the text models that CLIP and its kin have: rows of the family table.
+"""Rows of the family table for pictures, and for the text models of CLIP and similar models.
 
-The table of a tower for pictures has rows of class tokens first, then the patches, row by row. Of
-some towers only the table is read, since their layers are arranged in another way.
+The table of a tower for pictures has rows of class tokens first, then the patches, row by row. For
+some towers only the table is read, since their layers are arranged differently.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _AIMV2 = replace(
     root_mean_square=True,
     without_bias=("W_Q", "W_K"),
 )
-# Its table fits pictures of one size.
+# Its table fits pictures of a single size.
 _AIMV2_VISION = replace(
     _AIMV2,
     tokens=(),
@@ -220,7 +220,7 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
     }
 )  # fmt: skip
-"""``model_type`` → its stacks, as in :data:`geometry.models.families.model_types.FAMILIES`."""
+"""Stacks by ``model_type``, as in :data:`geometry.models.families.model_types.FAMILIES`."""
 
 _BESIDE_BEIT = replace(_VIT, used_if=(_ABSOLUTE, False))
 
@@ -230,4 +230,4 @@ BESIDE_OFFSETS: Mapping[str, Stack] = MappingProxyType(
         "swin": replace(_WITHOUT_CLASS, used_if=("use_absolute_embeddings", False)),
     }
 )
-"""Tables of families that add a bias by offset as well, or instead."""
+"""Tables of families that add a bias by offset, in addition or instead."""

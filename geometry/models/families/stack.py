@@ -1,4 +1,4 @@
-"""A row of the family table: one tower of layers, and the names of its tensors."""
+"""A row of the family table: a tower of layers, and the names of its tensors."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from geometry.checkpoints.config import flag
 from geometry.measures.sinusoids import Sinusoid
 
 Fused = Literal["side by side", "by head", "multi-query"]
-"""Layout of W_Q, W_K and W_V in one stored matrix, along its output axis."""
+"""Layout of W_Q, W_K and W_V in a fused matrix, along its output axis."""
 
 Scale = Literal["1/sqrt(d_head)", "1"]
 """Default factor of attention scores, if the configuration has none."""
 
 Side = Literal["decoder", "encoder", "text", "vision"]
-"""Which part of a model a stack is."""
+"""The part of a model that a stack is."""
 
 Resizing = Literal[
     "", "bicubic", "bicubic, antialiased", "bilinear", "bilinear, antialiased",
     "bilinear, corners aligned", "bilinear, cut", "nearest", "buckets", "steps", "tiled",
 ]  # fmt: skip
-"""How a family makes its patches' table fit a picture of another size; "" where its code does
-not. "buckets": the row at the fraction of the side that is before a patch; "steps": the same
-with the patch's share rounded first; "cut": of a square, from its upper left corner; "tiled":
-repeated."""
+"""How a family resizes its table of patches for a picture of another size; "" if its code does not.
+"buckets": the row at the fraction of the side before a patch; "steps": the same with the patch's
+share rounded first; "cut": cropped from a square, at its upper left corner; "tiled": repeated."""
 
 Window = Literal["some layers", "all layers"]
-"""Which layers attend to near positions only."""
+"""The layers that attend only to near positions."""
 _WINDOW_SETTINGS: dict[Window | None, tuple[str, ...]] = {
     "some layers": ("attention_layers", "window_size"),
     "all layers": ("attention_window",),
@@ -37,26 +36,26 @@ _WINDOW_SETTINGS: dict[Window | None, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One row of the table.
+    """A row of the family table.
 
     Attributes
     ----------
     positions
-        Suffix of P; "" where a family never stores it.
+        Suffix of P; "" if a family never stores it.
     tokens
-        Suffixes of E; the first one present counts.
+        Suffixes of E; the first one present is used.
     no_tokens
-        Why there are none, where ``tokens`` is empty.
+        The reason if ``tokens`` is empty.
     query, key, value, out, fan_out
         Suffixes of W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{group}``
-        ALBERT's shared group. With ``fused``, ``query`` names the matrix that holds all three. All
-        are "" where only the table of a family is read.
+        ALBERT's shared group. With ``fused``, ``query`` names the matrix with W_Q, W_K and W_V. All
+        are "" if only the table of a family is read.
     attention_norm, mlp_norm
         The LayerNorm before the attention and the MLP ("" for none); ``{before}`` is the previous
         layer.
     embedding_norm
-        The LayerNorm before the first layer, where LayerNorm comes after each block; "" for none,
-        or where a map to the hidden size comes between.
+        The LayerNorm before the first layer, if LayerNorm comes after each block; "" for none, or
+        if a map to the hidden size comes between.
     sum_norm
         The LayerNorm over the sum of embeddings, even if a map follows it;
         ``sum_norm_if`` is the setting that must be true for it, and its default.
@@ -67,41 +66,41 @@ class Stack:
     without_bias
         The weights of queries and keys without a bias; all others have one.
     window
-        How the configuration describes layers that attend to near positions only.
+        How the configuration describes layers that attend only to near positions; None for none.
     conv1d
-        Matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
+        Whether matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
     row_of_position_0
-        Row of P that belongs to position 0; None for padding_idx + 1.
+        Row of P for position 0; None for padding_idx + 1.
     padding
         padding_idx, if the configuration has none.
     rows_before, rows_after
-        The setting with the number of rows before position 0, or after the last one ("" for none),
-        and its default; None where the configuration does not give it.
+        The setting with the number of rows before position 0, or after the last position ("" for
+        none), and its default; None if the configuration does not have it.
     computed
-        Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
+        Formula of a fixed sinusoid, used if the table is not stored; None for learned tables.
     patches
         Whether the rows after the first ones, of class tokens, are the patches of a picture, row by
         row.
     used_if
-        The setting that must be true for the table to be added, and its default; None if it always
-        is.
+        The setting that must be true for the table to be added, and its default; None if it is
+        always added.
     resizing
-        How the table of patches is made to fit pictures of another size.
+        How the table of patches is resized for pictures of another size.
     alone
         Whether there is only a table, without tokens and layers.
     inside
-        Whether the positions act inside attention, and are in no residual stream.
+        Whether the positions act inside attention, and not in the residual stream.
     map_in
-        The matrix from embedding size to hidden size, where they differ; ``map_positions``: whether
+        The matrix from embedding size to hidden size, if they differ; ``map_positions``: whether
         positions pass through it too.
     scaled_tokens
         Whether token embeddings are multiplied by √d_model before positions are added, if the
-        configuration lacks ``scale_embedding``; None where the family has no such setting.
+        configuration lacks ``scale_embedding``; None if the family has no such setting.
     begin
-        Whether to prepend the beginning-of-text token although the tokenizer does not.
+        Whether to prepend the beginning-of-text token, which the tokenizer does not.
     marks
-        Suffixes of other tensors that every checkpoint of the family has, by which it is recognised
-        without a configuration; with a star before it, of one that no other family has, anywhere in
+        Suffixes of other tensors of every checkpoint of the family, by which it is recognised
+        without a configuration. A leading star marks a tensor that no other family has, anywhere in
         the checkpoint.
     variants
         A setting of the configuration, its value, and the row to use in that case.
@@ -148,7 +147,7 @@ class Stack:
 
     @property
     def layers_known(self) -> bool:
-        """Whether the names of the layers' tensors are known, and not only that of the table."""
+        """Whether the names of the layers' tensors are known, not only that of the table."""
         return bool(self.query)
 
     def for_config(self, config: Mapping[str, Any]) -> Stack:
@@ -164,7 +163,7 @@ class Stack:
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Settings of a configuration that this row has usual values for."""
+        """Settings of a configuration for which this row has default values."""
         own = [self.epsilon[0], *(setting for setting, _, _ in self.variants)]
         own += [setting[0] for setting in (self.sum_norm_if, self.rows_before) if setting]
         own += ["scale_embedding"] * (self.scaled_tokens is not None)
@@ -174,7 +173,7 @@ class Stack:
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """What the names of the first layer's tensors, of norms, maps and marks end in."""
+        """Suffixes of the names of the first layer's tensors, norms, maps and marks."""
         own = (
             self.query, self.key, self.value, self.out, self.fan_out, self.attention_norm,
             self.mlp_norm, self.sum_norm, self.embedding_norm, self.map_in, *self.marks,
@@ -184,7 +183,7 @@ class Stack:
 
 
 def only_table(row: Stack, **changes: Any) -> Stack:
-    """Return a row without the names of its layers, for families that arrange theirs otherwise."""
+    """Return a row without the names of its layers, for families with other layers."""
     bare = replace(
         row, query="", key="", value="", out="", fan_out="", attention_norm="", mlp_norm="",
         embedding_norm="", sum_norm="", fused=None, marks=(),
@@ -193,13 +192,13 @@ def only_table(row: Stack, **changes: Any) -> Stack:
 
 
 TABLE_ALONE = "of this family only the table of positions is read, and not its layers"
-"""Why a family of which only the table is read has no matrices."""
+"""Reason why a family of which only the table is read has no matrices."""
 
 ALONE = Stack(
     positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
     mlp_norm="", causal=False, alone=True,
 )  # fmt: skip
-"""The row of a computed table that is opened by itself."""
+"""The row of a computed table without a model."""
 INSIDE = replace(ALONE, causal=True, inside=True)
-"""The row of a model whose positions act inside attention alone: rotary ones, biases by lag."""
+"""The row of a model whose positions act only inside attention: rotary ones, biases by lag."""
 NOT_ADDED = "its positions act inside attention, and are not added to the residual stream"

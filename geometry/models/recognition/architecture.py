@@ -1,4 +1,4 @@
-"""The location of a checkpoint's positions, as a value."""
+"""The location of a checkpoint's positions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class LabelledRows:
     Attributes
     ----------
     labels
-        What each row stands for; empty if there are none.
+        The meaning of each row; empty if there are none.
     columns
-        Columns to colour by, with a value for each row.
+        Columns for colouring, with a value for each row.
     """
 
     labels: tuple[str, ...]
@@ -45,43 +45,44 @@ class Architecture:
     Attributes
     ----------
     family
-        transformers' ``model_type``; None for a bare table.
+        The ``model_type`` of transformers; None for a bare table.
     stack
         Its row of the family table; None for a bare table.
     root
         Prefix of the tensor names in that row.
     table
-        The tensor that holds P; "" where it is computed and not stored.
+        The tensor of P; "" if it is computed and not stored.
     config
         The configuration of this part of the model; empty without a ``config.json``.
     notes
-        Sentences about what was assumed, and about positions that the model has besides.
+        Sentences about assumptions, and about other positions of the model.
     sides
         For a model with two tables, "decoder" and "encoder", or "text" and "vision"; otherwise
         empty.
     rotary
-        How the model turns queries and keys, where it does so in place of a table.
+        How the model turns queries and keys, in place of a table; None for other models.
     lags
-        What the model has for each lag of query and key, in place of a table of positions.
+        Biases or vectors by lag of query and key, in place of a table of positions; None for other
+        models.
     rows
-        What the rows of a table stand for that are no positions.
+        The meaning of rows that are not positions.
     net
-        Rows and columns of a picture's patches, where they are not in a configuration.
+        Rows and columns of a picture's patches, if they are not in a configuration.
     turned
-        The location of these queries and keys; None where there is a table, or they have unknown
-        names.
+        The location of the queries and keys of a rotary model; None for a table, or if they have
+        unknown names.
     cut
-        The stored rows that are positions, where they were chosen, or follow from class tokens;
+        The stored rows that are positions, if they were chosen, or determined by class tokens;
         None for those of the family. Its ends are not negative.
     part
         Whether these are only some of the positions.
     readings
-        This and other families with the same names, whose position 0 is another row; empty if there
-        is no doubt.
+        This and other families with the same names, whose position 0 is another row; empty if the
+        row is certain.
     lenient
-        Whether the table counts where the configuration contradicts it.
+        Whether the table takes precedence over a contradicting configuration.
     chosen
-        The tensor, or rows such as "pe.weight[2:]", that was chosen as the table; "" for none.
+        The tensor, or rows such as "pe.weight[2:]", chosen as the table; "" for none.
     """
 
     family: str | None
@@ -105,7 +106,7 @@ class Architecture:
     def grid(self, n_positions: int) -> tuple[int, int] | None:
         """Return rows and columns of a picture's patches; None for a text, or if they are unknown.
 
-        By the configuration, or those of a square.
+        By the configuration, or assuming a square.
         """
         if self.net is not None:
             return self.net
@@ -117,9 +118,9 @@ class Architecture:
         return (side, side) if side * side == n_positions else None
 
     def grid_note(self, n_positions: int) -> str:
-        """Return a sentence about a grid that no settings give, or "".
+        """Return a sentence about a grid that is not in the settings, or "".
 
-        They are missing, as in a checkpoint without a configuration, or cannot be used.
+        These are missing, as in a checkpoint without a configuration, or invalid.
         """
         if self.stack is None or not self.stack.patches or self.net is not None:
             return ""
@@ -134,8 +135,8 @@ class Architecture:
 
     @property
     def picture(self) -> tuple[int, int] | None:
-        """Rows and columns of patches in its pictures; None where the settings do not give them."""
-        with suppress(SourceError):  # which is one of the warnings
+        """Rows and columns of patches in its pictures; None if the settings do not give them."""
+        with suppress(SourceError):  # which is reported as a warning
             picture = pair(self.config, "image_size")
             patch = pair(self.config, "patch_stride") or pair(self.config, "patch_size")
             if picture is not None and patch is not None:
@@ -159,7 +160,7 @@ class Architecture:
 
     @property
     def rows_after(self) -> int:
-        """The rows of the table after that of the last position; of a chosen part none."""
+        """Number of rows after that of the last position; 0 for a chosen part."""
         if self.cut is not None:
             return 0
         return self._rows(self.stack.rows_after if self.stack is not None else None)
@@ -172,19 +173,19 @@ class Architecture:
         return max(0, default if count is None else count)
 
     def rows_of_positions(self, n_rows: int) -> slice:
-        """Return which of the stored rows are positions."""
+        """Return the stored rows that are positions."""
         if self.cut is not None:
             return slice(*self.cut.indices(n_rows))
         return slice(self.row_of_position_0, max(n_rows - self.rows_after, 0))
 
     def expected_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the table's shape by the configuration, or ``shape`` where it has none."""
+        """Return the table's shape by the configuration, or ``shape`` if it is not given."""
         if self.stack is None:
             return shape
         factorised = ("embedding_size", "input_embedding_size") if self.stack.map_positions else ()
         keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
         if self.stack.patches:
-            keys = ("embed_dim", *keys)  # of the first stage, where there are several
+            keys = ("embed_dim", *keys)  # of the first of several stages
         lengths = (
             "max_{side}_position_embeddings",
             "max_target_positions" if self.stack.side == "decoder" else "max_source_positions",
@@ -192,7 +193,7 @@ class Architecture:
         )  # fmt: skip
         rows, width = self.setting(*lengths), self.setting(*keys)
         if self.stack.patches:
-            rows = None  # that setting is of the text beside the picture
+            rows = None  # that setting is for the text
         elif rows is not None and self.stack.row_of_position_0 == 2:
             rows += 2
         return (shape[0] if rows is None else rows, shape[1] if width is None else width)

@@ -1,4 +1,4 @@
-"""Positions that a model has beside the table that is shown, by the names of its tensors."""
+"""Other positions of a model besides the shown table, by the names of its tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
 )  # fmt: skip
-"""Names of tensors, as a regular expression → what they are."""
+"""Regular expressions of names of tensors, with their meaning."""
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
@@ -37,11 +37,11 @@ _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""What families do with positions beside a table that the names of tensors do not show."""
+"""Other positions of families that the names of tensors do not show."""
 
 
 def beside(family: str | None, names: Iterable[str]) -> list[str]:
-    """Return sentences about the positions that a model has beside its table.
+    """Return sentences about other positions of a model besides its table.
 
     Parameters
     ----------
@@ -51,13 +51,15 @@ def beside(family: str | None, names: Iterable[str]) -> list[str]:
         The tensors of this part of the model, without the table itself.
     """
     kinds: dict[str, str] = {}
-    for name in names:  # those of a kind, which repeat in each layer, are looked at once
+    for name in names:  # names that differ only in numbers are checked once
         kinds.setdefault(name.translate(_NO_DIGITS), name)
-    found: dict[str, str] = {}
+    names_of: dict[str, str] = {}
     for pattern, words in _NAMES:
         for name in kinds.values():
-            if words not in found and re.search(pattern, name):
-                found[words] = name
-    notes = [f"It also has {words}, which is not shown: {name}." for words, name in found.items()]
+            if words not in names_of and re.search(pattern, name):
+                names_of[words] = name
+    notes = [
+        f"It also has {words}, which is not shown: {name}." for words, name in names_of.items()
+    ]
     own = _OF_FAMILIES.get(family or "")
     return notes if own is None else [own, *notes]

@@ -1,4 +1,4 @@
-"""The tensors that could be a table of positions, of a checkpoint of no known family."""
+"""The possible tables of positions of a checkpoint of an unknown family."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from geometry.models.recognition.first_rows import EXAMPLES, rows_from
 from geometry.models.recognition.names_and_shapes import Index, table_shape
 
 _SHORT_NAMES = frozenset({"pe", "wpe"})
-"""What tables of positions are called, besides names with "pos"."""
+"""Names of tables of positions, besides names with "pos"."""
 
 
 class UnknownArchitecture(SourceError):
@@ -20,7 +20,7 @@ class UnknownArchitecture(SourceError):
 
 
 class UnknownRows(UnknownArchitecture):
-    """Neither names nor numbers show which row of the table is position 0.
+    """Neither names nor numbers determine which row of the table is position 0.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class UnknownRows(UnknownArchitecture):
 
 
 class NoSuchTable(UnknownArchitecture):
-    """What was chosen as the table is not in this checkpoint."""
+    """The chosen table is not in this checkpoint."""
 
 
 def candidates(index: Index) -> tuple[TensorInfo, ...]:
@@ -64,7 +64,7 @@ def named_like_positions(name: str) -> bool:
 
 
 def can_be_positions(info: TensorInfo) -> bool:
-    """Return whether a tensor is a floating-point matrix, but for an axis for a batch."""
+    """Return whether a tensor is a floating-point matrix, apart from a batch axis."""
     shape = table_shape(info)
     return info.dtype in FLOATS and len(shape) == 2 and shape[0] > 0 and shape[1] > 0
 

@@ -1,7 +1,7 @@
 """The family of a checkpoint, and the location of its position table.
 
-Determined by ``config.json``, or stored settings, and tensor names; only where these leave several
-readings of a table are some of its rows read.
+They are determined by ``config.json``, or stored settings, and tensor names; rows of a table are
+read only if these are ambiguous.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from geometry.models.recognition.names_and_shapes import (
     table_shape,
 )
 from geometry.models.recognition.towers import (
-    MOST_FIRST,
+    MAX_FIRST_ROWS,
     NOT_USED,
     flag_of,
     match_row,
@@ -58,10 +58,10 @@ INSTEAD = (
 )
 
 _ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
-"""Rows of a tensor, as in Python: "wpe.weight[1:]", "[:-100]"."""
+"""Rows of a tensor, in Python's notation: "wpe.weight[1:]", "[:-100]"."""
 
 _NESTED = ("model", "model_args", "model_config", "config")
-"""Names under which codes nest the settings of the model itself."""
+"""Names under which training codes nest the settings of the model."""
 
 
 def find_architecture(
@@ -79,49 +79,51 @@ def find_architecture(
     config
         ``config.json``, or empty.
     table
-        A tensor to use as positions, perhaps with the rows that are positions, "wpe.weight[1:]"; or
-        a side, such as "encoder", where a model has two; or None.
+        A tensor to use as positions, optionally with the rows that are positions,
+        "wpe.weight[1:]"; or a side of a model with two, such as "encoder"; or None.
     stored
-        Settings that a training code has put beside the tensors.
-
-    Only names are used, and shapes only of possible tables and of the first layer of families
-    without a configuration, so that no further files of a sharded index are read.
+        Settings that a training code has stored with the tensors.
 
     Raises
     ------
     NoPositionalEmbeddings
-        The family stores none.
+        The family stores no positions.
     UnknownArchitecture
         No known family fits.
     NoSuchTable
         The checkpoint has no tensor or side ``table``.
     SourceError
-        ``table`` names no usable tensor.
+        ``table`` is not a usable tensor.
+
+    Notes
+    -----
+    Only names are used, and shapes only of possible tables and of the first layer of families
+    without a configuration, so that no further files of a sharded index are read.
     """
     lenient = bool(stored) and not config
     if not config.get("model_type"):
         config = {**_of_model(stored), **config}
     try:
-        found, reason = towers_of(index, config)
-    except SourceError:  # of a configuration, which a chosen tensor does not need
+        towers, reason = towers_of(index, config)
+    except SourceError:  # in the configuration, which a chosen tensor does not need
         if table is None or split_rows(index, table)[0] not in index:
             raise
-        found, reason = [], ""
-    sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
+        towers, reason = [], ""
+    sides = tuple(dict.fromkeys(tower.stack.side for tower in towers if tower.stack is not None))
     if len(sides) > 1:
-        found = [replace(tower, sides=sides) for tower in found]
+        towers = [replace(tower, sides=sides) for tower in towers]
     if table is not None:
-        place = _asked_for(index, config, found, table)
+        place = _requested(index, config, towers, table)
         side = "" if place.stack is None else place.stack.side
         return place if table == side else replace(place, chosen=table)
-    if found and (doubt := _doubt(found[0])):
+    if towers and (doubt := _doubt(towers[0])):
         raise UnknownArchitecture(doubt, candidates(index), offer(candidates(index)))
-    if found:
-        return _with_notes(index, found[0], found, lenient=lenient)
+    if towers:
+        return _with_notes(index, towers[0], towers, lenient=lenient)
     if reason:
-        what = "adds none of its" if reason.startswith(NOT_USED) else "stores no"
+        verb = "adds none of its" if reason.startswith(NOT_USED) else "stores no"
         raise NoPositionalEmbeddings(
-            f"{config.get('model_type', 'This model')} {what} positional embeddings: {reason}.",
+            f"{config.get('model_type', 'This model')} {verb} positional embeddings: {reason}.",
             INSTEAD,
         )
     options = candidates(index)
@@ -134,20 +136,20 @@ def find_architecture(
 
 
 def _of_model(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the model itself among those of its training."""
+    """Return the settings of the model among those of its training."""
     own = dict(stored)
     for key in _NESTED:
         if isinstance(nested := stored.get(key), dict):
             own |= nested
-    # A code's own names of models are no families of transformers.
+    # Names of models in other codes are not families of transformers.
     own.pop("model_type", None)
     return own
 
 
 def split_rows(index: Index, table: str) -> tuple[str, slice | None]:
-    """Return a tensor's name, and the rows that are chosen of it; None for all.
+    """Return a tensor's name, and its chosen rows; None for all.
 
-    A tensor whose name ends like a choice of rows is itself.
+    A tensor whose name ends like a choice of rows is taken as a whole.
     """
     chosen = None if table in index else _ROWS.fullmatch(table)
     if chosen is None:
@@ -156,14 +158,14 @@ def split_rows(index: Index, table: str) -> tuple[str, slice | None]:
     return chosen[1], slice(start or 0, stop)
 
 
-def _asked_for(
-    index: Index, config: Mapping[str, Any], found: list[Architecture], table: str
+def _requested(
+    index: Index, config: Mapping[str, Any], towers: list[Architecture], table: str
 ) -> Architecture:
     name, rows = split_rows(index, table)
-    for tower in found:
+    for tower in towers:
         if name == tower.table or (tower.stack is not None and name == tower.stack.side):
             chosen = _with_rows(index, tower, rows)
-            return _with_notes(index, chosen, found, lenient=name == tower.table)
+            return _with_notes(index, chosen, towers, lenient=name == tower.table)
         if tower.lags is not None and tower.net is None and name in tower.lags.tensors:
             first = index[tower.lags.tensor]
             if index[name].shape != first.shape:
@@ -192,15 +194,15 @@ def _asked_for(
 
 
 def settled(store: TensorStore, place: Architecture) -> Architecture:
-    """Return the reading of a table that fits its numbers, where the names leave several.
+    """Return the reading of a table that fits its numbers, if its names are ambiguous.
 
-    Families with a padding token have a row of zeros for it, which is never trained, and position 0
-    in the next one.
+    Families with a padding token have an untrained row of zeros for it, and position 0 in the next
+    row.
 
     Raises
     ------
     UnknownRows
-        Several fit its numbers as well.
+        Several readings fit its numbers.
     SourceError
         The numbers cannot be read.
     """
@@ -208,7 +210,7 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
         return place
     info = store.tensors[place.table]
     try:
-        first = store.read(place.table).reshape(rows_and_width(info))[:MOST_FIRST]
+        first = store.read(place.table).reshape(rows_and_width(info))[:MAX_FIRST_ROWS]
     except TensorUnavailable as error:
         raise SourceError(str(error), error.advice) from error
     zero = np.flatnonzero(~first.any(axis=1))
@@ -218,11 +220,11 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
                 reading, notes=place.notes, sides=place.sides, lenient=place.lenient,
                 chosen=place.chosen,
             )  # fmt: skip
-    raise UnknownRows(info, tuple(sorted(one.row_of_position_0 for one in place.readings)))
+    raise UnknownRows(info, tuple(sorted(place.row_of_position_0 for place in place.readings)))
 
 
 def _bare(index: Index, config: Mapping[str, Any], table: str) -> Architecture:
-    """Return the location of a table of no known family."""
+    """Return the location of a table of an unknown family."""
     bare = Architecture(None, None, "", table, config)
     options = class_rows(index, table) if of_pictures(index) else (0,)
     if options == (0,):
@@ -232,7 +234,7 @@ def _bare(index: Index, config: Mapping[str, Any], table: str) -> Architecture:
 
 
 def _of_patches(place: Architecture, index: Index, first: int) -> Architecture:
-    """Return a table of patches after so many rows of class tokens, with its grid if a square."""
+    """Return a table of patches after ``first`` rows of class tokens, with its square grid."""
     count = table_shape(index[place.table])[0] - first
     side = math.isqrt(count)
     net = (side, side) if side * side == count else None
@@ -240,12 +242,12 @@ def _of_patches(place: Architecture, index: Index, first: int) -> Architecture:
 
 
 def _with_rows(index: Index, tower: Architecture, rows: slice | None) -> Architecture:
-    """Return a tower with the rows that were chosen."""
+    """Return a tower with the chosen rows."""
     if rows is None:
         return tower
     n_rows, _ = rows_and_width(index[tower.table])
     start, stop, _ = rows.indices(n_rows)
-    alike = [one for one in (tower, *tower.readings) if one.row_of_position_0 == start]
+    alike = [reading for reading in (tower, *tower.readings) if reading.row_of_position_0 == start]
     part = stop < n_rows - tower.rows_after or not alike
     tower = alike[0] if alike else tower
     return replace(
@@ -254,13 +256,13 @@ def _with_rows(index: Index, tower: Architecture, rows: slice | None) -> Archite
 
 
 def _with_notes(
-    index: Index, tower: Architecture, found: list[Architecture], *, lenient: bool
+    index: Index, tower: Architecture, towers: list[Architecture], *, lenient: bool
 ) -> Architecture:
-    """Return a tower with notes about its choice among others."""
-    notes = [*tower.notes, *_beside(index, tower, found)]
+    """Return a tower with notes about its choice among ``towers``."""
+    notes = [*tower.notes, *_beside(index, tower, towers)]
     if not tower.table or tower.lags is not None:
         return replace(tower, notes=tuple(notes))
-    copies = _copies(index, tower, found)
+    copies = _copies(index, tower, towers)
     if copies:
         notes.append(
             f"{tower.table} is shown; the checkpoint has more tables of that name: "
@@ -288,10 +290,10 @@ def _with_notes(
     return replace(tower, notes=tuple(notes), config=config, lenient=lenient)
 
 
-def _copies(index: Index, tower: Architecture, found: list[Architecture]) -> list[str]:
-    """Return the other tables of the same name and shape, such as that of averaged weights."""
+def _copies(index: Index, tower: Architecture, towers: list[Architecture]) -> list[str]:
+    """Return other tables of the same name and shape, such as those of averaged weights."""
     suffix = tower.table.removeprefix(tower.root)
-    shown = {one.table for one in found}
+    shown = {shown_tower.table for shown_tower in towers}
     return [
         name
         for name in endings(index, suffix, vision="vision" in tower.table)
@@ -299,10 +301,10 @@ def _copies(index: Index, tower: Architecture, found: list[Architecture]) -> lis
     ]
 
 
-def _beside(index: Index, tower: Architecture, others: Iterable[Architecture]) -> tuple[str, ...]:
-    """Return sentences about the positions that this part of a model has besides."""
+def _beside(index: Index, tower: Architecture, towers: Iterable[Architecture]) -> tuple[str, ...]:
+    """Return sentences about other positions of this part of a model."""
     if tower.lags is not None:
-        tables = [one.table for one in others if one.lags is None and one.family == tower.family]
+        tables = [t.table for t in towers if t.lags is None and t.family == tower.family]
         return tuple(f"It also adds a table of positions, which is not shown: {t}." for t in tables)
     if tower.rotary is not None:
         return ()
@@ -311,7 +313,7 @@ def _beside(index: Index, tower: Architecture, others: Iterable[Architecture]) -
 
 
 def _doubt(tower: Architecture) -> str:
-    """Return why it is not known whether a stored table is added to tokens; "" if it is."""
+    """Return why it is unknown whether a stored table is added to tokens; "" if it is known."""
     how = tower.config.get("position_embedding_type")
     if how in ADDED or how in INSIDE_TYPES or not tower.table or tower.lags is not None:
         return ""
@@ -322,7 +324,7 @@ def _doubt(tower: Architecture) -> str:
 
 
 def _unused(tower: Architecture) -> str:
-    """Return that a stored table, which was chosen, is not added to tokens; "" if it is."""
+    """Return a sentence that a chosen table is not added to tokens; "" if it is added."""
     how = tower.config.get("position_embedding_type")
     why = f"position_embedding_type is {how!r}" if how in INSIDE_TYPES else ""
     for row in rows_of_family(tower.config):
@@ -335,21 +337,21 @@ def _unknown(
     index: Index, config: Mapping[str, Any], options: tuple[TensorInfo, ...]
 ) -> UnknownArchitecture:
     kind = config.get("model_type")
-    what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
+    problem = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
     if isinstance(kind, str) and kind in LEFT_OUT:
-        what = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
+        problem = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
     elif isinstance(kind, str) and kind in FAMILIES:
         name = FAMILIES[kind][0].positions
-        what = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
+        problem = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
     if not options:
         return UnknownArchitecture(
-            f"{what}, and no tensor is a floating-point matrix that could be a position "
+            f"{problem}, and no tensor is a floating-point matrix that could be a position "
             f"table{_instead(index)}.",
             (),
             INSTEAD,
         )
     return UnknownArchitecture(
-        f"{what}; {len(options)} tensors could be its position table.",
+        f"{problem}; {len(options)} tensors could be its position table.",
         options,
         offer(options),
     )

@@ -1,4 +1,4 @@
-"""The row of a position table that is position 0, in words and as a choice."""
+"""The row of a position table for position 0, in words and as a choice."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import MappingProxyType
 EXAMPLES: Mapping[int, str] = MappingProxyType(
     {0: "GPT-2, BERT", 1: "ViT", 2: "RoBERTa, OPT, BART"}
 )
-"""Which models have position 0 in this row of their table."""
+"""Models by the row of position 0 in their table."""
 
 
 def rows_from(name: str, first: int) -> str:
-    """Return the ``table`` argument whose position 0 is a row of a tensor: "pe.weight[2:]"."""
+    """Return the ``table`` argument with position 0 in a row of a tensor: "pe.weight[2:]"."""
     return f"{name}[{first}:]"

@@ -1,7 +1,7 @@
-"""The settings of a GGUF file, under the names that ``config.json`` has.
+"""The settings of a GGUF file, under the names in ``config.json``.
 
-llama.cpp's names of architectures, settings and tensors are those of its documentation and of the
-package ``gguf``.
+llama.cpp's names of architectures, settings and tensors are from its documentation and the package
+``gguf``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from geometry.models.schemes.rotary import FULL, SLIDING
 from geometry.models.schemes.rotary_scaling import FACTORS
 
 GGUF = "gguf"
-"""Key that only these configurations have: the architecture by llama.cpp's name."""
+"""Key of these configurations alone: llama.cpp's name of the architecture."""
 POSITIONS = "position_embd.weight"
 MAX_FACTORS = 1 << 16
-"""Bytes of a tensor with a factor for each pair: ten times those of any model."""
+"""Maximum bytes of a tensor with a factor for each pair: ten times those of any model."""
 
 ARCHITECTURES: Mapping[str, str] = MappingProxyType(
     {
@@ -40,7 +40,7 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
         "jina-bert-v3": "jina_embeddings_v3", "modern-bert": "modernbert",
     }
 )  # fmt: skip
-"""llama.cpp's architecture → transformers' ``model_type``, where the two differ."""
+"""The ``model_type`` of transformers by llama.cpp's architecture, if the two differ."""
 
 INTERLEAVED = frozenset(
     (
@@ -51,8 +51,8 @@ INTERLEAVED = frozenset(
         "neo-bert", "olmo", "plm", "smollm3", "starcoder", "xverse",
     )
 )  # fmt: skip
-"""Architectures whose files pair entries 2i and 2i + 1, those of Llama among them: there, the
-rows of W_Q and W_K stand in another order than in transformers' files."""
+"""Architectures whose files pair entries 2i and 2i + 1, such as Llama: the rows of W_Q and W_K have
+another order than in transformers' files."""
 HALVES = frozenset(
     (
         "afmoe", "apertus", "bailingmoe2", "bert", "bitnet", "codeshell", "cogvlm", "dbrx",
@@ -67,12 +67,11 @@ HALVES = frozenset(
         "stablelm", "starcoder2", "step35",
     )
 )  # fmt: skip
-"""Architectures whose files pair entries i and i + width/2. Of another one it is not known."""
+"""Architectures whose files pair entries i and i + width/2. For others this is unknown."""
 ALIBI = frozenset(("bloom", "jina-bert-v2", "refact"))
-"""Architectures with ALiBi of which llama.cpp has the exponent of the slopes in its code: it is
-not in the file."""
+"""Architectures with ALiBi whose exponent of the slopes is in llama.cpp's code, not in the file."""
 USUAL_BIAS = 8.0
-"""That exponent, as in ALiBi's paper: slopes down to 2⁻⁸."""
+"""This exponent, as in ALiBi's paper: slopes down to 2⁻⁸."""
 
 _READ = frozenset(
     (
@@ -84,7 +83,7 @@ _READ = frozenset(
         "rope.scaling.yarn_beta_slow",
     )
 )  # fmt: skip
-"""Settings of rotary positions that are read here, or without effect on a text's."""
+"""Settings of rotary positions that are read here, or have no effect for a text."""
 
 _GPT2 = Stack(
     positions=POSITIONS,
@@ -117,25 +116,25 @@ _BERT = replace(
 STACKS: Mapping[str, Stack] = MappingProxyType(
     {"gpt2": _GPT2, "bert": _BERT, "gpt_bigcode": replace(_GPT2, fused="multi-query")}
 )
-"""By ``model_type``: the stacks with a table of positions."""
+"""Stacks with a table of positions, by ``model_type``."""
 HEADS = (replace(_BERT, positions="", causal=True), replace(_GPT2, positions=""))
-"""Queries and keys of rotary models, separate or in one matrix."""
+"""Queries and keys of rotary models, separate or fused."""
 
 
 def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, Any]:
-    """Return what ``config.json`` would have.
+    """Return the settings as in ``config.json``.
 
     Parameters
     ----------
     index, store
-        What stands before the tensors, and these.
+        The index of the file, and its tensors.
     file
-        Its name, for messages.
+        Name of the file, for messages.
 
     Raises
     ------
     SourceError
-        The file does not name its architecture, or has a setting that cannot be used.
+        The file does not name its architecture, or has an invalid setting.
     """
     given = index.settings
     name = given.get("general.architecture")
@@ -168,30 +167,30 @@ def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, 
 
 
 class _Settings:
-    """The settings of an architecture; one that is there and cannot be used is an error."""
+    """The settings of an architecture; an invalid setting is an error."""
 
     def __init__(self, given: Mapping[str, Any], name: str) -> None:
         self._given = given
         self._name = name
 
     def value(self, key: str) -> Any:
-        """Return a setting as it is; None if there is none."""
+        """Return a setting unchanged; None if there is none."""
         return self._given.get(f"{self._name}.{key}")
 
     def whole(self, key: str) -> int | None:
-        """Return a setting that is a whole number."""
+        """Return an integer setting."""
         with converting():
             return first_int(self._given, (f"{self._name}.{key}",))
 
     def each(self, key: str) -> int | list[int] | None:
-        """Return a setting that is a whole number, or a list with one for each layer."""
+        """Return an integer setting, or a list with an integer for each layer."""
         value = self.value(key)
         if not isinstance(value, tuple) or not value:
             return self.whole(key)
-        return value[0] if all(one == value[0] for one in value) else list(value)
+        return value[0] if all(n == value[0] for n in value) else list(value)
 
     def number(self, key: str) -> float | None:
-        """Return a setting that is a number above 0; None for 0, which stands for none."""
+        """Return a positive setting; None for 0, which means that there is none."""
         value = self.value(key)
         if value is None or (value == 0 and type(value) is not bool):
             return None
@@ -199,14 +198,14 @@ class _Settings:
             return positive(f"{self._name}.{key}", value)
 
     def flag(self, key: str) -> bool | None:
-        """Return a setting that is true or false."""
+        """Return a boolean setting."""
         if self.value(key) is None:
             return None
         with converting():
             return flag(self._given, f"{self._name}.{key}")
 
     def text(self, key: str) -> str | None:
-        """Return a setting that is a text."""
+        """Return a text setting."""
         value = self.value(key)
         with converting():
             if value is not None and not isinstance(value, str):
@@ -225,7 +224,7 @@ class _Settings:
 
 @contextmanager
 def converting() -> Iterator[None]:
-    """Report a setting of a GGUF file that cannot be used."""
+    """Convert errors of invalid settings into those of a GGUF file."""
     try:
         yield
     except SourceError as error:
@@ -235,7 +234,7 @@ def converting() -> Iterator[None]:
 
 
 def of_file(text: str) -> str:
-    """Return a sentence about config.json, which has no part in it, as one about a GGUF file."""
+    """Return a sentence about config.json as a sentence about a GGUF file."""
     return text.replace("config.json", "this GGUF file")
 
 
@@ -258,7 +257,7 @@ def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
         settings["sliding_window_pattern"] = of.whole("attention.sliding_window_pattern")
     window = of.value("attention.sliding_window")
     if (name == "exaone4" and not window) or (name == "llama4" and window == 0):
-        settings["no_rope_layers"] = [1]  # without sliding attention all turn
+        settings["no_rope_layers"] = [1]  # without sliding attention all layers turn
     if isinstance(of.each("attention.head_count"), list) and not of.whole("attention.key_length"):
         settings["head_dim"] = settings["rotary_dim"]  # of layers with different numbers of heads
     if name == "gemma-embedding":  # whose code has no causal mask
@@ -271,19 +270,19 @@ def _rotary(store: TensorStore, name: str, of: _Settings) -> dict[str, Any]:
 
 
 def _alibi(name: str, of: _Settings) -> dict[str, Any]:
-    """Return the settings of ALiBi, as those of MPT; 0 stands for none."""
+    """Return the settings of ALiBi, as in MPT; 0 means that there is none."""
     if name in ALIBI:
         return {"alibi": True, "alibi_bias_max": USUAL_BIAS}
     if name not in ("mpt", "jais"):
         return {}
-    most = of.number("attention.max_alibi_bias")
-    if most is None and of.value("attention.max_alibi_bias") is not None:
+    bias_max = of.number("attention.max_alibi_bias")
+    if bias_max is None and of.value("attention.max_alibi_bias") is not None:
         return {"attn_config": {"alibi": False}, "position_embedding_type": "none"}
-    return {"alibi": True, "alibi_bias_max": most or USUAL_BIAS}
+    return {"alibi": True, "alibi_bias_max": bias_max or USUAL_BIAS}
 
 
 def _scaling(store: TensorStore, of: _Settings) -> dict[str, Any] | None:
-    """Return what is done about longer contexts, with the names of ``config.json``."""
+    """Return the scaling for longer contexts, with the names of ``config.json``."""
     factor = of.number("rope.scaling.factor") or of.number("rope.scale_linear")
     kind = of.text("rope.scaling.type") or "linear"
     before = of.whole("rope.scaling.original_context_length")
@@ -293,7 +292,7 @@ def _scaling(store: TensorStore, of: _Settings) -> dict[str, Any] | None:
     scaling: dict[str, Any] = {"rope_type": kind, "factor": factor}
     if kind == "yarn":
         own = 0.1 * math.log(factor) + 1.0 if factor and factor > 1 else 1.0
-        if of.number("rope.scaling.yarn_log_multiplier"):  # of DeepSeek, which takes it out again
+        if of.number("rope.scaling.yarn_log_multiplier"):  # of DeepSeek, which removes it again
             own = 1.0
         scaling |= {
             "factor": factor or 1.0,
@@ -305,13 +304,13 @@ def _scaling(store: TensorStore, of: _Settings) -> dict[str, Any] | None:
         attention = 1.0
     same = kind in ("none", "longrope") or (kind == "linear" and factor is None)
     names = [f"{name}.weight" for name in ("rope_freqs", "rope_factors_short")]
-    sizes = {one: store.tensors[one].nbytes for one in names if one in store.tensors}
-    stored = next((one for one, size in sizes.items() if size <= MAX_FACTORS), None)
+    sizes = {name: store.tensors[name].nbytes for name in names if name in store.tensors}
+    stored = next((name for name, size in sizes.items() if size <= MAX_FACTORS), None)
     if stored is not None or attention != 1.0:  # llama.cpp applies both with any kind of scaling
         scaling |= {
             "rope_type": FACTORS,
             "before": None if same else kind,
-            "short_factor": stored and [float(one) for one in store.read(stored).ravel()],
+            "short_factor": stored and [float(n) for n in store.read(stored).ravel()],
             "attn_factor": attention,
             "original_max_position_embeddings": before,
             "longer": "rope_factors_long.weight" in store.tensors,

@@ -1,7 +1,7 @@
 """The family of a checkpoint without a ``model_type``, by the names and shapes of its tensors.
 
-Many families have the same names. Where their tables would be read differently, all readings are
-returned, and what decides is the table's own numbers or the user.
+Many families have the same names. If their tables would be read differently, all readings are
+returned, and the table's own numbers or the user decide.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from geometry.models.families.stack import Stack, only_table
 Index = Mapping[str, TensorInfo]
 
 AMBIGUOUS = "position_embeddings.weight"
-"""The name of XLM's table, with which those of many families end."""
+"""The name of XLM's table, with which the names of many families end."""
 
 COPIES = ("model", "state_dict", "module", "net", "network", "student", "online")
-"""Words in the names of a checkpoint that holds several copies of its weights, best first;
-averages and the states of optimizers come after names without such a word."""
+"""Words in the names of a checkpoint with several copies of its weights, best first; averages and
+the states of optimizers come after names without such a word."""
 AVERAGES = ("ema", "swa", "average", "averaged", "avg", "shadow", "momentum", "teacher", "target",
             "ref", "reference", "init", "initial", "old", "optimizer", "grad", "grads", "gradients",
             "m", "v")  # fmt: skip
 
 _SIDE = re.compile(r"\.(en|de)coder\.[^.]+(\.weight)?$")
-"""The word for a side right before the name of a table."""
+"""The word for a side directly before the name of a table."""
 
 _VISION = re.compile(r"(^|[._])vision")
-"""The beginning of the word for pictures in a name."""
+"""The word for pictures in a name."""
 
-MOST_CLASS_ROWS = 64
-"""Class tokens and registers of a model at most."""
+MAX_CLASS_ROWS = 64
+"""Maximum class tokens and registers of a model."""
 _REGISTER = re.compile(r"reg(ister)?_?(tokens?|embeddings?)?$", re.IGNORECASE)
 
 _CLASS = re.compile(
     r"(cls|class|dist|distill|distillation|reg|register)_?(tokens?|embeddings?|pos)?", re.IGNORECASE
 )
-"""Names of the tokens that stand before the patches of a picture."""
+"""Names of the tokens before the patches of a picture."""
 _NOT_NAMED = "the names of its layers are those of no known family"
 
 _MARK = 10.0
-"""What a mark that no other family has counts, or a missing mark, among names that many have."""
+"""Score of a mark that no other family has, and minus that of a missing mark."""
 _ALL: Mapping[str, tuple[Stack, ...]] = MappingProxyType({**FAMILIES, **CODES})
 
 
@@ -87,36 +87,36 @@ class Match:
     stack
         Its row.
     table
-        The tensor of positions; "" where it is computed.
+        The tensor of positions; "" if it is computed.
     root
-        What stands before the names of the row.
-    found
-        How many other tensors of the row are there.
+        Prefix of the names of the row.
+    n_present
+        Number of other tensors of the row that are present.
     score
-        The same, less the missing marks, and adjusted by the shape of the fused matrix.
+        The same, minus the missing marks, and adjusted by the shape of the fused matrix.
     """
 
     kind: str
     stack: Stack
     table: str
     root: str
-    found: int
+    n_present: int
     score: float
 
 
 def endings(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[str]:
-    """Return names that end in the suffix at a dot, those of the best copy first.
+    """Return names that end in the suffix after a dot, those of the best copy first.
 
-    Without those of a vision tower, unless it is one.
+    Names of a vision tower are included only if ``vision``.
     """
     names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
     return sorted((name for name in names if vision or not _VISION.search(name)), key=_preference)
 
 
 def _preference(name: str) -> tuple[int, tuple[int, ...], int]:
-    """Return what names of copies of a tensor are sorted by.
+    """Return the sort key of names of copies of a tensor.
 
-    The model before its averages; of copies with numbers, such as those of steps, the last.
+    The model comes before its averages; of numbered copies, such as steps, the last comes first.
     """
     words = re.split(r"[._]+|(?<=\bema)(?=[a-z])", name.lower().replace("_", "."))
     if average := [AVERAGES.index(word) for word in words if word in AVERAGES]:
@@ -136,14 +136,15 @@ def recognise(
     index
         The checkpoint's tensors.
     config
-        Settings that decide between variants of a family, if there are any.
+        Settings that decide between variants of a family; may be empty.
     table
         The only tensor to consider as positions; None for all.
 
     Returns
     -------
-    The sides of the model, text or decoder first; of each, the families that fit equally well, and
-    of each of these its stacks. Empty if none fits.
+    list
+        The sides of the model, text or decoder first; for each, the families that fit equally well,
+        and for each of these its stacks. Empty if none fits.
     """
     sides: list[list[list[Match]]] = []
     names = tuple(index) if table is None else (table,)
@@ -163,22 +164,22 @@ def _sides_of(sides: list[list[list[Match]]]) -> Iterator[str]:
 def _best(
     index: Index, config: Mapping[str, Any], names: tuple[str, ...], sides: frozenset[str]
 ) -> list[list[Match]]:
-    """Return the families that fit these tables best, of sides that are not there yet."""
+    """Return the families that fit these tables best, for sides not in ``sides``."""
     scored: list[tuple[float, int, list[Match]]] = []
     towers = tuple(name for name in names if not _SIDE.search(f".{name}"))
-    for kind, rows, own in (*((*one, names) for one in _ALL.items()),
-                            *((*one, towers) for one in _SAVED_ALONE)):  # fmt: skip
+    for kind, rows, own in (*((*item, names) for item in _ALL.items()),
+                            *((*item, towers) for item in _SAVED_ALONE)):  # fmt: skip
         fits = [_match(index, config, kind, row, own) for row in rows]
         family = [fit for fit in fits if fit is not None]
         if not family or sides & {match.stack.side for match in family}:
             continue
-        if sides and max(match.found for match in family) < 2:
-            continue  # a second part of the model is more than a name
+        if sides and max(match.n_present for match in family) < 2:
+            continue  # a second part of the model needs more than a name
         score = sum(match.score for match in family)
         score += 2 * _is_named(kind, family[0].root, config)
         scored.append((score, len(rows) - len(family), family))
     best = max((score for score, _, _ in scored), default=0)
-    # Of equally good ones first those with all of their towers.
+    # Among equally good families, those with all of their towers come first.
     return [family for score, _, family in sorted(scored, key=itemgetter(1)) if score == best]
 
 
@@ -213,39 +214,39 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
     fits = [
         _scored(index, kind, stack, name) for name in tables if len(table_shape(index[name])) == 2
     ]
-    # Of equally good ones the first, see endings.
+    # Among equally good fits the first, see endings.
     return max(filter(None, fits), key=lambda fit: fit.score, default=None)
 
 
 def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
     root = name.removesuffix(stack.positions)
-    found = sum(_has(index, root, suffix) for suffix in stack.suffixes)
+    n_present = sum(_has(index, root, suffix) for suffix in stack.suffixes)
     if stack.layers_known and not _has(index, root, stack.query.format(layer=0, group=0)):
-        # Its layers are of another kind, or not there.
+        # Its layers are of another kind, or missing.
         tokens = tuple(suffix for suffix in stack.tokens if _has(index, root, suffix))
-        found, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
-    if not found and (kind in CODES or stack.positions == AMBIGUOUS or stack.rows_after):
+        n_present, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
+    if not n_present and (kind in CODES or stack.positions == AMBIGUOUS or stack.rows_after):
         return None
-    score = 1.0 + found
-    if found:
+    score = 1.0 + n_present
+    if n_present:
         score += _fused_score(index, stack, root, name)
         for mark in stack.marks:
             if not _has(index, root, mark):
                 score -= _MARK
             elif mark.startswith("*"):
                 score += _MARK
-    return Match(kind, stack, name, root, found, score)
+    return Match(kind, stack, name, root, n_present, score)
 
 
 def _has(index: Index, root: str, suffix: str) -> bool:
-    """Return whether there is such a tensor; with a star anywhere, and not only below the root."""
+    """Return whether there is such a tensor: below the root, or anywhere with a leading star."""
     if suffix.startswith("*"):
         return any(name.endswith(suffix[1:]) for name in index)
     return root + suffix in index
 
 
 def _fused_score(index: Index, stack: Stack, root: str, table: str) -> float:
-    """Return whether the matrix that holds W_Q, W_K and W_V has the shape of the row's."""
+    """Return the score of the shape of the fused matrix of W_Q, W_K and W_V."""
     fused = index.get(root + stack.query.format(layer=0, group=0)) if stack.fused else None
     width = table_shape(index[table])[1:]
     if fused is None or len(fused.shape) != 2 or width not in (fused.shape[:1], fused.shape[1:]):
@@ -257,10 +258,10 @@ def _fused_score(index: Index, stack: Stack, root: str, table: str) -> float:
 
 
 def table_shape(info: TensorInfo) -> tuple[int, ...]:
-    """Return the shape as rows and columns, without an axis for a batch.
+    """Return the shape as rows and columns, without a batch axis.
 
-    (1, n, d) and (n, 1, d) are (n, d); (1, rows, columns, d), as SAM has it, (rows · columns, d).
-    SAM 2 has (1, d, rows, columns), which is no table of rows.
+    (1, n, d) and (n, 1, d) are (n, d); (1, rows, columns, d), as in SAM, (rows · columns, d).
+    SAM 2 has (1, d, rows, columns), which is not a table of rows.
     """
     shape = info.shape
     by_patch = len(shape) == 4 and shape[0] == 1 and shape[3] > max(shape[1:3])
@@ -272,7 +273,7 @@ def table_shape(info: TensorInfo) -> tuple[int, ...]:
 
 
 def rows_and_width(info: TensorInfo) -> tuple[int, int]:
-    """Return a table's rows and columns; SourceError if it is no table."""
+    """Return a table's rows and columns. Raises SourceError if it is not a table."""
     shape = table_shape(info)
     if len(shape) != 2:
         raise SourceError(
@@ -283,34 +284,35 @@ def rows_and_width(info: TensorInfo) -> tuple[int, int]:
 
 
 PICTURE = "pos_embed"
-"""The name of a table that has rows and columns of patches as two axes, as in SAM."""
+"""The name of a table with rows and columns of patches as two axes, as in SAM."""
 
 
 def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[int, ...]:
-    """Return how many of a table's first rows may be those of class tokens.
+    """Return the possible numbers of rows of class tokens at the beginning of a table.
 
     Parameters
     ----------
     index, table
-        The checkpoint's tensors, and the one of positions.
+        The checkpoint's tensors, and that of positions.
     patches
         The number of patches, if a configuration gives it.
 
     Returns
     -------
-    One number where that is certain: the rows beyond the patches; or the class tokens that stand
-    beside the table, if the other rows are a square; or none, if all are and there are no tokens.
-    Otherwise, all that may be.
+    tuple of int
+        A single number if it is certain: the rows in excess of the patches; or the class tokens
+        beside the table, if the other rows are a square; or 0, if all rows are a square and there
+        are no tokens. Otherwise, all possible numbers.
     """
     n_rows, _ = rows_and_width(index[table])
-    if patches is not None and 0 <= n_rows - patches <= MOST_CLASS_ROWS:
+    if patches is not None and 0 <= n_rows - patches <= MAX_CLASS_ROWS:
         return (n_rows - patches,)
     tokens = list(_class_tokens(index, table))
     own = sum(count for name, count in tokens if not _REGISTER.search(name))
     if _is_square(n_rows - own) and (own or not tokens):
         return (own,)
-    most = min(max(1, sum(count for _, count in tokens)), n_rows - 1)
-    return tuple(range(most + 1)) or (0,)
+    highest = min(max(1, sum(count for _, count in tokens)), n_rows - 1)
+    return tuple(range(highest + 1)) or (0,)
 
 
 def _is_square(n: int) -> bool:
@@ -318,18 +320,18 @@ def _is_square(n: int) -> bool:
 
 
 def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
-    """Yield the tokens beside a table, and how many rows each would have."""
+    """Yield the tokens beside a table, with their numbers of rows."""
     root = table.removesuffix(".weight").rpartition(".")[0]
     _, width = rows_and_width(index[table])
     for name in index:
         place, _, last = name.rpartition(".")
         if place == root and _CLASS.fullmatch(last):
             shape = index[name].shape
-            if shape and shape[-1] == width and math.prod(shape[:-1]) <= MOST_CLASS_ROWS:
+            if shape and shape[-1] == width and math.prod(shape[:-1]) <= MAX_CLASS_ROWS:
                 yield name, math.prod(shape[:-1])
 
 
 def of_pictures(names: Iterable[str]) -> bool:
-    """Return whether there are class tokens, or convolutions, which make patches."""
+    """Return whether there are class tokens, or convolutions, which create patches."""
     parts = (name.removesuffix(".weight").rpartition(".")[2] for name in names)
     return any("patch" in part or "conv" in part or _CLASS.fullmatch(part) for part in parts)

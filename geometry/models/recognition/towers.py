@@ -1,4 +1,4 @@
-"""The parts of a checkpoint with positions: by its configuration, or by names alone.
+"""The parts of a checkpoint with positions, by its configuration or by names alone.
 
 No tensor is read.
 """
@@ -47,8 +47,8 @@ from geometry.models.schemes.lags import Lags, find_lags, find_windows
 from geometry.models.schemes.relative_tables import find_relative_tables
 from geometry.models.schemes.rotary import read_rotary
 
-MOST_FIRST = 3
-"""Rows before position 0 that families with a padding token have at most."""
+MAX_FIRST_ROWS = 3
+"""Maximum number of rows before position 0 in families with a padding token."""
 
 LAGS: Mapping[str, Callable[[Index, Mapping[str, Any]], Iterable[Lags]]] = {
     ALIBI: lambda index, config: [find_alibi(index, config)],
@@ -56,14 +56,14 @@ LAGS: Mapping[str, Callable[[Index, Mapping[str, Any]], Iterable[Lags]]] = {
     RELATIVE_TABLE: find_relative_tables,
     RELATIVE_IN_TWO: find_windows,
 }
-"""What finds the lags of a model, by the reason why it has no table."""
+"""Functions that find the lags of a model, by the reason why it has no table."""
 
 NOT_USED = "its table"
-"""How the reason begins of a model whose table is stored and not added."""
+"""Beginning of the reason for a model whose table is stored and not added."""
 
 PLACES = {"text_config": "text_model.", "vision_config": "vision_model.",
           "image_config": "image_model.", "backbone_config": "backbone."}  # fmt: skip
-"""What the names of a part's tensors have in common, by the key of its configuration."""
+"""Common part of the names of a part's tensors, by the key of its configuration."""
 
 
 def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
@@ -86,11 +86,11 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
         return _tables(index, config, kind, FAMILIES[kind])
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
-        found, reason = _parts(index, config, ("text_config",))  # of one for pictures and text
-        return found + _pictures(index, config), reason
+        towers, reason = _parts(index, config, ("text_config",))  # of a model for pictures and text
+        return towers + _pictures(index, config), reason
     inside, reason = _without_table(index, config)
     if inside and inside[0].turned is None and not inside[0].table:
-        # None of the family's tensors is here: the configuration may be of another model.
+        # None of the family's tensors is present: the configuration may be of another model.
         tables = recognised(index, config)
         if tables and tables[0].stack is not None and not tables[0].stack.patches:
             return _in_doubt(tables, why_no_table(index, config)), ""
@@ -98,32 +98,32 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
 
 
 def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
-    """Return tables of a checkpoint whose settings or names are those of another scheme."""
+    """Return tables of a checkpoint whose settings or names indicate another scheme."""
     note = f"By its settings or other names {why}; {tables[0].table} is shown."
     return [replace(tables[0], notes=(*tables[0].notes, note)), *tables[1:]]
 
 
 def _without_family(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
-    """Return the towers of a checkpoint without a ``model_type``: tables, and what acts inside."""
+    """Return the towers of a checkpoint without a ``model_type``, with or without a table."""
     tables, why = recognised(index, config), why_no_table(index, config)
     if tables and why not in ("", RELATIVE):
         return _in_doubt(tables, why), ""
     inside, reason = _without_table(index, config) if why else ([], "")
-    # A bias of attention scores may stand beside a table, as in MPNet.
+    # There may be both a bias of attention scores and a table, as in MPNet.
     return tables + inside, reason
 
 
 def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
-    """Return what there is to see of a model without a table, or the reason why it has none."""
+    """Return the towers of a model without a table, or the reason why it has none."""
     reason = why_no_table(index, config)
     kind = config.get("model_type")
     family = kind if isinstance(kind, str) else None
     if reason in LAGS:
-        towers, other = _by_lag(index, config, reason), ""
+        towers, reason_beside = _by_lag(index, config, reason), ""
         if reason != ALIBI and kind in BESIDE:
-            more, other = _tables(index, config, str(kind), (BESIDE[str(kind)],))
+            more, reason_beside = _tables(index, config, str(kind), (BESIDE[str(kind)],))
             towers += more
-        return towers, "" if towers else other or reason
+        return towers, "" if towers else reason_beside or reason
     if reason != ROTARY:
         return [], reason
     rotary = read_rotary(config)
@@ -143,21 +143,21 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
 
 
 def _by_lag(index: Index, config: Mapping[str, Any], reason: str) -> list[Architecture]:
-    """Return what a model has for each lag or offset, as towers."""
+    """Return the biases or vectors of a model by lag or offset, as towers."""
     kind = config.get("model_type")
     family = kind if isinstance(kind, str) else None
     towers = []
-    for one in LAGS[reason](index, config):
-        stack = replace(INSIDE, side=one.side, causal=one.side == "decoder")
-        table = "" if one.kind == "alibi" else one.tensor
-        towers.append(Architecture(family, stack, "", table, config, lags=one, net=one.net))
+    for lags in LAGS[reason](index, config):
+        stack = replace(INSIDE, side=lags.side, causal=lags.side == "decoder")
+        table = "" if lags.kind == "alibi" else lags.tensor
+        towers.append(Architecture(family, stack, "", table, config, lags=lags, net=lags.net))
     return towers
 
 
 def _tables(
     index: Index, config: Mapping[str, Any], kind: str, stacks: Iterable[Stack]
 ) -> tuple[list[Architecture], str]:
-    """Return the towers of a family with a table, and why there are none, if that is known."""
+    """Return the towers of a family with a table, or the known reason why there are none."""
     towers, reason = [], ""
     for stack in stacks:
         tower = match_row(index, config, kind, stack)
@@ -171,13 +171,13 @@ def _tables(
 
 
 def flag_of(config: Mapping[str, Any], setting: tuple[str, bool]) -> bool:
-    """Return whether a setting is true, given as its key and usual value."""
+    """Return whether a setting is true, given its key and default."""
     key, default = setting
     return flag(config, key, default=default)
 
 
 def rows_of_family(config: Mapping[str, Any]) -> tuple[Stack, ...]:
-    """Return the rows of a configuration's family, also of tables that it may not add."""
+    """Return the rows of a configuration's family, including tables that it may not add."""
     kind = config.get("model_type")
     if not isinstance(kind, str):
         return ()
@@ -187,29 +187,31 @@ def rows_of_family(config: Mapping[str, Any]) -> tuple[Stack, ...]:
 def _parts(
     index: Index, config: Mapping[str, Any], keys: tuple[str, ...]
 ) -> tuple[list[Architecture], str]:
-    found: list[Architecture] = []
+    all_towers: list[Architecture] = []
     reasons: list[str] = []
     for key in keys:
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
         word = PLACES.get(key, f"{key}.")
         inside = tuple(name for name in index if f".{word}" in f".{name}")
-        # In many models for pictures the text's tensors have no such part in their names.
-        others = tuple(index) if key in ("text_config", "vlm_config") else ()
+        # In many models for pictures the names of the text's tensors have no such part.
+        outside = tuple(index) if key in ("text_config", "vlm_config") else ()
         if key == "vision_config":
-            others = tuple(name for name in index if "vision" in name)
-        names = _Subset(index, inside or others)
+            outside = tuple(name for name in index if "vision" in name)
+        names = _Subset(index, inside or outside)
         kind = str(config.get("model_type")).replace("-", "_")
-        other = f"{kind}_{key.removesuffix('_config')}_model" if key.endswith("_config") else None
-        settings = {"model_type": other, **part}
+        default_type = (
+            f"{kind}_{key.removesuffix('_config')}_model" if key.endswith("_config") else None
+        )
+        settings = {"model_type": default_type, **part}
         towers, reason = towers_of(names, settings)
-        found += towers
+        all_towers += towers
         reasons.append(reason)
-    return found, "" if found else reasons[0]
+    return all_towers, "" if all_towers else reasons[0]
 
 
 def _pictures(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
-    """Return the tower for pictures of a model that reads text as well, if it has a table."""
+    """Return the tower for pictures of a model that also reads text, if it has a table."""
     part = config.get("vision_config")
     kind = part.get("model_type") if isinstance(part, dict) else None
     if not isinstance(kind, str) or kind not in FAMILIES or not FAMILIES[kind][0].patches:
@@ -262,27 +264,27 @@ def recognised(
     towers: list[Architecture] = []
     for families in recognise(index, config, table):
         for match in families[0]:
-            other = (one for family in families for one in family if one.table == match.table)
-            towers.append(_of_match(index, config, match, list(other)))
+            same = [fit for family in families for fit in family if fit.table == match.table]
+            towers.append(_of_match(index, config, match, same))
     if len(towers) < 2:
         return towers
-    rest = ", ".join(tower.table for tower in towers[1:])
-    note = f"The checkpoint has two parts with positions: the other table is {rest}."
+    names = ", ".join(tower.table for tower in towers[1:])
+    note = f"The checkpoint has two parts with positions: the other table is {names}."
     return [replace(towers[0], notes=(*towers[0].notes, note)), *towers[1:]]
 
 
 _QUERY_NORMS = re.compile(r"(^|[._])(q_?norm|q_?ln|q_layernorm|qk_?norm|query_norm)([._]|$)")
-"""Parts of the names of norms that queries and keys pass in some models."""
+"""Parts of the names of norms of queries and keys in some models."""
 
 
 def _of_match(
     index: Index, config: Mapping[str, Any], match: Match, matches: list[Match]
 ) -> Architecture:
-    """Return the location of a table, with all readings where families differ in position 0."""
+    """Return the location of a table, with all readings if families differ in position 0."""
     readings: dict[int, Architecture] = {}
-    for one in (match, *matches):
-        notes = _assumptions(one, matches, config)
-        place = Architecture(one.kind, one.stack, one.root, one.table, config, notes)
+    for fit in (match, *matches):
+        notes = _assumptions(fit, matches, config)
+        place = Architecture(fit.kind, fit.stack, fit.root, fit.table, config, notes)
         for reading in _readings(place, index):
             readings.setdefault(reading.row_of_position_0, reading)
     norms = _query_norms(index)
@@ -301,7 +303,7 @@ def _query_norms(index: Index) -> tuple[str, ...]:
 
 
 def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
-    """Yield a location of a known family with each row that may be position 0."""
+    """Yield a location of a known family for each possible row of position 0."""
     stack = place.stack
     assert stack is not None
     if stack.rows_after is not None:
@@ -311,27 +313,27 @@ def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
         own = place.row_of_position_0
         patches = None if place.picture is None else math.prod(place.picture)
         counted = class_rows(index, place.table, patches)
-        # A family with class rows but without class tokens is in doubt.
+        # Without class tokens, the class rows of a family are uncertain.
         for first in counted if counted != (0,) else sorted({0, own}):
             yield place if first == own else replace(place, cut=slice(first, None))
     elif stack.row_of_position_0 is None and "pad_token_id" not in place.config:
-        for padding in dict.fromkeys((stack.padding, *range(MOST_FIRST - 1))):
+        for padding in dict.fromkeys((stack.padding, *range(MAX_FIRST_ROWS - 1))):
             yield replace(place, config={**place.config, "pad_token_id": padding})
     else:
         yield place
 
 
 def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what is assumed of a family that is known by names only."""
+    """Return the assumptions about a family that is recognised only by names."""
     own = config.get("model_type")
     why = "No model_type in a config.json" if not own else f"The architecture {own!r} is unknown"
     note = f"{why}: assumed to be {match.kind} from its tensor names"
-    if others := [one.kind for one in matches if one.kind != match.kind]:
-        note += f", shared by {', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
-    keys = dict.fromkeys(key for one in (match, *matches) for key in one.stack.settings)
-    if any(one.stack.fused != match.stack.fused for one in matches):
+    if kinds := [fit.kind for fit in matches if fit.kind != match.kind]:
+        note += f", shared by {', '.join(kinds[:3])}{', …' if len(kinds) > 3 else ''}"
+    keys = dict.fromkeys(key for fit in (match, *matches) for key in fit.stack.settings)
+    if any(fit.stack.fused != match.stack.fused for fit in matches):
         keys["multi_query"] = None
-    if any(one.stack.causal != match.stack.causal for one in matches):
+    if any(fit.stack.causal != match.stack.causal for fit in matches):
         keys[f"is_causal = {str(match.stack.causal).lower()}"] = None
     assumed = [key for key in keys if key not in config]
     return (f"{note}; usual settings assumed: {', '.join(assumed)}." if assumed else f"{note}.",)

@@ -1,4 +1,4 @@
-"""Families without a position table, and their alternatives."""
+"""Families without a position table, and their schemes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
 NO_POSITIONS = "its attention has no positions"
 
 _ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
-"""Rotary families whose settings were not compared with their code, and those with parts."""
+"""Rotary families whose settings were not compared with their code, or that have parts."""
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
 _FAMILIES_IN_TWO = (
     "beit", "data2vec-vision", "donut-swin", "maskformer", "maskformer-swin", "swin", "swin2sr",
@@ -40,24 +40,23 @@ WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
         **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )
-"""``model_type`` of transformers → the second half of "llama stores no positional embeddings:
-…"."""
+"""Second half of "llama stores no positional embeddings: …", by ``model_type`` of transformers."""
 
 ADDED = (None, "absolute", "learned", "learned_absolute")
 """Values of ``position_embedding_type`` of models that add a table to their tokens."""
 INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
-"""And of those whose positions act inside attention."""
+"""Values for models whose positions act inside attention."""
 
 _NONE = frozenset(("nope", "none", "no_pe", "no_position", "null"))
-"""Values of a setting that names the kind of positions, for none."""
+"""Values of such a setting for no positions."""
 
 _BAICHUAN_13B = 5120
-"""The dimensions of Baichuan's models with ALiBi, which differ from the others in their code
-only."""
+"""The dimensions of Baichuan's models with ALiBi, which differ from the others only in their
+code."""
 
 
 def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> str:
-    """Return what a model uses instead of a position table, from its configuration and names.
+    """Return the scheme of a model without a position table, from its configuration and names.
 
     "" if unknown.
     """
@@ -93,10 +92,9 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
 
 
 def _has_none(config: Mapping[str, Any]) -> bool:
-    """Return whether a model that would be read as rotary has no positions, by its configuration.
+    """Return whether a model that seems rotary has no positions, by its configuration.
 
-    The code of other families that were compared does not read these settings, which is then noted
-    with what is shown.
+    The code of other compared families does not read these settings, which is noted elsewhere.
     """
     family = config.get("model_type")
     if family == "granitemoehybrid":
@@ -104,20 +102,21 @@ def _has_none(config: Mapping[str, Any]) -> bool:
     if family == "olmo_hybrid":
         group = config.get("rope_parameters")
         groups = [config, *([group] if isinstance(group, dict) else [])]
-        if any(one.get("rope_theta") is not None for one in groups):
+        if any(settings.get("rope_theta") is not None for settings in groups):
             return False
-        # Without any of these its code has a base of its own.
-        return any(key in one for one in groups for key in ("rope_theta", "rope_parameters"))
-    # MPT is here only by a GGUF file.
+        # Without these settings its code has its own base.
+        keys = ("rope_theta", "rope_parameters")
+        return any(key in settings for settings in groups for key in keys)
+    # MPT occurs here only in GGUF files.
     known = isinstance(family, str) and family in WITHOUT_TABLE and family != "mpt"
     kinds = [config.get(key) for key in KINDS]
-    return not known and any(isinstance(one, str) and one.lower() in _NONE for one in kinds)
+    return not known and any(isinstance(kind, str) and kind.lower() in _NONE for kind in kinds)
 
 
 def inside_attention(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> bool:
     """Return whether positions act inside attention by ``position_embedding_type``.
 
-    Without that setting, whether there are the vectors by distance that one of its values brings.
+    Without that setting, whether there are vectors by distance, as for one of its values.
     """
     kind = config.get("position_embedding_type")
     return kind in INSIDE_TYPES or (kind is None and any(DISTANCES in name for name in index))

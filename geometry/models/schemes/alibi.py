@@ -21,15 +21,15 @@ from geometry.models.schemes.rotary_settings import HEADS
 from geometry.pca.components import Array
 
 SHOWN_LAGS = 1024
-"""Lags that are shown: the lines go on as they are."""
+"""Number of shown lags; the lines continue beyond."""
 SMALLEST, LARGEST = 1e-3, 1e3
-"""Bounds of the exponent that a configuration can give."""
-MOST_STORED = 2**24
-"""Numbers of a stored bias that is read and compared."""
+"""Bounds of the exponent in a configuration."""
+MAX_STORED = 2**24
+"""Maximum numbers of a stored bias that is read and compared."""
 ROUNDING = 2.0**-7
-"""Share by which slopes differ that are stored in half precision, also as differences."""
+"""Relative rounding of slopes stored in half precision, also as differences."""
 ENCODERS = ("bert", "jina-bert-v2")
-"""Families with ALiBi whose positions attend to later ones too, the second in GGUF files."""
+"""Families with ALiBi whose positions also attend to later ones; the second is of GGUF files."""
 _STORED = re.compile(r"(^|[._])(alibi|alibi_bias|slopes?)$")
 
 
@@ -39,16 +39,16 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     Raises
     ------
     SourceError
-        The configuration lacks the number of heads, or what the family's formula needs besides.
+        The configuration lacks the number of heads, or another setting of the family's formula.
     """
     heads = first_int(config, HEADS)
     if heads is None or not 0 < heads <= MAX_HEADS:
-        what = "no number of heads" if heads is None else f"{heads} heads"
-        raise SourceError(f"config.json has {what}, which cannot be.", RIGHT)
+        given = "no number of heads" if heads is None else f"{heads} heads"
+        raise SourceError(f"config.json has {given}, which cannot be.", RIGHT)
     kind = config.get("model_type")
-    slopes = alibi_slopes(heads, most=_most(config), every_other=kind == "mpt")
+    slopes = alibi_slopes(heads, most=_bias_max(config), every_other=kind == "mpt")
     note, stored = "", in_order(name for name in index if _is_slopes(index[name], heads))
-    if kind in ("falcon", "RefinedWeb", "RefinedWebModel"):  # whose code makes its own
+    if kind in ("falcon", "RefinedWeb", "RefinedWebModel"):  # whose code computes its own
         slopes, stored = slopes / math.sqrt(_width(config, heads)), ()
         note = "Slopes are those after the division by √d of scores and penalty alike."
     if config.get("alibi_scaling"):  # of Jais, for longer texts
@@ -58,48 +58,48 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
                 side=side, tensors=stored, note=note)  # fmt: skip
 
 
-def _most(config: Mapping[str, Any]) -> float:
-    """Return what of MPT's settings, or those of a GGUF file, stands for the 8 of the formula."""
+def _bias_max(config: Mapping[str, Any]) -> float:
+    """Return the number in place of 8 in the formula, from the settings of MPT or a GGUF file."""
     attention = config.get("attn_config")
-    most = attention.get("alibi_bias_max") if isinstance(attention, dict) else None
-    most = config.get("alibi_bias_max") if most is None else most  # of a GGUF file
-    if most is None:
+    value = attention.get("alibi_bias_max") if isinstance(attention, dict) else None
+    value = config.get("alibi_bias_max") if value is None else value  # of a GGUF file
+    if value is None:
         return 8.0
-    if type(most) not in (int, float) or not SMALLEST <= most <= LARGEST:
-        raise unusable("alibi_bias_max", most, f"a number from {SMALLEST} to {LARGEST}")
-    return float(most)
+    if type(value) not in (int, float) or not SMALLEST <= value <= LARGEST:
+        raise unusable("alibi_bias_max", value, f"a number from {SMALLEST} to {LARGEST}")
+    return float(value)
 
 
 def _width(config: Mapping[str, Any], heads: int) -> int:
     hidden = first_int(config, ("hidden_size", "n_embed"))
     if hidden is None or hidden < heads:
-        what = "no hidden_size" if hidden is None else f"a hidden_size of {hidden}"
-        raise SourceError(f"config.json has {what} for {heads} heads, which cannot be.", RIGHT)
+        given = "no hidden_size" if hidden is None else f"a hidden_size of {hidden}"
+        raise SourceError(f"config.json has {given} for {heads} heads, which cannot be.", RIGHT)
     return hidden // heads
 
 
 def _is_slopes(info: TensorInfo, heads: int) -> bool:
     if not _STORED.search(info.name) or info.dtype not in FLOATS:
         return False
-    return heads in info.shape and math.prod(info.shape) <= MOST_STORED
+    return heads in info.shape and math.prod(info.shape) <= MAX_STORED
 
 
 def compared(lags: Lags, store: TensorStore) -> Lags:
-    """Return ALiBi's lags with the slopes that the checkpoint stores, if it stores others.
+    """Return ALiBi's lags with the slopes of the checkpoint, if these differ.
 
-    Of a model on the Hub only the first that are stored are downloaded.
+    For a model on the Hub, only the first stored slopes are downloaded.
 
     Raises
     ------
     SourceError
-        What is stored is no slope times the distance.
+        The stored bias is not a slope times the distance.
     """
     if lags.kind != "alibi" or not lags.tensors:
         return lags
-    first, *others = lags.tensors
-    names = [first, *(name for name in others if not store.bytes_to_fetch(name))]
+    first, *further = lags.tensors
+    names = [first, *(name for name in further if not store.bytes_to_fetch(name))]
     stored = {name: _slopes(name, store.read(name), len(lags.slopes)) for name in names}
-    away = max(float(np.abs(one / lags.slopes - 1.0).max()) for one in stored.values())
+    away = max(float(np.abs(slopes_of / lags.slopes - 1.0).max()) for slopes_of in stored.values())
     if away <= ROUNDING:
         return replace(lags, tensors=())
     note = (
@@ -111,17 +111,20 @@ def compared(lags: Lags, store: TensorStore) -> Lags:
 
 
 def _slopes(name: str, stored: FloatArray, heads: int) -> Array:
-    """Return the slopes in a stored tensor: of the heads alone, or a bias by query and key."""
+    """Return the slopes in a stored tensor: a slope of each head, or a bias by query and key."""
     if not np.isfinite(stored).all():
         raise SourceError(f"{name} has NaN or infinite numbers.", "Open another checkpoint.")
     if stored.size == heads:
         slopes: Array = np.abs(stored.astype(np.float64).reshape(heads))
         straight = True
     elif stored.shape[-1] == heads and heads not in stored.shape[:-1]:
-        slopes, straight = np.zeros(heads), False  # no axis of keys follows that of the heads
+        slopes, straight = (
+            np.zeros(heads),
+            False,
+        )  # there is no axis of keys after that of the heads
     else:
         axis = stored.shape.index(heads)
-        # The last query's row, in which keys come nearer; leading axes are of a batch.
+        # The last query's row, with decreasing distances of keys; leading axes are of a batch.
         last = stored[(0,) * axis].astype(np.float64).reshape(heads, -1, stored.shape[-1])[:, -1]
         steps = np.diff(last, axis=1)
         slopes = np.abs(steps.mean(axis=1)) if steps.shape[1] else np.zeros(heads)

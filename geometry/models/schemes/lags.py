@@ -1,4 +1,4 @@
-"""Models that know positions by the lag of query and key, inside attention."""
+"""Models with positions inside attention, by the lag of query and key."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from geometry.models.schemes.rotary import RIGHT
 from geometry.pca.components import Array
 
 MAX_HEADS = 2_000
-"""Heads of a layer that a configuration can give: ten times those of any model."""
+"""Maximum heads of a layer in a configuration: ten times those of any model."""
 FARTHEST = 128
-"""T5's distance from which on there is one bucket, where a configuration has none."""
+"""Default distance from which T5 has a single bucket."""
 MAX_FARTHEST = 4096
-"""Such a distance that a configuration can give: four times that of any model."""
+"""Maximum of this distance in a configuration: four times that of any model."""
 MAX_WINDOW = 128
-"""Rows or columns of patches that see each other: twice those of any model."""
+"""Maximum rows or columns of a window of patches: twice those of any model."""
 MORE = 3
 """Rows of BEiT's table for the class token, after those of the offsets."""
 BIAS = "relative_attention_bias.weight"
@@ -39,7 +39,7 @@ _OF_MPNET = 32
 
 @dataclass(frozen=True, slots=True)
 class LagNorm:
-    """The LayerNorm that stored vectors pass before they are used.
+    """The LayerNorm applied to stored vectors before use.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class LagNorm:
 
 @dataclass(frozen=True, slots=True)
 class Lags:
-    """What a model has for each lag.
+    """Biases or vectors of a model by lag.
 
     Attributes
     ----------
@@ -64,36 +64,36 @@ class Lags:
         "alibi": a slope of each head, by formula; "relative": a learned bias of each head, by
         buckets of lags; "relative table": a learned vector for each lag, as in DeBERTa.
     first
-        The lag of the first row; those of the following ones increase by one.
+        The lag of the first row; lags increase by one from row to row.
     count
         Number of rows.
     slopes
-        Those of ALiBi's heads; empty for the others.
+        Slopes of ALiBi's heads; empty for other kinds.
     tensor
-        Of the bias or the vectors; of ALiBi the slopes, if they are stored, or "".
+        Tensor of the bias or the vectors; for ALiBi that of stored slopes, or "".
     side
         The part of the model.
     farthest
-        Distance from which on there is one bucket.
+        Distance from which there is a single bucket.
     buckets
         Whether the rows are buckets of lags, not lags, as in DeBERTa v2 and v3.
     window
-        Rows and columns of the patches that see each other in a model for pictures, whose rows here
-        are offsets in two directions; None for a text.
+        Rows and columns of the windows of patches in a model for pictures, whose rows here are
+        offsets in two directions; None for a text.
     tensors
-        Of such a bias, those of all blocks with this window, which are shown together; of vectors
-        or a bias by lag, those of all layers, of which one is shown.
+        Tensors of such a bias in all blocks with this window, which are shown together; or tensors
+        of vectors or a bias by lag in all layers, of which one is shown.
     n_buckets
-        Rows of the stored bias that are in use; 0 for all.
+        Number of rows of the stored bias in use; 0 for all.
     norm
-        What the stored vectors pass before they are used; None for nothing.
+        LayerNorm applied to the stored vectors before use; None for none.
     stored
-        Whether the slopes are those that the checkpoint stores, and not the formula's.
+        Whether the slopes are stored in the checkpoint, and not those of the formula.
     note
         A sentence for the model's warnings, or "".
     scale
-        Offsets in rows and columns at which the network that makes the bias has its input 8, in
-        Swin 2; None for a bias that is stored.
+        Offsets in rows and columns at which the input of Swin 2's bias network is 8; None for a
+        stored bias.
     """
 
     kind: Literal["alibi", "relative", "relative table"]
@@ -135,33 +135,33 @@ class Lags:
 
     @property
     def words(self) -> str:
-        """What the rows are, for a caption."""
+        """Description of the rows, for a caption."""
         if self.window is not None:
             return self._words_of_window(self.window)
         last = self.first + self.count - 1
         if self.kind == "alibi":
             return f"ALiBi, lags 0 to {last}, a column for each head"
-        what = "buckets" if self.buckets else "lags"
+        unit = "buckets" if self.buckets else "lags"
         of = "relative embeddings" if self.kind == "relative table" else "relative bias"
         each = "" if self.kind == "relative table" else ", a column for each head"
-        return f"{of}, {what} {self.first} to {last}{each}".replace("-", "\N{MINUS SIGN}")
+        return f"{of}, {unit} {self.first} to {last}{each}".replace("-", "\N{MINUS SIGN}")
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known besides, as sentences."""
+        """Further information, as sentences."""
         notes = [self.note] if self.note else []
-        others = [name for name in self.tensors if name != self.tensor]
-        if others and self.window is None:
+        remaining = [name for name in self.tensors if name != self.tensor]
+        if remaining and self.window is None:
             notes.append(
                 f"Each layer has its own: shown is {self.tensor}. Another one opens by its name, "
-                f"as with --table {others[-1]}."
+                f"as with --table {remaining[-1]}."
             )
         return notes
 
     def place_of(self, row: int) -> str:
         """Return the lag of a row, "lag 3"; "lag −3, ahead" for a key after the query.
 
-        In a picture the offset of the query's patch from the key's: "offset 2 rows, −1 columns".
+        For a picture, the offset of the query's patch from the key's: "offset 2 rows, −1 columns".
         """
         if self.net is not None and self.window is not None:
             down, across = (
@@ -170,11 +170,11 @@ class Lags:
             )
             text = f"offset {down} rows, {across} columns"
             return text.replace("-", "\N{MINUS SIGN}")
-        lag, what = self.first + row, "bucket" if self.buckets else "lag"
-        return f"{what} {lag}" if lag >= 0 else f"{what} \N{MINUS SIGN}{-lag}, ahead"
+        lag, unit = self.first + row, "bucket" if self.buckets else "lag"
+        return f"{unit} {lag}" if lag >= 0 else f"{unit} \N{MINUS SIGN}{-lag}, ahead"
 
     def table(self, store: TensorStore) -> FloatArray:
-        """Return its rows: (count, n_heads) or (count, d)."""
+        """Return the rows: (count, n_heads) or (count, d)."""
         lags = np.arange(self.first, self.first + self.count)
         if self.kind == "alibi":
             falling: Array = -lags[:, None] * np.asarray(self.slopes)
@@ -184,8 +184,8 @@ class Lags:
         stored = store.read(self.tensor)
         if self.kind == "relative table":
             return stored if self.norm is None else self._normed(store, stored, self.norm)
-        both_ways, n_buckets = self.first < 0, self.n_buckets or len(stored)
-        return stored[bucket_of(lags, n_buckets, self.farthest, both_ways=both_ways)]
+        n_buckets = self.n_buckets or len(stored)
+        return stored[bucket_of(lags, n_buckets, self.farthest, both_ways=self.first < 0)]
 
     def _normed(self, store: TensorStore, stored: FloatArray, norm: LagNorm) -> FloatArray:
         gain, bias = (store.read(name).astype(np.float64) for name in (norm.gain, norm.bias))
@@ -207,9 +207,9 @@ class Lags:
 
 
 def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
-    """Return the biases by offset of a model for pictures; empty if it has none that is known.
+    """Return the biases by offset of a model for pictures; empty if none is known.
 
-    Of blocks with several windows, those with the largest.
+    Only blocks with the largest window are included.
 
     Raises
     ------
@@ -237,8 +237,8 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     shown: list[str] = []
     window, scale = (0, 0), (0.0, 0.0)
     for name in networks:
-        # Each stage of Swin 2 halves the picture, and no window is larger than that; of Swin2SR,
-        # whose blocks have other names, none does.
+        # Each stage of Swin 2 halves the picture, which limits the window; those of Swin2SR, whose
+        # blocks have other names, do not.
         match = re.search(r"layers\.(\d{1,15})\.blocks\.", name)
         own, over = size, 0
         if match is not None:
@@ -259,7 +259,7 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
 
 
 def _network(last: str) -> tuple[str, str, str]:
-    """Return the tensors of Swin 2's network, by the name of its last one."""
+    """Return the tensors of Swin 2's network, given the name of the last."""
     root = last.removesuffix("2.weight")
     return f"{root}0.weight", f"{root}0.bias", last
 
@@ -284,12 +284,12 @@ def _of_picture(window: tuple[int, int], count: int, tensors: tuple[str, ...]) -
 def _window_of(name: str, rows: int, config: Mapping[str, Any]) -> tuple[int, int]:
     """Return rows and columns of the window of a table.
 
-    By the configuration's window, or its picture's patches, or else of a square.
+    By the configuration's window, or its picture's patches, otherwise assuming a square.
 
     Raises
     ------
     SourceError
-        No window has a table of so many rows, or not the configuration's.
+        The number of rows fits no window, or not the configuration's.
     """
     size = pair(config, "window_size")
     picture, patch = pair(config, "image_size"), pair(config, "patch_size")
@@ -314,20 +314,21 @@ def _window_of(name: str, rows: int, config: Mapping[str, Any]) -> tuple[int, in
 def continuous_bias(
     window: tuple[int, int], scale: tuple[float, float], weights: tuple[FloatArray, ...]
 ) -> FloatArray:
-    """Return the bias that Swin 2's network makes of each offset.
+    """Return the bias of Swin 2's network for each offset.
 
     Parameters
     ----------
     window
-        Rows and columns of the patches that see each other.
+        Rows and columns of the windows of patches.
     scale
         Offsets at which the input is 8, before its logarithm.
     weights
-        Of the network: (hidden, 2), (hidden,) and (n_heads, hidden).
+        Weights of the network: (hidden, 2), (hidden,) and (n_heads, hidden).
 
     Returns
     -------
-    ((2 rows − 1)(2 columns − 1), n_heads) float32, 16 times a logistic function
+    ((2 rows − 1)(2 columns − 1), n_heads) float32
+        16 times a logistic function.
 
     References
     ----------
@@ -341,12 +342,12 @@ def continuous_bias(
     offsets = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
     inputs = np.sign(offsets) * np.log2(np.abs(offsets) + 1.0) / np.log2(8.0)
     hidden = np.maximum(inputs @ first.T.astype(np.float64) + bias, 0.0)
-    made: FloatArray = (16.0 / (1.0 + np.exp(-(hidden @ last.T)))).astype(np.float32)
-    return made
+    result: FloatArray = (16.0 / (1.0 + np.exp(-(hidden @ last.T)))).astype(np.float32)
+    return result
 
 
 def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
-    """Return the biases by lag of T5 and its kin, the encoder's first; empty if there are none.
+    """Return the biases by lag of T5 and similar models, encoder first; empty if there are none.
 
     Raises
     ------
@@ -356,7 +357,7 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
     of_mpnet = config.get("model_type") == "mpnet"
     far = None if of_mpnet else first_int(config, ("relative_attention_max_distance",))
     farthest = FARTHEST if far is None else far
-    found = []
+    biases = []
     for side in ("encoder", "decoder"):
         own = in_order(name for name in index if _side_of(name) == side)
         if own:
@@ -370,7 +371,7 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
                     RIGHT,
                 )
             first, count = (-farthest, 2 * farthest + 1) if side == "encoder" else (0, farthest + 1)
-            found.append(
+            biases.append(
                 Lags(
                     "relative",
                     first,
@@ -382,7 +383,7 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
                     tensors=own,
                 )
             )
-    return found
+    return biases
 
 
 def _buckets(index: Mapping[str, TensorInfo], name: str, config: Mapping[str, Any]) -> int:
@@ -391,7 +392,7 @@ def _buckets(index: Mapping[str, TensorInfo], name: str, config: Mapping[str, An
     Raises
     ------
     SourceError
-        No bias has that shape, or not that of this configuration.
+        The shape is not that of a bias, or of this configuration.
     """
     shape = index[name].shape
     n_buckets = first_int(config, ("relative_attention_num_buckets",))
@@ -407,13 +408,13 @@ def _buckets(index: Mapping[str, TensorInfo], name: str, config: Mapping[str, An
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return tensors' names by the numbers in them, layer 2 before layer 10."""
+    """Return tensors' names sorted by their numbers, layer 2 before layer 10."""
     return tuple(sorted(names, key=lambda name: [int(n) for n in re.findall(r"\d{1,15}", name)]))
 
 
 def _side_of(name: str) -> Literal["", "encoder", "decoder"]:
-    """Return the part of the model whose bias a tensor is; "" if it is none."""
-    # T5's first checkpoints have one between decoder and encoder, which is not used.
+    """Return the part of the model whose bias a tensor is; "" if it is not a bias."""
+    # T5's first checkpoints have a bias between decoder and encoder, which is not used.
     if (name != BIAS and not name.endswith(f".{BIAS}")) or "EncDecAttention" in name:
         return ""
     return "decoder" if "decoder" in name else "encoder"

@@ -12,14 +12,14 @@ from geometry.models.schemes.lags import LagNorm, Lags, in_order
 from geometry.models.schemes.rotary import RIGHT
 
 DISTANCES = "distance_embedding.weight"
-"""Of BERT and its kin under a ``position_embedding_type`` of :data:`RELATIVE_KEYS`."""
+"""Tensor of BERT-like models with a ``position_embedding_type`` of :data:`RELATIVE_KEYS`."""
 RELATIVE_KEYS = ("relative_key", "relative_key_query")
 EMBEDDINGS = "encoder.rel_embeddings.weight"
-"""Of DeBERTa."""
+"""Tensor of DeBERTa."""
 
 
 def find_relative_tables(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> list[Lags]:
-    """Return the vectors by lag of BERT under relative keys, or of DeBERTa; empty without any.
+    """Return the vectors by lag of BERT with relative keys, or of DeBERTa; empty if there are none.
 
     Raises
     ------
@@ -33,8 +33,8 @@ def find_relative_tables(index: Mapping[str, TensorInfo], config: Mapping[str, A
     if distances:
         return [_by_distance(index, config, distances)]
     names = [name for name in index if name == EMBEDDINGS or name.endswith(f".{EMBEDDINGS}")]
-    found = _of_deberta(index, config, names[0]) if names else None
-    return [] if found is None else [found]
+    vectors = _of_deberta(index, config, names[0]) if names else None
+    return [] if vectors is None else [vectors]
 
 
 def _by_distance(
@@ -77,7 +77,7 @@ def _of_deberta(
 
 
 def _norm(index: Mapping[str, TensorInfo], config: Mapping[str, Any], name: str) -> LagNorm | None:
-    """Return the LayerNorm that the vectors pass before they are used; None without one."""
+    """Return the LayerNorm applied to the vectors before use; None if there is none."""
     root = name.removesuffix("rel_embeddings.weight")
     gain, bias = f"{root}LayerNorm.weight", f"{root}LayerNorm.bias"
     there = gain in index and bias in index
@@ -99,7 +99,7 @@ def _norm(index: Mapping[str, TensorInfo], config: Mapping[str, Any], name: str)
 
 
 def _rows(index: Mapping[str, TensorInfo], name: str, expected: int | None) -> int:
-    """Return the rows of a table; SourceError unless they are those of the configuration."""
+    """Return the number of rows of a table. Raises SourceError if the configuration differs."""
     shape = index[name].shape
     if len(shape) == 2 and shape[0] == (shape[0] if expected is None else expected):
         return shape[0]

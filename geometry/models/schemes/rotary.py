@@ -1,9 +1,9 @@
-"""How a rotary model turns its queries and keys, from its configuration alone.
+"""The turning of a rotary model's queries and keys, from its configuration alone.
 
 The settings have had several names: ``rope_theta`` and ``rope_scaling``, GPT-NeoX's ``rotary_pct``,
-GPT-J's ``rotary_dim``, and since transformers 5 ``rope_parameters``, perhaps one for each kind of
-layer. What a configuration leaves out is the family's default. Checked against the families' own
-modules in transformers 5.23, which the tests repeat.
+GPT-J's ``rotary_dim``, and since transformers 5 ``rope_parameters``, possibly for each kind of
+layer. Missing settings have the family's default. The tests compare the results with the families'
+own modules in transformers 5.23.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from geometry.pca.components import Array
 __all__ = ["Pairing", "Rotary", "read_rotary"]
 
 MAX_WIDTH = 1024
-"""Entries of a head that a configuration can give: twice those of any model."""
+"""Maximum entries of a head in a configuration: twice those of any model."""
 MAX_CONTEXT = 2**31
-"""Positions that a configuration can give: a hundred times those of any model."""
+"""Maximum positions in a configuration: a hundred times those of any model."""
 MAX_BASE = 1e15
-"""Bases that a configuration can give: far more than those of any model."""
+"""Maximum base in a configuration, far above those of any model."""
 RIGHT = "Put the right config.json in the folder of the weights."
 FULL, SLIDING = "full_attention", "sliding_attention"
 NAMES = {"su": "longrope"} | dict.fromkeys(("default", "mrope", "no_scaling", "origin"), "none")
-"""Scalings by other names."""
+"""Names of scalings by their alternative names."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,37 +58,37 @@ class Rotary:
     Attributes
     ----------
     base
-        Of the rates; that of full attention.
+        Base of the rates; that of full attention.
     d_head
         Entries of a head.
     rates : (n_pairs,)
-        Radians per position by which each pair is turned, scaling included; of full attention.
+        Radians per position of each pair, including scaling; those of full attention.
     pairing
         Which entries are turned together.
     scaling
-        What is done about longer contexts: "linear", "dynamic", "yarn", "llama3", "longrope", …;
+        Scaling for longer contexts: "linear", "dynamic", "yarn", "llama3", "longrope", …, or
         "none".
     factor
-        What cosines and sines are multiplied by; 1 in most models.
+        Factor of cosines and sines; 1 in most models.
     context
-        Positions by the configuration; None if it does not say.
+        Positions by the configuration; None if not given.
     unscaled : (n_pairs,)
         The rates without scaling.
     by_layer_type
-        Base and rates of each kind of layer, where they differ.
+        Base and rates of each kind of layer, if they differ.
     layer_types
-        The kind of each layer, where they differ and the configuration says it.
+        The kind of each layer, if they differ and the configuration gives it.
     layers_without
         Layers that do not turn.
     note
-        A sentence about what was assumed, or "".
+        A sentence about assumptions, or "".
     causal
         Whether each position attends only to itself and earlier ones.
     until
-        Positions of the longest text with these rates; None where they do not depend on it.
-    apart
-        How many entries of a head are from the first to the second of a pair in halves, where these
-        are not those that are turned; or 0.
+        Positions of the longest text with these rates; None if they do not depend on its length.
+    pair_offset
+        Number of entries from the first to the second of a pair in halves, if these are not halves
+        of the turned entries; otherwise 0.
     """
 
     base: float
@@ -105,30 +105,30 @@ class Rotary:
     causal: bool = True
     layer_types: tuple[str, ...] = ()
     until: int | None = None
-    apart: int = 0
+    pair_offset: int = 0
 
     @property
     def alike(self) -> bool:
-        """Whether as many pairs are turned in all kinds of layers."""
+        """Whether all kinds of layers have the same number of turned pairs."""
         return all(len(rates) == self.n_pairs for _, rates in self.by_layer_type.values())
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs that are turned in each head."""
+        """Number of turned pairs in each head."""
         return len(self.rates)
 
     def type_of(self, layer: int) -> str:
-        """Return the kind of a layer; "" where all are alike or it is not known."""
+        """Return the kind of a layer; "" if all are alike or it is unknown."""
         kind = self.layer_types[layer] if layer < len(self.layer_types) else ""
         return kind if kind in self.by_layer_type else ""
 
     def rates_at(self, layer: int) -> Array:
-        """Return the (n_pairs,) rates of a layer; those of full attention if it is not known."""
+        """Return the (n_pairs,) rates of a layer; those of full attention if it is unknown."""
         kind = self.type_of(layer)
         return self.by_layer_type[kind][1] if kind else self.rates
 
     def notes(self, n_positions: int) -> list[str]:
-        """Return sentences about peculiarities, with so many positions shown."""
+        """Return sentences about peculiarities, given the number of shown positions."""
         notes = [self.note] if self.note else []
         if self.context is not None and self.context > n_positions:
             notes.append(f"The first {n_positions:,} of {self.context:,} positions are shown.")
@@ -145,20 +145,19 @@ class Rotary:
 
 
 def read_rotary(config: Mapping[str, Any]) -> Rotary:
-    """Read how a model turns from its configuration.
+    """Read the turning of a model from its configuration.
 
     Raises
     ------
     SourceError
-        The configuration lacks the size of a head, contradicts itself, or has a setting that cannot
-        be used.
+        The configuration lacks the size of a head, contradicts itself, or has an invalid setting.
     """
     return _Reader(config).read()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Turning:
-    """The turning in one kind of layer."""
+    """The turning in a kind of layer."""
 
     base: float
     unscaled: Array
@@ -167,7 +166,7 @@ class _Turning:
 
 
 class _Reader:
-    """One reading of a configuration, in the course of which notes are made."""
+    """Reads a configuration, and collects notes."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.kind = str(config.get("model_type"))
@@ -179,7 +178,7 @@ class _Reader:
             settings, self.notes = without_foreign(self.kind, settings)
         self.given = Given(settings)
         pairing = self.given.value("rope_pairing")
-        if pairing is not None:  # of a GGUF file, which says what others leave out
+        if pairing is not None:  # of a GGUF file, which has no implicit settings
             self.row = replace(self.row, share=1.0, width=0, d_head=0, before=0)
         if pairing == "unknown" or self.kind not in COMPARED:
             self.notes.append(
@@ -188,11 +187,11 @@ class _Reader:
             )
 
     def read(self) -> Rotary:
-        """Return what the configuration says."""
+        """Return the turning by the configuration."""
         parameters = self._parameters()
         kinds = self._kinds(parameters)
-        self._say_missing(kinds)
-        turning = {name: one for name, one in kinds.items() if one is not None}
+        self._note_missing(kinds)
+        turning = {name: given for name, given in kinds.items() if given is not None}
         if not turning:
             raise SourceError("By config.json no kind of layer turns queries and keys.", RIGHT)
         # Most have full and sliding attention; Dots3 and DeepSeek-V4 have others.
@@ -200,50 +199,50 @@ class _Reader:
         d_head, context = self._head_width(), self._context()
         wide = self._wide_heads(d_head) if main else d_head
         types = {
-            name: self._turning(one, wide if name == main else d_head, context, name == SLIDING)
-            for name, one in turning.items()
+            name: self._turning(given, wide if name == main else d_head, context, name == SLIDING)
+            for name, given in turning.items()
         }
-        found = types[main]
+        main_turning = types[main]
         layer_types = self._layer_types(kinds) if len(kinds) > 1 else ()
         rotary = Rotary(
-            base=found.base,
+            base=main_turning.base,
             d_head=wide,
-            rates=found.scaled.rates,
+            rates=main_turning.scaled.rates,
             pairing=self._pairing(),
-            scaling=found.scaling,
-            factor=found.scaled.factor,
+            scaling=main_turning.scaling,
+            factor=main_turning.scaled.factor,
             context=context,
-            unscaled=found.unscaled,
+            unscaled=main_turning.unscaled,
             layers_without=self._layers_without(layer_types, kinds),
             causal=self._causal(),
-            until=found.scaled.until,
-            apart=wide // 2 if found.scaling == "proportional" else 0,
+            until=main_turning.scaled.until,
+            pair_offset=wide // 2 if main_turning.scaling == "proportional" else 0,
         )
         if len(types) > 1:
-            by_type = {name: (one.base, one.scaled.rates) for name, one in types.items()}
+            by_type = {name: (kind.base, kind.scaled.rates) for name, kind in types.items()}
             by_type = {main: by_type[main], **by_type}
             rotary = replace(
                 rotary, by_layer_type=MappingProxyType(by_type), layer_types=layer_types
             )
-            self._say_other_scalings(found, types)
-        self._say_unused(parameters, *turning.values())
+            self._note_other_scalings(main_turning, types)
+        self._note_unused(parameters, *turning.values())
         return replace(rotary, note=" ".join(self.notes))
 
     def _note(self, text: str) -> None:
-        """Add a sentence, unless it is there."""
+        """Add a sentence, unless it is already included."""
         if text not in self.notes:
             self.notes.append(text)
 
-    def _note_conflict(self, what: str, first: float | None, second: float | None) -> None:
-        """Note that two settings of the same kind differ, the first of which is used."""
+    def _note_conflict(self, settings: str, first: float | None, second: float | None) -> None:
+        """Note that two settings of the same kind differ, and that the first is used."""
         if first and second and first != second:
             some = f"{first:.12g} and {second:.12g}"
-            self._note(f"Of the {what} {some} in config.json the first is used.")
+            self._note(f"Of the {settings} {some} in config.json the first is used.")
 
     def _kinds(self, parameters: Given) -> dict[str, Given | None]:
         """Return the settings of each kind of layer; those of a kind that does not turn are None.
 
-        The only kind is "" where all are alike.
+        The only kind is "" if all are alike.
         """
         if kinds := parameters.groups():
             self.nested = True
@@ -262,38 +261,39 @@ class _Reader:
     def _parameters(self) -> Given:
         """Return the group with the settings of turning; an empty one if there is none."""
         given = self.given
-        found = [one for key in ("rope_scaling", "rope_parameters") if (one := given.group(key))]
-        if len(found) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
+        keys = ("rope_scaling", "rope_parameters")
+        groups = [group for key in keys if (group := given.group(key))]
+        if len(groups) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
             self._note("Of config.json’s rope_scaling and rope_parameters the first is used.")
         dynamic = {"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {}
-        return found[0] if found else Given(dynamic)
+        return groups[0] if groups else Given(dynamic)
 
     def _turning(self, given: Given, d_head: int, context: int | None, sliding: bool) -> _Turning:
-        """Return the turning by a group of settings, those outside it, and the family's."""
+        """Return the turning by a group of settings, other settings, and the family's defaults."""
         base = self._base(given, sliding)
-        width = self._turned(given, d_head)
+        width = self._n_turned(given, d_head)
         before = self._before(given)
         if self.kind == "qwen" and self.given.flag("use_dynamic_ntk"):
-            before = self.given.whole("seq_length", least=1) or before
-            context = int(before) if before else context  # up to here nothing changes
-        turned = Unscaled(base, width, d_head, before or context, context)
+            before = self.given.whole("seq_length", minimum=1) or before
+            context = int(before) if before else context  # unchanged up to this length
+        unscaled = Unscaled(base, width, d_head, before or context, context)
         kind = given.first("rope_type", "type") or "none"
         scaling = NAMES.get(kind, kind) if isinstance(kind, str) else str(kind)
         if scaling == "none":
-            return _Turning(base, turned.rates, scaling, Scaled(turned.rates))
+            return _Turning(base, unscaled.rates, scaling, Scaled(unscaled.rates))
         try:
-            return _Turning(base, turned.rates, scaling, scaled(scaling, turned, given))
+            return _Turning(base, unscaled.rates, scaling, scaled(scaling, unscaled, given))
         except SourceError as error:
             self._note(
                 f"The scaling “{shortened(scaling, 40)}” in config.json is not understood: shown "
                 f"without it. {error}"
             )
-            return _Turning(base, turned.rates, "none", Scaled(turned.rates))
+            return _Turning(base, unscaled.rates, "none", Scaled(unscaled.rates))
 
     def _before(self, given: Given) -> int | None:
-        """Return the positions before scaling: those outside of the group, if there is only one."""
+        """Return the positions before scaling; of a single group, those outside it come first."""
         named = "original_max_position_embeddings"
-        inside, outside = given.whole(named, least=1), self.given.whole(named, least=1)
+        inside, outside = given.whole(named, minimum=1), self.given.whole(named, minimum=1)
         if self.nested:
             if outside not in (None, inside):
                 self._note(f"{named} of config.json is not read outside of the groups by layer.")
@@ -319,7 +319,7 @@ class _Reader:
         return base
 
     def _ratio(self) -> float:
-        """Return what ChatGLM's base is multiplied by."""
+        """Return the factor of ChatGLM's base."""
         ratio = self.given.number("rope_ratio") or 1.0
         if ratio != 1.0 and self.kind == "chatglm":
             self._note(
@@ -328,8 +328,8 @@ class _Reader:
             )
         return ratio
 
-    def _turned(self, given: Given, d_head: int) -> int:
-        """Return how many entries of a head are turned."""
+    def _n_turned(self, given: Given, d_head: int) -> int:
+        """Return the number of turned entries of a head."""
         width = self.given.whole(*WIDTHS)
         share = given.number("partial_rotary_factor")
         outside = self.given.number(*SHARES)
@@ -345,8 +345,8 @@ class _Reader:
             width = self.row.width or int(d_head * share)
             whole = self.given.whole(*HEAD_WIDTHS)
             if "qk_rope_head_dim" in self.given and whole and int(whole * share) == d_head:
-                width = d_head  # the share is that of the whole head, of which this is turned
-        pairs = (width + 1) // 2  # an odd number is rounded up, with the rates of the odd one
+                width = d_head  # the share is of the whole head, of which this part is turned
+        pairs = (width + 1) // 2  # an odd number is rounded up, with the rates of the odd number
         if not width >= 2 or 2 * pairs > d_head:
             raise SourceError(
                 f"config.json turns {width} of the {d_head} entries of a head, which cannot be.",
@@ -381,14 +381,16 @@ class _Reader:
         return width
 
     def _wide_heads(self, d_head: int) -> int:
-        """Return the entries of a head in layers of full attention, of which Gemma 4 has more."""
+        """Return the entries of a head in layers of full attention; Gemma 4 has more there."""
         width = self.given.whole("global_head_dim")
         layers = self.given.value("per_layer_config")
         if width is None and isinstance(layers, dict):
             own = [
-                first_int(one, ("head_dim",)) for one in layers.values() if isinstance(one, dict)
+                first_int(layer, ("head_dim",))
+                for layer in layers.values()
+                if isinstance(layer, dict)
             ]
-            width = next((one for one in own if one is not None), None)
+            width = next((size for size in own if size is not None), None)
         return width if width is not None and 2 <= width <= MAX_WIDTH else d_head
 
     def _context(self) -> int | None:
@@ -415,10 +417,10 @@ class _Reader:
     def _causal(self) -> bool:
         masked = self.given.value("position_embedding_type") == "rotary"  # a kind of BERT
         known = self.kind in COMPARED
-        both_ways = self.given.value("use_bidirectional_attention")
-        if both_ways not in (None, True, False, "all", "vision"):
-            raise unusable("use_bidirectional_attention", both_ways, "true, false or “all”")
-        if both_ways in (True, "all"):
+        bidirectional = self.given.value("use_bidirectional_attention")
+        if bidirectional not in (None, True, False, "all", "vision"):
+            raise unusable("use_bidirectional_attention", bidirectional, "true, false or “all”")
+        if bidirectional in (True, "all"):
             return False
         return self.given.flag("is_causal", default=self.row.causal if known else not masked)
 
@@ -428,7 +430,7 @@ class _Reader:
         return min(max(self.given.whole(*LAYERS) or 0, 0), 10_000)
 
     def _listed(self, key: str) -> list[Any] | None:
-        """Return a setting with an entry for each layer; None without it."""
+        """Return a setting with an entry for each layer; None if it is missing."""
         values, count = self.given.value(key), self._n_layers()
         if values is None or values == []:
             return None
@@ -437,12 +439,12 @@ class _Reader:
         return values[:count] if count else values[:10_000]
 
     def _layer_bases(self) -> list[float]:
-        """Return the base of each layer, 0 where it does not turn; empty if all are alike."""
+        """Return the base of each layer, 0 if it does not turn; empty if all are alike."""
         bases = self._listed("layer_rope_theta") or []
-        return [positive("layer_rope_theta", one) if one else 0.0 for one in bases]
+        return [positive("layer_rope_theta", base) if base else 0.0 for base in bases]
 
     def _layer_types(self, kinds: Collection[str]) -> tuple[str, ...]:
-        """Return the kind of each layer; empty if the configuration does not say it."""
+        """Return the kind of each layer; empty if the configuration does not give it."""
         count = self._n_layers()
         if bases := self._layer_bases():
             return tuple(f"base {base:.12g}" for base in bases)
@@ -452,20 +454,20 @@ class _Reader:
         full = self._full_layers()
         if not types and full is not None:
             types = tuple(FULL if layer in full else SLIDING for layer in range(count))
-        if count and not any(one in kinds for one in types):
+        if count and not any(kind in kinds for kind in types):
             self._note("Which layers are of which kind is not in config.json.")
         return types
 
     def _full_layers(self) -> Collection[int] | None:
-        """Return the layers of full attention by a rule; None without one."""
+        """Return the layers of full attention by a rule; None if there is no rule."""
         count, given = self._n_layers(), self.given
         pattern = given.value("sliding_window_pattern")
         if isinstance(pattern, str) and pattern and set(pattern) <= set("LG"):  # as in EXAONE 4
             return [i for i in range(count) if pattern[i % len(pattern)] == "G" or i == count - 1]
-        # Before there were lists: every so many layers, the last or the first of them.
-        every, at = given.whole("sliding_window_pattern", least=0) or 0, -1
+        # Older settings: one of every so many layers, the last or the first of them.
+        every, at = given.whole("sliding_window_pattern", minimum=0) or 0, -1
         if not every:
-            every = given.whole("global_attn_every_n_layers", least=0) or 0
+            every = given.whole("global_attn_every_n_layers", minimum=0) or 0
             at = -1 if self.row.full_at[1] else 0  # the first of them in ModernBERT
         if not every and self.kind == "flint":
             return [i for i in range(count) if i < 2 or i % 4 == 1 or i == count - 1]
@@ -478,23 +480,25 @@ class _Reader:
     ) -> tuple[int, ...]:
         """Return the layers that do not turn."""
         count, given = self._n_layers(), self.given
-        every = given.whole("no_rope_layer_interval", least=0) or self.row.without
+        every = given.whole("no_rope_layer_interval", minimum=0) or self.row.without
         free = given.whole("sliding_window") is None and given.null("sliding_window")
         if turns := self._listed("no_rope_layers"):
-            return tuple(i for i, one in enumerate(turns) if not one)
+            return tuple(i for i, entry in enumerate(turns) if not entry)
         if bases := self._layer_bases():
             return tuple(i for i, base in enumerate(bases) if not base)
         if every:
             return tuple(range(every - 1, count, every))
         if None in kinds.values():
-            return tuple(i for i, one in enumerate(types) if one in kinds and kinds[one] is None)
+            return tuple(
+                i for i, entry in enumerate(types) if entry in kinds and kinds[entry] is None
+            )
         if not self.row.sliding_only or (free and self.row.without_window == "all"):
             return ()
         if free and self.row.without_window == "none":
             raise SourceError("By config.json no layer turns queries and keys.", RIGHT)
         listed = self._listed("layer_types")
         if listed is not None:
-            return tuple(i for i, one in enumerate(listed) if one != SLIDING)
+            return tuple(i for i, entry in enumerate(listed) if entry != SLIDING)
         full = self._full_layers()
         if full is None:
             self._note("Which layers do not turn queries and keys is not in config.json.")
@@ -502,19 +506,19 @@ class _Reader:
 
     # ---- what was not used --------------------------------------------------------------------
 
-    def _say_other_scalings(self, main: _Turning, types: Mapping[str, _Turning]) -> None:
-        """Note the scalings of kinds of layers that are neither the main one's nor none."""
-        for name, one in types.items():
-            factor, until = one.scaled.factor, one.scaled.until
-            own = (one.scaling, factor, until)
+    def _note_other_scalings(self, main: _Turning, types: Mapping[str, _Turning]) -> None:
+        """Note other scalings of kinds of layers than the main one's or none."""
+        for name, turning in types.items():
+            factor, until = turning.scaled.factor, turning.scaled.until
+            own = (turning.scaling, factor, until)
             if own in ((main.scaling, main.scaled.factor, main.scaled.until), ("none", 1.0, None)):
                 continue
             by = "" if factor == 1.0 else f", cosines and sines multiplied by {factor:.4g}"
             up_to = "" if until is None else f", for texts of up to {until:,} positions"
-            self._note(f"The scaling of {name} layers is “{one.scaling}”{by}{up_to}.")
+            self._note(f"The scaling of {name} layers is “{turning.scaling}”{by}{up_to}.")
 
-    def _say_missing(self, kinds: Mapping[str, Given | None]) -> None:
-        """Note that settings are missing for which the family's code has a default of its own."""
+    def _note_missing(self, kinds: Mapping[str, Given | None]) -> None:
+        """Note missing settings for which the family's code has its own default."""
         group = any(key in self.given for key in ("rope_scaling", "rope_parameters"))
         missing = {"": False, "group": not group, "kinds": "" in kinds}[self.row.needs]
         if missing and "rope_pairing" not in self.given:
@@ -523,9 +527,9 @@ class _Reader:
                 f"{self.kind} models have."
             )
 
-    def _say_unused(self, *groups: Given) -> None:
-        """Note settings that speak of rotary positions and have no part in what was read."""
-        others = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
+    def _note_unused(self, *groups: Given) -> None:
+        """Note settings of rotary positions that were not used."""
+        schemes = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
         unread = [name for given in (self.given, *groups) for name in given.unread()]
         if unread:
             some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
@@ -533,6 +537,6 @@ class _Reader:
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
             self._note(f"By {off[0]} in config.json, it may not turn at all.")
-        if others:
-            named = shortened(str(self.given.value(others[0])), 40)
-            self._note(f"By {others[0]} in config.json, “{named}”, it may not turn at all.")
+        if schemes:
+            named = shortened(str(self.given.value(schemes[0])), 40)
+            self._note(f"By {schemes[0]} in config.json, “{named}”, it may not turn at all.")

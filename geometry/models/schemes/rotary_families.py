@@ -1,8 +1,8 @@
-"""What the configurations of rotary families leave out, by their own code.
+"""Defaults of rotary families for settings missing in their configurations.
 
-Only families whose code was compared with what is read here: the tests draw settings for each at
-random, and compare the rates with those of transformers' module, or with the formula of the code
-that came with the first models. Another family is read as usual, with a note.
+Only families whose code was compared are included: the tests draw random settings for each, and
+compare the rates with those of transformers' module, or with the formula of the code published with
+the first models. Other families have the usual defaults, with a note.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ Pairing = Literal["halves", "interleaved"]
 
 @dataclass(frozen=True, slots=True)
 class RotaryFamily:
-    """What the configurations of a family leave out.
+    """Defaults of a family for missing settings.
 
     Attributes
     ----------
     base
         The base of the rates.
     share
-        Share of a head's entries that are turned.
+        Share of turned entries of a head.
     width
-        Entries of a head that are turned, where the family has a number of its own; or 0.
+        Number of turned entries of a head, if the family has its own; otherwise 0.
     d_head
-        Entries of a head, where they are not those of the residual stream over the heads; or 0.
+        Entries of a head, if not the residual stream's divided by the heads; otherwise 0.
     pairing
         Which entries are turned together.
     sliding_base
-        The base in layers of sliding attention; 0 where these turn as the others do.
+        The base in layers of sliding attention; 0 if these turn like the others.
     sliding_scaled
-        Whether a scaling is also that of these.
+        Whether a scaling also applies to these.
     without
-        The last of each so many layers does not turn; 0 if all turn.
+        The last of this many consecutive layers does not turn; 0 if all turn.
     sliding_only
         Whether only layers of sliding attention turn.
     without_window
-        Which layers of such a family turn where the window is null: "all", "none", or "sliding",
-        those of that kind as ever.
+        The layers of such a family that turn if the window is null: "all", "none", or "sliding",
+        those of sliding attention as usual.
     full_at
-        How many layers there are in a cycle, of which one has full attention, and which of them it
-        is, from 0; (0, 0) if not known.
+        Number of layers in a cycle with one layer of full attention, and the index of that layer;
+        (0, 0) if unknown.
     context
-        Positions; 0 if not known.
+        Number of positions; 0 if unknown.
     before
-        Positions before scaling, whatever its settings are; 0 for those of the settings.
+        Positions before scaling, independent of the settings; 0 for those of the settings.
     causal
         Whether each position attends only to itself and earlier ones.
     needs
-        What a configuration has to have, since the defaults in the family's code are not read here:
-        "group", the settings of turning; "kinds", those of each kind of layer; "" for nothing.
+        Required settings, since the defaults in the family's code are not read here: "group", the
+        settings of turning; "kinds", those of each kind of layer; "" for none.
     """
 
     base: float = 10_000.0
@@ -267,10 +267,10 @@ WITH_OWN_CODE: Mapping[str, RotaryFamily] = MappingProxyType(
         "stablelm_epoch": RotaryFamily(share=0.25),
     }
 )  # fmt: skip
-"""Families whose code came with their models."""
+"""Families whose code was published with their models."""
 
 COMPUTED_ANEW = frozenset(("chatglm",))
-"""Families whose code computes the rates anew, and leaves those that are stored unused."""
+"""Families whose code computes the rates, and ignores stored ones."""
 
 COMPARED: Mapping[str, RotaryFamily] = MappingProxyType({**ROTARY_FAMILIES, **WITH_OWN_CODE})
 """All families whose settings were compared with their code."""

@@ -1,7 +1,7 @@
-"""Settings of rotary positions that only some families have, by the code of transformers.
+"""Settings of rotary positions of certain families, by the code of transformers.
 
-Another family's code does not read them: read here all the same, they would give a turning that
-the model does not have.
+The code of other families does not read them. Reading them here would give a turning that the model
+does not have.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ SHARED = frozenset(
         "qwen4_exp_text", "recurrent_gemma", "solar_open", "stablelm",
     )
 )  # fmt: skip
-"""Families whose code turns a share of each head that is a setting."""
+"""Families whose code has a setting for the turned share of each head."""
 OTHER_CODE = frozenset(("bamba", "jina_embeddings_v3", "nomic_bert", "gte"))
-"""Families whose models came with another code, which has names of its own."""
+"""Families whose models were published with other code, which has its own names."""
 _NEOX = ("gpt_neox", "gpt_neox_japanese")
 _HUNYUAN = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text")
 _MODERNBERT = ("modernbert", "modernbert-decoder")
 _GEMMA4 = ("diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemma4_unified_text")
 _FIXED = {"codegen", "gptj", "roformer"}
-"""Families whose code has rates of its own."""
+"""Families whose code has fixed rates."""
 _ALL = ROTARY_FAMILIES.keys()
 _LATENT = ("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
            "glm_moe_dsa", "hy_v4", "longcat_flash", "minicpm3", "mistral_large4_text",
            "youtu")  # fmt: skip
-"""Families of which a part of each head turns, with a width of its own."""
+"""Families in which a part of each head turns, with its own width."""
 
 HAVE: Mapping[str, Collection[str]] = MappingProxyType(
     {
@@ -83,14 +83,14 @@ HAVE: Mapping[str, Collection[str]] = MappingProxyType(
         "use_bidirectional_attention": ("gemma", "gemma2", "gemma3_text", *_GEMMA4),
     }
 )  # fmt: skip
-"""Setting → the families of transformers that have it."""
+"""Families of transformers by setting."""
 ONLY_IN_GROUP: Mapping[str, Collection[str]] = MappingProxyType(
     {
         "partial_rotary_factor": _NEOX,
         "rope_theta": (*_NEOX, *_MODERNBERT, "ultrabert"),
     }
 )
-"""Setting → the families that have it only in a group of settings."""
+"""Families that have a setting only in a group of settings, by setting."""
 OF_OWN_CODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "chatglm": ("kv_channels", "position_encoding_2d", "rope_ratio"),
@@ -102,10 +102,10 @@ OF_OWN_CODE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "stablelm_epoch": ("rope_pct",),
     }
 )
-"""Family with a code of its own → the settings of this kind that it has, besides ``ANY_CODE``."""
+"""Settings of families with their own code, besides ``ANY_CODE``."""
 _GROUPS = ("rope_scaling", "rope_parameters")
 ANY_CODE = ("head_dim", "rope_theta", *_GROUPS)
-"""Settings that any of these may have."""
+"""Settings that any of these families may have."""
 
 
 def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -121,9 +121,9 @@ def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any
     Returns
     -------
     config
-        What is left of it; all, if the family was not compared with its code.
+        The remaining settings; all, if the family was not compared with its code.
     notes
-        Sentences about what was left out, or may not be a setting of the family.
+        Sentences about settings that were left out, or may not belong to the family.
     """
     if kind in OTHER_CODE or kind not in COMPARED:
         return dict(config), []
@@ -131,33 +131,33 @@ def without_foreign(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any
         return _of_own_code(kind, config)
     foreign = {key for key, kinds in HAVE.items() if kind not in kinds}
     outside = foreign | {key for key, kinds in ONLY_IN_GROUP.items() if kind in kinds}
-    found: list[str] = []
+    names: list[str] = []
     usual = _usual(kind, config, outside)
     same = {key for key in outside if config.get(key) in usual.get(key, ())}
-    left = _left({k: one for k, one in config.items() if k not in same}, outside, found)
+    left = _left({k: value for k, value in config.items() if k not in same}, outside, names)
     foreign |= set() if kind in _HUNYUAN else {"alpha"}  # whose name is too common elsewhere
     for group in _GROUPS:
         if isinstance(settings := left.get(group), dict):
             left[group] = {
-                key: _left(one, foreign, found) if isinstance(one, dict) else one
-                for key, one in _left(settings, foreign, found).items()
+                key: _left(value, foreign, names) if isinstance(value, dict) else value
+                for key, value in _left(settings, foreign, names).items()
             }
-    return left, [_not_read(kind, found)] if found else []
+    return left, [_not_read(kind, names)] if names else []
 
 
 def _usual(kind: str, config: Mapping[str, Any], foreign: set[str]) -> dict[str, tuple[Any, ...]]:
-    """Return the values of foreign settings that say what is read anyway."""
+    """Return the values of foreign settings that agree with the other settings."""
     row = COMPARED[kind]
-    groups = [one for key in _GROUPS if isinstance(one := config.get(key), dict)]
-    settings = {key: one for key, one in config.items() if key not in foreign}
+    groups = [group for key in _GROUPS if isinstance(group := config.get(key), dict)]
+    settings = {key: value for key, value in config.items() if key not in foreign}
 
     def first(keys: Iterable[str]) -> Any:
-        return next((one for key in keys if (one := settings.get(key)) is not None), None)
+        return next((value for key in keys if (value := settings.get(key)) is not None), None)
 
     hidden, heads = first(HIDDEN), first(HEADS)
     even = type(hidden) is int and type(heads) is int and heads > 0
     width = first(HEAD_WIDTHS) or row.d_head or (hidden // heads if even else None)
-    inside = {key: tuple(one[key] for one in groups if key in one) for key in ONLY_IN_GROUP}
+    inside = {key: tuple(group[key] for group in groups if key in group) for key in ONLY_IN_GROUP}
     bases = inside["rope_theta"] or (first(BASES) or row.base,)
     return {
         **inside,
@@ -174,7 +174,7 @@ def _of_own_code(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], 
     if kind == "chatglm" or config.get("rope_ratio") is None:
         left, notes = dict(config), []
     else:
-        left = {key: one for key, one in config.items() if key != "rope_ratio"}
+        left = {key: value for key, value in config.items() if key != "rope_ratio"}
         notes = [_not_read(kind, ["rope_ratio"])]
     doubtful = [key for key in HAVE if key not in own and _matters(key, left.get(key))]
     if doubtful:
@@ -183,14 +183,14 @@ def _of_own_code(kind: str, config: Mapping[str, Any]) -> tuple[dict[str, Any], 
     return left, notes
 
 
-def _left(config: Mapping[str, Any], foreign: set[str], found: list[str]) -> dict[str, Any]:
-    """Return the settings that are not foreign; the names of others that matter are added."""
-    found += [key for key in foreign if key not in found and _matters(key, config.get(key))]
-    return {key: one for key, one in config.items() if key not in foreign}
+def _left(config: Mapping[str, Any], foreign: set[str], names: list[str]) -> dict[str, Any]:
+    """Return the settings that are not foreign; add other relevant ones to ``names``."""
+    names += [key for key in foreign if key not in names and _matters(key, config.get(key))]
+    return {key: value for key, value in config.items() if key not in foreign}
 
 
 def _matters(key: str, value: Any) -> bool:
-    """Return whether a setting that is not read says something."""
+    """Return whether the value of a setting that is not read is relevant."""
     if value is None or value is False:
         return False
     return not (key in SHARES and type(value) is float and value == 1.0)

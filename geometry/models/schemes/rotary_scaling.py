@@ -1,7 +1,7 @@
-"""What a rotary model does about longer contexts: the rates by each kind of scaling.
+"""Scaling of rotary models for longer contexts: the rates by each kind of scaling.
 
-The formulas are in :mod:`geometry.measures.rotary`; here stand the names of their constants, and
-what they are where a configuration leaves them out, as in transformers' ``modeling_rope_utils``.
+The formulas are in :mod:`geometry.measures.rotary`; this module has the names of their constants,
+and their defaults, as in transformers' ``modeling_rope_utils``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from geometry.models.schemes.rotary_settings import Given
 from geometry.pca.components import Array
 
 FASTEST = 100.0
-"""Rates and factors that a configuration can give: far more than those of any model."""
+"""Maximum rate and factor in a configuration, far above those of any model."""
 FACTORS = "factors"
-"""The scaling of a GGUF file with a factor for each pair or of the cosines and sines, after another
-scaling or none."""
+"""The scaling of a GGUF file with a factor for each pair, or for the cosines and sines, optionally
+after another scaling."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,9 +44,9 @@ class Unscaled:
     d_head
         Entries of a head.
     before
-        Positions of the texts before scaling; None if not known.
+        Positions of the texts before scaling; None if unknown.
     context
-        Positions; None if not known.
+        Number of positions; None if unknown.
     """
 
     base: float
@@ -61,7 +61,7 @@ class Unscaled:
         return turning_rates(self.base, self.width)
 
     def growth(self, given: Given) -> float:
-        """Return by which factor the context grows."""
+        """Return the factor by which the context grows."""
         factor = given.number("factor")
         if factor is not None:
             return factor
@@ -86,9 +86,9 @@ class Scaled:
     rates : (n_pairs,)
         Radians per position.
     factor
-        What cosines and sines are multiplied by.
+        Factor of cosines and sines.
     until
-        Positions of the longest text with these rates; None where they do not depend on it.
+        Positions of the longest text with these rates; None if they do not depend on its length.
     """
 
     rates: Array
@@ -96,50 +96,54 @@ class Scaled:
     until: int | None = None
 
 
-def _linear(turned: Unscaled, given: Given) -> Scaled:
-    return Scaled(turned.rates / _needed(given, "factor"))
+def _linear(unscaled: Unscaled, given: Given) -> Scaled:
+    return Scaled(unscaled.rates / _needed(given, "factor"))
 
 
-def _proportional(turned: Unscaled, given: Given) -> Scaled:
-    # The pairs are spread over all entries of a head; the others do not turn.
-    pairs = np.arange(turned.width // 2)
-    rates: Array = turned.base ** (-2.0 * pairs / turned.d_head) / (given.number("factor") or 1.0)
+def _proportional(unscaled: Unscaled, given: Given) -> Scaled:
+    # The pairs are spread over all entries of a head; other entries do not turn.
+    pairs = np.arange(unscaled.width // 2)
+    rates: Array = unscaled.base ** (-2.0 * pairs / unscaled.d_head) / (
+        given.number("factor") or 1.0
+    )
     return Scaled(rates)
 
 
-def _dynamic(turned: Unscaled, given: Given) -> Scaled:
-    # Up to the context nothing changes; HunYuan's models have a fixed stretch instead.
+def _dynamic(unscaled: Unscaled, given: Given) -> Scaled:
+    # Unchanged up to the context; HunYuan's models have a fixed stretch instead.
     given.number("factor")
     stretch = given.number("alpha") or 1.0
-    base = stretched_base(turned.base, turned.width, stretch)
-    return Scaled(turning_rates(base, turned.width), until=turned.context)
+    base = stretched_base(unscaled.base, unscaled.width, stretch)
+    return Scaled(turning_rates(base, unscaled.width), until=unscaled.context)
 
 
-def _llama3(turned: Unscaled, given: Given) -> Scaled:
+def _llama3(unscaled: Unscaled, given: Given) -> Scaled:
     by = _needed(given, "factor")
     fast, slow = _needed(given, "high_freq_factor"), _needed(given, "low_freq_factor")
     if fast <= slow:
         name = given.name("high_freq_factor")
         raise SourceError(f"{name} is {fast:g}, and has to be above low_freq_factor, {slow:g}.")
-    return Scaled(llama3(turned.rates, by, Ramp(turned.trained, fast, slow)))
+    return Scaled(llama3(unscaled.rates, by, Ramp(unscaled.trained, fast, slow)))
 
 
-def _yarn(turned: Unscaled, given: Given) -> Scaled:
-    by = turned.growth(given)
-    ramp = Ramp(turned.trained, given.number("beta_fast") or 32.0, given.number("beta_slow") or 1.0)
+def _yarn(unscaled: Unscaled, given: Given) -> Scaled:
+    by = unscaled.growth(given)
+    ramp = Ramp(
+        unscaled.trained, given.number("beta_fast") or 32.0, given.number("beta_slow") or 1.0
+    )
     whole = given.flag("truncate", default=True)
-    rates = yarn(turned.base, turned.width, by, ramp, whole_pairs=whole)
+    rates = yarn(unscaled.base, unscaled.width, by, ramp, whole_pairs=whole)
     return Scaled(rates, _yarn_factor(given, by))
 
 
 def _yarn_factor(given: Given, by: float) -> float:
-    """Return what YaRN multiplies cosines and sines by."""
+    """Return YaRN's factor of cosines and sines."""
 
     def grown(scale: float = 1.0) -> float:
         return 0.1 * scale * math.log(by) + 1.0 if by > 1 else 1.0
 
     factor = given.number("attention_factor")
-    # Zero stands for none of these two.
+    # For these two, zero means none.
     scales = [given.number(key) if given.value(key) != 0 else None
               for key in ("mscale", "mscale_all_dim")]  # fmt: skip
     if factor is not None:
@@ -148,28 +152,28 @@ def _yarn_factor(given: Given, by: float) -> float:
     return grown(own) / grown(of_all) if own and of_all else grown()
 
 
-def _longrope(turned: Unscaled, given: Given) -> Scaled:
-    factors = given.numbers("short_factor", len(turned.rates))
-    given.numbers("long_factor", len(turned.rates))
+def _longrope(unscaled: Unscaled, given: Given) -> Scaled:
+    factors = given.numbers("short_factor", len(unscaled.rates))
+    given.numbers("long_factor", len(unscaled.rates))
     own = given.number("short_mscale", "attention_factor")  # the former in Phi-3.5-MoE
     given.number("long_mscale")
     if factors is None:
         raise SourceError(f"It has no {given.name('short_factor')}.")
-    before = turned.trained
-    longer = "factor" in given or (turned.context or 0) > before
-    by = turned.growth(given) if longer else 1.0
+    before = unscaled.trained
+    longer = "factor" in given or (unscaled.context or 0) > before
+    by = unscaled.growth(given) if longer else 1.0
     grown = math.sqrt(1 + math.log(by) / math.log(before)) if by > 1 and before > 1 else 1.0
-    until = int(before) if turned.context and turned.context > before else None
-    return Scaled(longrope(turned.base, turned.width, factors), own or grown, until)
+    until = int(before) if unscaled.context and unscaled.context > before else None
+    return Scaled(longrope(unscaled.base, unscaled.width, factors), own or grown, until)
 
 
-def _factors(turned: Unscaled, given: Given) -> Scaled:
+def _factors(unscaled: Unscaled, given: Given) -> Scaled:
     kind = given.value("before")
-    before = scaled(kind, turned, given) if kind else Scaled(turned.rates)
-    factors = given.numbers("short_factor", len(turned.rates))
+    before = scaled(kind, unscaled, given) if kind else Scaled(unscaled.rates)
+    factors = given.numbers("short_factor", len(unscaled.rates))
     rates = before.rates if factors is None else before.rates / np.asarray(factors)
-    longer = given.flag("longer") and turned.before is not None
-    until = int(turned.trained) if longer and turned.before != turned.context else None
+    longer = given.flag("longer") and unscaled.before is not None
+    until = int(unscaled.trained) if longer and unscaled.before != unscaled.context else None
     return Scaled(rates, before.factor * (given.number("attn_factor") or 1.0), until)
 
 
@@ -193,23 +197,23 @@ SCALINGS: Mapping[str, Callable[[Unscaled, Given], Scaled]] = MappingProxyType(
 )
 
 
-def scaled(kind: str, turned: Unscaled, given: Given) -> Scaled:
+def scaled(kind: str, unscaled: Unscaled, given: Given) -> Scaled:
     """Return the turning with a kind of scaling.
 
     Raises
     ------
     SourceError
-        The kind is not known, or a setting of it is missing or cannot be used: a sentence.
+        The kind is unknown, or one of its settings is missing or invalid.
     """
     make = SCALINGS.get(kind)
     if make is None:
         raise SourceError(f"The formula of {shortened(kind, 40)} is not known.")
     try:
         with np.errstate(all="ignore"):
-            found = make(turned, given)
+            result = make(unscaled, given)
     except (ArithmeticError, ValueError) as error:
         raise SourceError("Its settings contradict each other.") from error
-    sound = ((found.rates > 0) & (found.rates <= FASTEST)).all() and 0 < found.factor < FASTEST
+    sound = ((result.rates > 0) & (result.rates <= FASTEST)).all() and 0 < result.factor < FASTEST
     if not sound:
         raise SourceError("Its settings give rates that no model has.")
-    return found
+    return result

@@ -1,7 +1,7 @@
-"""The settings of rotary positions under the names that code has given them.
+"""The settings of rotary positions under their various names.
 
-Each is read by name. One whose name speaks of rotary positions and that was not read is known at
-the end, for a note.
+Each is read by name. Settings that were not read although their names concern rotary positions are
+listed at the end, for a note.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transfo
 
 SIGNS = (*BASES, *LOCAL_BASES, *SHARES, *WIDTHS, "rope_parameters", "rope_scaling", "rope_ratio",
          "layer_rope_theta", "rotary_emb_interleaved", "use_dynamic_ntk")  # fmt: skip
-"""Settings that, where they are there, belong to a model that turns."""
+"""Settings whose presence indicates a rotary model."""
 
 SWITCHES = ("rope", "use_rope", "rotary", "use_rotary", "use_mem_rope", "rotary_embedding",
             "use_rotary_embedding", "use_rotary_embeddings",
             "use_rotary_position_embeddings")  # fmt: skip
-"""Settings that say whether a model turns at all."""
+"""Settings that give whether a model turns at all."""
 
 KINDS = ("position_embedding_type", "pos_emb_type")
-"""Settings that name the kind of positions, and their values for those that turn."""
+"""Settings with the kind of positions."""
 TURNING = ("rope", "rotary")
+"""Their values for rotary positions."""
 
 HARMLESS = frozenset(
     (
@@ -45,8 +46,8 @@ HARMLESS = frozenset(
         "rope_full_precision", "rope_max_length", "rope_pairing", "xdrope_section",
     )
 )  # fmt: skip
-"""Settings without effect on the turning of a text's queries and keys: sections of axes, which
-are alike for a text; the size of a cache; the precision; factors of the scores."""
+"""Settings without effect on the turning of a text's queries and keys: sections of axes, which are
+equal for a text; the size of a cache; the precision; factors of the scores."""
 
 CONSTANTS = frozenset(
     (
@@ -58,7 +59,7 @@ CONSTANTS = frozenset(
 )  # fmt: skip
 """Settings of a scaling, none of which is a group."""
 
-_SPEAKS = re.compile(
+_CONCERNS_ROTARY = re.compile(
     r"(^|[_.])(rope|rotary|rot(_|$)|theta|ntk|yarn|xpos)"
     r"|^(use_nope|use_alibi|nope_|pos_emb_type|compress_pos_emb|pos(ition)?_scal)"
     r"|(^|_)interpolation(_factor|_scale)?$",
@@ -86,67 +87,71 @@ class Given:
         return self._settings.get(key) is not None
 
     def null(self, key: str) -> bool:
-        """Return whether a setting is there and null."""
+        """Return whether a setting is present and null."""
         return key in self._settings and self._settings[key] is None
 
     def changed(self, **settings: Any) -> Given:
-        """Return these settings with others in the place of some."""
-        other = Given({**self._settings, **settings}, self._group)
-        other._read = self._read | set(settings)
-        self._read = other._read
-        return other
+        """Return these settings with some of them replaced."""
+        copy = Given({**self._settings, **settings}, self._group)
+        copy._read = self._read | set(settings)
+        self._read = copy._read
+        return copy
 
     def name(self, key: str) -> str:
-        """Return a key with that of its group."""
+        """Return a key prefixed by that of its group."""
         return f"{self._group}.{key}" if self._group else key
 
     def value(self, key: str) -> Any:
-        """Return what stands under a key; None if nothing does."""
+        """Return the value of a key; None if it is missing."""
         self._read.add(key)
         return self._settings.get(key)
 
     def number(self, *keys: str) -> float | None:
-        """Return the first of the keys that is there; SourceError if one is no number above 0.
+        """Return the positive number of the first key that is present.
 
-        Those that are there with another number count as unread.
+        Other keys with a different number count as unread. Raises SourceError: a value is not a
+        positive number.
         """
-        found: float | None = None
+        first: float | None = None
         for key in keys:
             if key in self:
                 number = positive(self.name(key), self._settings[key])
-                found = number if found is None else found
-                if number == found:
+                first = number if first is None else first
+                if number == first:
                     self._read.add(key)
-        return found
+        return first
 
-    def whole(self, *keys: str, least: int | None = None) -> int | None:
-        """Return the first of the keys that is there; SourceError if it is no whole number."""
-        found = first_int(self._settings, keys, minimum=least)
-        self._read.update(key for key in keys if self._settings.get(key) in (None, found))
-        return found
+    def whole(self, *keys: str, minimum: int | None = None) -> int | None:
+        """Return the integer of the first key that is present. Raises SourceError for others."""
+        number = first_int(self._settings, keys, minimum=minimum)
+        self._read.update(key for key in keys if self._settings.get(key) in (None, number))
+        return number
 
     def first(self, *keys: str) -> Any:
-        """Return what stands under the first of the keys that is there; None if none is."""
-        found = next((self._settings[key] for key in keys if key in self), None)
-        self._read.update(key for key in keys if self._settings.get(key) in (None, found))
-        return found
+        """Return the value of the first key that is present; None if there is none."""
+        value = next((self._settings[key] for key in keys if key in self), None)
+        self._read.update(key for key in keys if self._settings.get(key) in (None, value))
+        return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return whether a setting is true; SourceError if it is neither true nor false."""
+        """Return a boolean setting. Raises SourceError if it is neither true nor false."""
         self._read.add(key)
         return flag(self._settings, key, default=default)
 
     def numbers(self, key: str, count: int) -> list[float] | None:
-        """Return a list of so many numbers above 0; SourceError if it is no such list."""
+        """Return a list of ``count`` positive numbers. Raises SourceError if it is not."""
         values = self.value(key)
         if values is None:
             return None
         if not isinstance(values, list) or len(values) != count:
             raise unusable(self.name(key), values, f"a list of {count} numbers")
-        return [positive(self.name(key), one) for one in values]
+        return [positive(self.name(key), value) for value in values]
 
     def group(self, key: str) -> Given | None:
-        """Return a group of settings; None without any. SourceError if it is no group."""
+        """Return a group of settings; None if it is missing or empty.
+
+        Raises SourceError: it is not a group.
+        """
         settings = self.value(key)
         if not settings:
             return None
@@ -155,24 +160,24 @@ class Given:
         return Given(settings, self.name(key))
 
     def groups(self) -> dict[str, Given | None]:
-        """Return the groups among the settings, by kind of layer; None for one that is null."""
-        others = {key: one for key, one in self._settings.items() if key not in CONSTANTS}
-        named = {key: one for key, one in others.items() if isinstance(one, dict)}
+        """Return the groups among the settings, by kind of layer; None for null."""
+        candidates = {key: value for key, value in self._settings.items() if key not in CONSTANTS}
+        named = {key: value for key, value in candidates.items() if isinstance(value, dict)}
         if not named:
             return {}
-        empty = [key for key, one in others.items() if one is None]
+        empty = [key for key, value in candidates.items() if value is None]
         self._read.update(named, empty)
-        found: dict[str, Given | None] = {
-            key: Given(one, self.name(key)) for key, one in named.items()
+        by_kind: dict[str, Given | None] = {
+            key: Given(value, self.name(key)) for key, value in named.items()
         }
-        return found | dict.fromkeys(empty)
+        return by_kind | dict.fromkeys(empty)
 
     def unread(self) -> list[str]:
-        """Return the names of settings that speak of rotary positions and were not read."""
+        """Return the names of settings of rotary positions that were not read."""
         return [
             self.name(key)
             for key, value in self._settings.items()
-            if (self._group or _SPEAKS.search(key))
+            if (self._group or _CONCERNS_ROTARY.search(key))
             and value not in (None, False, [], {}, "")
             and not (value is True and key in SWITCHES)
             and key not in self._read | HARMLESS
@@ -180,18 +185,18 @@ class Given:
 
 
 def with_usual_names(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration in which groups that only some families have are spread out."""
+    """Return a configuration in which the groups of certain families are flattened."""
     flat = dict(config)
     attention = flat.get("attn_config")  # of MPT and DBRX
     if isinstance(attention, dict):
-        turned = {key: one for key, one in attention.items() if _SPEAKS.search(key)}
-        ways = {key: turned.pop(f"rope_{key}_config", None) for key in ("hf", "dail")}
-        way = ways["hf" if turned.pop("rope_impl", None) == "hf" else "dail"]
-        if isinstance(way, dict) and way.get("type") not in ("no_scaling", "original"):
-            turned["rope_scaling"] = way
-        flat = turned | flat
+        rotary = {key: value for key, value in attention.items() if _CONCERNS_ROTARY.search(key)}
+        scalings = {key: rotary.pop(f"rope_{key}_config", None) for key in ("hf", "dail")}
+        scaling = scalings["hf" if rotary.pop("rope_impl", None) == "hf" else "dail"]
+        if isinstance(scaling, dict) and scaling.get("type") not in ("no_scaling", "original"):
+            rotary["rope_scaling"] = scaling
+        flat = rotary | flat
     own = flat.get("rotary")  # of InternLM
     if isinstance(own, dict):
         flat |= {"rotary": None, "rotary_base": own.get("base")}
-        flat |= {"rope_scaling": {key: one for key, one in own.items() if key != "base"}}
+        flat |= {"rope_scaling": {key: value for key, value in own.items() if key != "base"}}
     return flat

@@ -54,8 +54,8 @@ SAMPLE_INSIDE = "sample/inside"
 "/layer 1" after it, of one layer."""
 _BUNDLED = re.compile(rf"{SAMPLE}(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
 
-OTHER_GROUP = "In your Hub cache"
-"""Group of the models found in the Hub cache that the catalogue does not know."""
+HUB_CACHE_GROUP = "In your Hub cache"
+"""Group of the models in the Hub cache that are not in the catalogue."""
 FETCHED_GROUP = "Downloaded before"
 """Group of those that were downloaded piece by piece."""
 
@@ -270,7 +270,7 @@ def _snapshot(name: str, revision: str | None) -> Path | None:
 def _is_of_another_server(model: Path) -> bool:
     """Return whether we downloaded a model of the Hub cache from another endpoint than today's.
 
-    What other programs download has no note of that, and counts for every endpoint.
+    Downloads of other programs have no such note, and count for every endpoint.
     """
     try:
         with open_regular(model / SERVER_FILE) as file:
@@ -304,7 +304,7 @@ def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None =
         The cache of piecewise downloads; the user's own if None.
     """
     folder = folder.parent if folder.is_file() else folder
-    told = folder.parent.parent / "refs" / address.revision
+    reference = folder.parent.parent / "refs" / address.revision
     if folder.parent.name != "snapshots":
         return False
     from geometry.hub.keeping import wait_until_kept
@@ -316,7 +316,7 @@ def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None =
     if ours is None or ours[0] == folder.name:
         return False
     try:
-        return ours[1] > told.stat().st_mtime and _is_kept(known, cache)
+        return ours[1] > reference.stat().st_mtime and _is_kept(known, cache)
     except OSError:  # requested by commit
         return False
 
@@ -351,12 +351,12 @@ def _cached() -> Iterator[CatalogueEntry]:
         identity = name.removeprefix("models--").replace("--", "/")
         try:
             with reading(name):
-                found = _in_hub_cache(identity)
+                entry = _in_hub_cache(identity)
         except (SourceError, OSError):
             # Another program's half-written file must not hide the other models.
             continue
-        if found is not None:
-            yield found
+        if entry is not None:
+            yield entry
 
 
 def _in_hub_cache(identity: str) -> CatalogueEntry | None:
@@ -364,7 +364,7 @@ def _in_hub_cache(identity: str) -> CatalogueEntry | None:
     if find_entry(identity) is not None or (folder := _in_cache(identity, None)) is None:
         return None
     config = read_json(folder / "config.json")
-    return _describe(HubAddress(identity), config, OTHER_GROUP) if _opens(config) else None
+    return _describe(HubAddress(identity), config, HUB_CACHE_GROUP) if _opens(config) else None
 
 
 def _kept() -> Iterator[CatalogueEntry]:
@@ -392,7 +392,7 @@ def _describe(address: HubAddress, config: dict[str, Any], group: str) -> Catalo
 
 
 def _size(settings: dict[str, Any], keys: tuple[str, ...]) -> int:
-    """Return the size under one of the keys; 0 for none, and for one that no table has."""
+    """Return the size under one of the keys; 0 if there is none, or it is out of bounds."""
     try:
         size = first_int(settings, keys) or 0
     except SourceError:  # of a model that does not open

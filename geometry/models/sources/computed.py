@@ -64,7 +64,8 @@ def find_computed(source: str) -> ComputedTable | None:
 
     Returns
     -------
-    None if it is not one.
+    ComputedTable or None
+        None if the source is something else.
 
     Raises
     ------
@@ -95,17 +96,18 @@ def is_computed(source: str) -> bool:
 
 def computed_name(source: str) -> str:
     """Return the caption of a computed table; other sources unchanged."""
-    found = _found(source)
-    return source if found is None else found.name
+    table = _try_find_computed(source)
+    return source if table is None else table.name
 
 
 def computed_source(source: str) -> str:
     """Return the canonical source of a computed table; other sources unchanged."""
-    found = _found(source)
-    return source if found is None else found.source
+    table = _try_find_computed(source)
+    return source if table is None else table.source
 
 
-def _found(source: str) -> ComputedTable | None:
+def _try_find_computed(source: str) -> ComputedTable | None:
+    """Parse a source; None also if its size or curve is invalid."""
     try:
         return find_computed(source)
     except SourceError:
@@ -191,13 +193,13 @@ def _curve(source: str, text: str) -> ComputedTable:
 
 
 def _size(source: str, size: str) -> tuple[int, int]:
-    found = _SIZE.fullmatch(size.strip())
-    if found is None:
+    match = _SIZE.fullmatch(size.strip())
+    if match is None:
         raise SourceError(
             f"{source!r} should end in positions x dimensions, as in sinusoidal:512x128.",
             "Write two whole numbers with an x between them.",
         )
-    n_positions, d_model = int(found[1]), int(found[2])
+    n_positions, d_model = int(match[1]), int(match[2])
     if n_positions * d_model > MOST_NUMBERS:
         raise SourceError(
             f"A table of {n_positions} × {d_model} numbers is too large: at most {MOST_NUMBERS:,} "

@@ -85,8 +85,8 @@ def find_derived(source: str) -> Derived | None:
     """
     if not is_derived(source):
         return None
-    kind, _, rest = source.partition(":")
-    what, _, of = (part.strip() for part in rest.partition(","))
+    kind, _, arguments = source.partition(":")
+    what, _, of = (part.strip() for part in arguments.partition(","))
     if not what or not of or is_derived(of):
         needed = {
             "tokens": "a list", "resampled": "a size", "pair": "a pair",
@@ -99,8 +99,8 @@ def find_derived(source: str) -> Derived | None:
 
 
 def model_source(source: str) -> str:
-    """Return the source of the model that a source is made of; any other unchanged."""
-    with suppress(SourceError):  # a wrong form, of which opening it tells
+    """Return the source of the model that a source is made of; other sources unchanged."""
+    with suppress(SourceError):  # opening it raises the error
         if (derived := find_derived(source)) is not None:
             return derived.of
     return source

@@ -16,15 +16,15 @@ from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.sources.computed import OneTable
 from geometry.models.sources.derived import FORMS, Derived, chosen_of, is_derived
-from geometry.models.sources.resampled import MOST_NUMBERS, MOST_ROWS
+from geometry.models.sources.resampled import MAX_NUMBERS, MAX_ROWS
 
-_WHAT = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
+_PARAMETERS = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
 
 
 def extended_source(method: Method, kept: int, length: int, model: PositionalModel) -> str | None:
-    """Return the source of a model's first rows, taken to a number of positions.
+    """Return the source of a model's first rows, extended to a number of positions.
 
-    None if there is none: the table is made of a model itself, one of several of a checkpoint, or
+    None if it cannot be made: the model is derived or its table was chosen, or the result would be
     too large.
     """
     if (
@@ -50,15 +50,15 @@ def why_not_extended(model: PositionalModel) -> str:
 
 
 def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
-    """Open a table that is extended, as a model without tokens and layers.
+    """Open an extended table, as a model without tokens and layers.
 
     Raises
     ------
     SourceError
-        The method or the numbers are none, or not of this model's table; it has none in order.
+        The method or the numbers are invalid, or the model has no table that can be extended.
     """
-    asked = _WHAT.fullmatch(derived.what)
-    if asked is None or asked[1] not in METHODS:
+    match = _PARAMETERS.fullmatch(derived.what)
+    if match is None or match[1] not in METHODS:
         raise SourceError(
             f"{derived.what!r} is no way to extend a table: it has a method, {', '.join(METHODS)}, "
             "the number of rows to keep, and that of positions to make.",
@@ -66,7 +66,7 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
         )
     if why := why_not_extended(model):
         raise SourceError(why, "Open a model with a table of positions.")
-    method, kept, length = cast(Method, asked[1]), int(asked[2]), int(asked[3])
+    method, kept, length = cast(Method, match[1]), int(match[2]), int(match[3])
     n = model.n_positions
     if kept > n:
         raise SourceError(
@@ -81,7 +81,7 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
     if not _fits(length, model.d_model):
         raise SourceError(
             f"{length:,} positions of {model.d_model} numbers are too many to make.",
-            f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
+            f"Ask for at most {min(MAX_ROWS, MAX_NUMBERS // model.d_model):,}.",
         )
     place = Architecture(None, None, "", "extended positions", {}, chosen=chosen_of(model))
     return PositionalModel(
@@ -94,4 +94,4 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
 
 
 def _fits(length: int, d_model: int) -> bool:
-    return length <= MOST_ROWS and length * d_model <= MOST_NUMBERS
+    return length <= MAX_ROWS and length * d_model <= MAX_NUMBERS

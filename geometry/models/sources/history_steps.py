@@ -44,9 +44,9 @@ class StepStore(OnThisMachine):
     positions
         The tables of all steps, of three axes.
     index
-        Which of them, from 0.
+        Index of the step's table, from 0.
     name
-        Of the only tensor.
+        Name of the only tensor.
     """
 
     def __init__(self, file: LocalFile, positions: Region, index: int, name: str) -> None:
@@ -60,7 +60,7 @@ class StepStore(OnThisMachine):
         return next(iter(self.tensors.values())).nbytes
 
     def check_files(self) -> None:
-        """Compare the file with the one that was opened; FileChanged if it is another one now."""
+        """Raise FileChanged if the file is not the one that was opened."""
         self._file.check()
 
     def read(self, name: str) -> FloatArray:
@@ -71,7 +71,7 @@ class StepStore(OnThisMachine):
 
 
 def find_step(path: Path) -> tuple[Path, int] | None:
-    """Return the history and the step that a path stands for; None if it is no step."""
+    """Return the history and the step that a path stands for; None if it is not a step."""
     match = _STEP.fullmatch(path.name)
     if match is None or path.exists():
         return None

@@ -25,14 +25,14 @@ def open_rows(path: Path, source: str, name: str) -> PositionalModel:
     Raises
     ------
     SourceError
-        It cannot be read, or is no such table.
+        It cannot be read, or is not such a table.
     FileChanged
         It changed while it was read.
     """
     beside = FolderFiles(path.parent, (path.name,))
-    found = read_rows(path)
-    store = OneTable(path.name, found.values)
-    place = Architecture(None, None, "", path.name, {}, rows=rows_of(found.columns))
+    contents = read_rows(path)
+    store = OneTable(path.name, contents.values)
+    place = Architecture(None, None, "", path.name, {}, rows=rows_of(contents.columns))
     return PositionalModel(store, place, source=source, name=name, beside=beside)
 
 
@@ -41,8 +41,8 @@ def open_array(
 ) -> PositionalModel:
     """Open a bare array; a CSV file of its name beside it, if any, has labels for its rows.
 
-    The columns of that file are as :func:`geometry.checkpoints.column_files.read_columns` reads
-    them. One without texts, or of another number of rows, is about something else, and left out.
+    :func:`geometry.checkpoints.column_files.read_columns` reads that file. It is ignored if it has
+    no texts, or another number of rows.
 
     Raises
     ------
@@ -53,10 +53,10 @@ def open_array(
     """
     labels = path.with_suffix(".csv")
     beside = FolderFiles(path.parent, (labels.name,))
-    with suppress(SourceError):  # of a file that is no such table
+    with suppress(SourceError):  # the file is not such a table
         columns = read_columns(labels) if labels.is_file() else ()
         count = table_shape(store.tensors[place.table])[0]
-        if any(not one.numeric for one in columns) and len(columns[0].values) == count:
+        if any(not column.numeric for column in columns) and len(columns[0].values) == count:
             place = replace(place, rows=rows_of(columns))
     return PositionalModel(store, place, source=source, name=name, beside=beside)
 

@@ -93,19 +93,19 @@ class LayerTables:
         SourceError
             The file cannot be read, has changed, or holds numbers that are not finite.
         """
-        found = []
+        halves = []
         nbytes = self.shape[1] * self.shape[2] * _FLOAT.itemsize
         info = TensorInfo(f"layer {layer}", self.shape[1:], "F32", nbytes)
         with reading_file(self.file.path, AGAIN):
             self.file.check()
             for half in self._halves:
                 data = self.file.read_at(half.offset + layer * nbytes, nbytes)
-                found.append(numbers(Region(self.file, 0, info), data))
-        if not all(np.isfinite(half).all() for half in found):
+                halves.append(numbers(Region(self.file, 0, info), data))
+        if not all(np.isfinite(half).all() for half in halves):
             raise SourceError(
                 f"Layer {layer} of {self.file.path} has numbers that are not finite.", AGAIN
             )
-        return found[0], found[1]
+        return halves[0], halves[1]
 
     def table(self, layer: int) -> npt.NDArray[np.float32]:
         """Return pos: the mean over all texts, without the mean over positions.
@@ -117,8 +117,8 @@ class LayerTables:
         weight = self.windows[0] / self.windows.sum()
         mean = weight * half_a.astype(np.float64) + (1 - weight) * half_b
         rows = self._ordinary()
-        kept = np.setdiff1d(rows, rows[[*norm_profile(mean[rows]).outliers]])
-        table: npt.NDArray[np.float32] = (mean - mean[kept].mean(axis=0)).astype(np.float32)
+        ordinary = np.setdiff1d(rows, rows[[*norm_profile(mean[rows]).outliers]])
+        table: npt.NDArray[np.float32] = (mean - mean[ordinary].mean(axis=0)).astype(np.float32)
         return table
 
     def clearest(self) -> int:
@@ -163,7 +163,7 @@ class LayerStore(OnThisMachine):
         return next(iter(self.tensors.values())).nbytes
 
     def check_files(self) -> None:
-        """Compare the file with the one that was opened; FileChanged if it is another one now."""
+        """Raise FileChanged if the file is not the one that was opened."""
         self.tables.file.check()
 
     def read(self, name: str) -> FloatArray:
@@ -173,7 +173,7 @@ class LayerStore(OnThisMachine):
 
 
 def find_layers(path: Path) -> tuple[Path, int | None] | None:
-    """Return the file and the layer that a path stands for; None if it is none of a run.
+    """Return the file and the layer that a path stands for; None if it is not of a run.
 
     A folder that also holds a checkpoint is a model.
     """
@@ -218,7 +218,7 @@ def open_layer(file: Path, layer: int | None, source: str) -> PositionalModel:
 
 
 def read_layers(file: Path) -> LayerTables:
-    """Read what a file holds; its tables are read on demand.
+    """Read a file's header and columns; its tables are read on demand.
 
     Raises
     ------
@@ -230,9 +230,9 @@ def read_layers(file: Path) -> LayerTables:
         regions = read_header(opened).regions
         length = int.from_bytes(opened.read_at(0, 8).tobytes(), "little")
         header = load_json(f"The header of {file.name}", opened.read_at(8, length).tobytes())
-        said = header.get("__metadata__")
-        said = said if isinstance(said, dict) else {}
-        if said.get("format") != FORMAT or said.get("version") != VERSION:
+        metadata = header.get("__metadata__")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        if metadata.get("format") != FORMAT or metadata.get("version") != VERSION:
             raise SourceError(f"{file} does not hold positions of layers.", AGAIN)
         columns = {name: _column(region) for name, region in regions.items()}
         half_a, half_b = (regions.get(name) for name in ("half_a", "half_b"))
@@ -253,8 +253,8 @@ def read_layers(file: Path) -> LayerTables:
         if not by_layer.keys() >= {*_MEASURED}:
             raise SourceError(f"{file} lacks a number for each layer.", AGAIN)
         share, noise, cosine = (by_layer[name] for name in _MEASURED)
-        name = str(said.get("name") or file.parent.name)
-        source = str(said.get("source") or "")
+        name = str(metadata.get("name") or file.parent.name)
+        source = str(metadata.get("source") or "")
         places = tuple(int(i) for i in special)
         return LayerTables(
             opened, name, source, shape, windows.astype(np.int64), places, share, noise, cosine,

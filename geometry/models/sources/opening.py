@@ -132,7 +132,7 @@ def open_model(
     if (computed := find_computed(text)) is not None:
         return open_computed(computed)
     if (derived := find_derived(text)) is not None:
-        return _made(derived, open_model(derived.of, table=table, network=network), network)
+        return _open_derived(derived, open_model(derived.of, table=table, network=network), network)
     if (layers := _within(find_layers, text)) is not None:
         return open_layer(*layers, text)
     if (step := _within(find_step, text)) is not None:
@@ -153,8 +153,10 @@ def open_model(
     return _fetch(text, address, table, network)
 
 
-def _made(derived: Derived, model: PositionalModel, network: Network | None) -> PositionalModel:
-    """Make what a source asks for of its model, with the consent to downloads that there is."""
+def _open_derived(
+    derived: Derived, model: PositionalModel, network: Network | None
+) -> PositionalModel:
+    """Open what is derived from a model, with the consent to downloads that was given."""
     if derived.kind == "pair":
         return open_pair(derived, model)
     if derived.kind == "resampled":
@@ -171,7 +173,7 @@ def _made(derived: Derived, model: PositionalModel, network: Network | None) -> 
 
 
 def _has_one_table(source: str) -> bool:
-    """Return whether a source is one table by its form, so that none can be chosen."""
+    """Return whether a source always has one table, so that none can be chosen."""
     computed = find_computed(source) is not None
     return computed or bool(_within(find_layers, source) or _within(find_step, source))
 
@@ -216,7 +218,7 @@ def _path(text: str) -> Path | None:
 
 def _within(find: Callable[[Path], T | None], text: str) -> T | None:
     """Return the file and the layer, or the step, of a source; None for other sources."""
-    with suppress(OSError, ValueError, RuntimeError):  # of which _path gives the error message
+    with suppress(OSError, ValueError, RuntimeError):  # _path raises the error
         return find(local_path(text))
     return None
 
@@ -242,7 +244,7 @@ def _open_once(path: Path, source: str, name: str, table: str | None) -> Positio
     store = open_store(weights)
     if bare:
         # A bare table: a configuration next to it need not belong to it.
-        place = replace(_place(store, {}, table), notes=())  # an array is what it is
+        place = replace(_place(store, {}, table), notes=())  # an array needs no notes
         return open_array(weights, store, place, source, name)
     folder = weights.parent
     config_file = folder / "config.json"
@@ -330,7 +332,7 @@ def _fetch(
 def _model_of(
     checkpoint: HubCheckpoint, source: str, name: str, table: str | None
 ) -> PositionalModel:
-    """Create the model; on failure, remove what was cached for it, but for another choice."""
+    """Create the model; on failure, remove what was cached for it, unless a choice is needed."""
     try:
         store, gguf = checkpoint.store, checkpoint.gguf
         config = checkpoint.config
@@ -345,7 +347,7 @@ def _model_of(
             commit=checkpoint.commit,
         )
     except (NoSuchTable, UnknownArchitecture):
-        checkpoint.keep(chosen=True)  # what is opened next is another table of it
+        checkpoint.keep(chosen=True)  # another table of it is opened next
         raise
     # Any exception, even a bug of ours, passes through.
     except Exception:

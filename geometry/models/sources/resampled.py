@@ -24,9 +24,9 @@ from geometry.models.sources.computed import OneTable
 from geometry.models.sources.derived import FORMS, Derived, chosen_of
 from geometry.pca.components import Array
 
-MOST_ROWS = 262_144
-"""As many as those of any table: twice the longest contexts that are in use."""
-MOST_NUMBERS = 2**27
+MAX_ROWS = 262_144
+"""As for any table: twice the longest contexts that are in use."""
+MAX_NUMBERS = 2**27
 """1 GB in float64."""
 UNKNOWN = "has no resizing of its own that is known: shown is a bicubic interpolation."
 _SIZE = re.compile(r"([1-9][0-9]{0,6})(?:\s*[x×]\s*([1-9][0-9]{0,6}))?", re.IGNORECASE)
@@ -47,9 +47,9 @@ def resample_grid(
     grid
         Rows and columns of patches.
     to
-        Those of the result.
+        Rows and columns of the result.
     resizing
-        How; "" as "bicubic".
+        How to resize; "" as "bicubic".
 
     Returns
     -------
@@ -58,14 +58,14 @@ def resample_grid(
     P = np.array(table, dtype=np.float64).reshape(*grid, -1)
     if resizing in ("tiled", "buckets", "steps"):
         rows, columns = (_places(resizing, n, m) for n, m in zip(grid, to, strict=True))
-        made = P[np.ix_(rows, columns)]
+        resampled = P[np.ix_(rows, columns)]
     elif resizing == "bilinear, cut":
         square = _interpolated(P, (max(to), max(to)), "bilinear", "")
-        made = square[: to[0], : to[1]]
+        resampled = square[: to[0], : to[1]]
     else:
-        mode, _, more = (resizing or "bicubic").partition(", ")
-        made = _interpolated(P, to, mode, more)
-    return made.reshape(to[0] * to[1], P.shape[2])
+        mode, _, options = (resizing or "bicubic").partition(", ")
+        resampled = _interpolated(P, to, mode, options)
+    return resampled.reshape(to[0] * to[1], P.shape[2])
 
 
 def _places(resizing: Resizing, size: int, to: int) -> npt.NDArray[np.int64]:
@@ -81,21 +81,21 @@ def _places(resizing: Resizing, size: int, to: int) -> npt.NDArray[np.int64]:
         else torch.arange(to) * torch.tensor(1.0 / to)
     )
     edges = torch.arange(1 / size, 1.0, 1 / size)
-    found: npt.NDArray[np.int64] = torch.bucketize(before, edges, right=True).numpy()
-    return found
+    indices: npt.NDArray[np.int64] = torch.bucketize(before, edges, right=True).numpy()
+    return indices
 
 
-def _interpolated(P: Array, to: tuple[int, int], mode: str, more: str) -> Array:
+def _interpolated(P: Array, to: tuple[int, int], mode: str, options: str) -> Array:
     """Interpolate (rows, columns, d) as transformers' modules do it."""
     import torch
 
     picture = torch.from_numpy(P).permute(2, 0, 1)[None]
-    corners = None if mode == "nearest" else more == "corners aligned"
-    made = torch.nn.functional.interpolate(
-        picture, size=to, mode=mode, align_corners=corners, antialias=more == "antialiased"
+    corners = None if mode == "nearest" else options == "corners aligned"
+    scaled = torch.nn.functional.interpolate(
+        picture, size=to, mode=mode, align_corners=corners, antialias=options == "antialiased"
     )
-    found: Array = made[0].permute(1, 2, 0).numpy()
-    return found
+    result: Array = scaled[0].permute(1, 2, 0).numpy()
+    return result
 
 
 def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
@@ -104,7 +104,7 @@ def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
     Raises
     ------
     SourceError
-        The size is none, too large, or not one of this model's kind; the model has no table.
+        The size is invalid, too large, or not of this model's kind; the model has no table.
     """
     size = _SIZE.fullmatch(derived.what)
     if size is None:
@@ -116,24 +116,24 @@ def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
             f"{model.name} has no table of positions to resample.", "Open a model with one."
         )
     rows, columns = int(size[1]), int(size[2]) if size[2] else None
-    count, how = rows * (columns or 1), model.resizing
-    if how == "bilinear, cut" and columns is not None:
+    count, resizing = rows * (columns or 1), model.resizing
+    if resizing == "bilinear, cut" and columns is not None:
         count = max(rows, columns) ** 2
-    if count > MOST_ROWS or count * model.d_model > MOST_NUMBERS:
+    if count > MAX_ROWS or count * model.d_model > MAX_NUMBERS:
         raise SourceError(
             f"{count:,} positions of {model.d_model} numbers are too many to make.",
-            f"Ask for at most {min(MOST_ROWS, MOST_NUMBERS // model.d_model):,}.",
+            f"Ask for at most {min(MAX_ROWS, MAX_NUMBERS // model.d_model):,}.",
         )
     if (columns is None) is (model.grid is not None):
-        asked, form = ("one number", "20x20") if columns is None else ("two", "2048")
-        of = "the patches of a picture" if model.grid is not None else "positions of a text"
-        raise SourceError(f"{model.name} has {of}, and the size has {asked}.", f"Use {form}.")
+        given, form = ("one number", "20x20") if columns is None else ("two", "2048")
+        kind = "the patches of a picture" if model.grid is not None else "positions of a text"
+        raise SourceError(f"{model.name} has {kind}, and the size has {given}.", f"Use {form}.")
     place = Architecture(None, None, "", "resampled positions", {}, chosen=chosen_of(model))
     if columns is None or model.grid is None:
         table = resample_rows(model.W_pos, rows)
     else:
-        table = resample_grid(model.W_pos, model.grid, (rows, columns), how)
-        notes = () if how else (f"{model.family or 'This model'} {UNKNOWN}",)
+        table = resample_grid(model.W_pos, model.grid, (rows, columns), resizing)
+        notes = () if resizing else (f"{model.family or 'This model'} {UNKNOWN}",)
         place = replace(place, net=(rows, columns), notes=notes)
     return PositionalModel(
         OneTable(place.table, table, of=model),

@@ -37,9 +37,9 @@ def pair_curve(rate: float, n_positions: int) -> npt.NDArray[np.float64]:
     (n_positions, 3) float64
         Cosine and sine of the angle, times an eighth of the positions, and the position.
     """
-    turned = turning(np.array([rate]), n_positions)
+    circle = turning(np.array([rate]), n_positions)
     height = np.arange(n_positions, dtype=np.float64)
-    return np.column_stack([RADIUS * n_positions * turned, height])
+    return np.column_stack([RADIUS * n_positions * circle, height])
 
 
 def open_pair(derived: Derived, model: PositionalModel) -> PositionalModel:
@@ -50,22 +50,22 @@ def open_pair(derived: Derived, model: PositionalModel) -> PositionalModel:
     SourceError
         The model does not turn queries and keys, or has no such pair.
     """
-    turned = model.rotary
-    if turned is None:
+    rotary = model.rotary
+    if rotary is None:
         raise SourceError(
             f"The model {model.name} does not turn queries and keys.",
             "Open a model with rotary positions, such as EleutherAI/pythia-70m.",
         )
     known = derived.what.isascii() and derived.what.isdigit() and len(derived.what) < 7
-    if not known or int(derived.what) >= turned.n_pairs:
+    if not known or int(derived.what) >= rotary.n_pairs:
         raise SourceError(
-            f"{model.name} has the pairs 0 to {turned.n_pairs - 1}, and none {derived.what!r}.",
+            f"{model.name} has the pairs 0 to {rotary.n_pairs - 1}, and none {derived.what!r}.",
             f"Use the form {FORMS['pair']}.",
         )
     pair = int(derived.what)
     place = Architecture(None, ALONE, "", f"pair {pair}", {}, chosen=chosen_of(model))
     return PositionalModel(
-        OneTable(place.table, pair_curve(turned.rates[pair], model.n_positions), of=model),
+        OneTable(place.table, pair_curve(rotary.rates[pair], model.n_positions), of=model),
         place,
         source=derived.source,
         name=derived.name(model.name),

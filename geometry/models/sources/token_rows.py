@@ -44,7 +44,7 @@ MAX_FILE = 1_000_000
 LONGEST_ENTRY = 60
 """Characters of an entry: longer ones are no token of any vocabulary."""
 NAMED = 3
-"""Entries that were left out and are named."""
+"""How many of the entries that were left out are named."""
 FEWEST = 2
 """Rows of a curve."""
 
@@ -90,8 +90,8 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     try:
         ids, spaced = _single_tokens(model, entries)
     except LargeTokenizer as error:
-        what = f"The tokenizer and the token embeddings of {model.name}"
-        raise LargeTensor(what, nbytes + error.nbytes) from error
+        description = f"The tokenizer and the token embeddings of {model.name}"
+        raise LargeTensor(description, nbytes + error.nbytes) from error
     kept = [number for number, token in enumerate(ids) if token is not None]
     if len(kept) < FEWEST:
         raise SourceError(
@@ -124,16 +124,16 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     )
 
 
-def _path(words: str) -> Path:
-    """Return the path of a list's file, which is there."""
+def _path(text: str) -> Path:
+    """Return the path of a list's file; SourceError if it does not exist."""
     try:
-        path = Path(words).expanduser()
-        there = path.exists()
+        path = Path(text).expanduser()
+        exists = path.exists()
     except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(
-            f"{visible(words)!r} is not a path: {error}.", "Check the path."
+            f"{visible(text)!r} is not a path: {error}.", "Check the path."
         ) from error
-    if not there:
+    if not exists:
         raise SourceError(
             f"There is no list or file {str(path)!r}.",
             f"Use {', '.join(LISTS)}, or the path of a text file with an entry in each line.",
@@ -178,12 +178,12 @@ def _token(model: PositionalModel, entry: str, before: str) -> int | None:
     if len(ids) != 1:
         return None
     text = model.token_text(ids[0]) or ""
-    # Not one that stands for all that is unknown; some vocabularies have small letters only.
+    # Not the token for unknown words; some vocabularies have small letters only.
     return ids[0] if text.strip().casefold() == entry.casefold() else None
 
 
 def _columns(labels: Sequence[str]) -> tuple[PositionColumn, ...]:
-    """Return what to colour by: the numbers of a list of numbers."""
+    """Return columns to colour by: the numbers of a list of numbers."""
     if not all(label.isascii() and label.isdigit() and len(label) < 16 for label in labels):
         return ()
     return (PositionColumn("Number", "", tuple(float(label) for label in labels)),)

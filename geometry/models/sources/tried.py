@@ -1,4 +1,4 @@
-"""What a name of a model was tried as, for who mistyped it; nothing is requested or opened."""
+"""What a mistyped name of a model was tried as; nothing is requested or opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geometry.models.sources.catalogue import is_bundled, read_catalogue
 from geometry.models.sources.computed import is_computed
 from geometry.models.sources.derived import is_derived
 
-MOST_NAMES = 5_000
+MAX_NAMES = 5_000
 """Entries of a folder that are compared with a name."""
 
 
@@ -51,6 +51,6 @@ def _exists(path: Path) -> bool:
 def _names(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return [entry.name for entry in islice(entries, MOST_NAMES)]
+            return [entry.name for entry in islice(entries, MAX_NAMES)]
     except (OSError, ValueError):
         return []

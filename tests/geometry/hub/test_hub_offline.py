@@ -18,7 +18,7 @@ from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.catalogue import (
     FETCHED_GROUP,
-    OTHER_GROUP,
+    HUB_CACHE_GROUP,
     cached_models,
     find_entry,
     is_here,
@@ -317,4 +317,4 @@ def test_a_snapshot_is_listed_once(offer):
     open_model("someone/model")
     assert [entry.group for entry in cached_models()] == [FETCHED_GROUP]
     snapshot_download("someone/model")
-    assert [entry.group for entry in cached_models()] == [OTHER_GROUP]
+    assert [entry.group for entry in cached_models()] == [HUB_CACHE_GROUP]

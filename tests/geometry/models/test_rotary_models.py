@@ -8,7 +8,7 @@ import pytest
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.rotary import lag_kernel, turning
-from geometry.models.matrices import MOST_TURNED
+from geometry.models.matrices import MAX_ROTARY_POSITIONS
 from geometry.models.sources.opening import open_model
 
 CONFIG = {
@@ -52,7 +52,7 @@ def test_what_is_not_added_to_the_residual_stream_is_missing_with_the_reason(rot
 
 def test_long_contexts_are_cut_and_said(rotary):
     model = rotary(max_position_embeddings=131072)
-    assert model.n_positions == MOST_TURNED
+    assert model.n_positions == MAX_ROTARY_POSITIONS
     assert model.warnings == ("The first 4,096 of 131,072 positions are shown.",)
 
 
