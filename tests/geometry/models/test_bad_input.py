@@ -411,4 +411,4 @@ def test_numbers_of_layers_and_heads_that_no_model_has_are_unknown(value, checkp
 @pytest.mark.parametrize(("value", "least"), [([4, -1], 0), ([4, 4.0], 0), (-1, 0), (0, 1)])
 def test_a_number_below_the_least_is_refused(value, least):
     with pytest.raises(SourceError, match=f"a whole number from {least} is"):
-        first_int({"n": value}, ("n",), least=least, listed=True)
+        first_int({"n": value}, ("n",), minimum=least, listed=True)

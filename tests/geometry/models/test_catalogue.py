@@ -10,7 +10,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.models.sources import catalogue
 from geometry.models.sources import opening as sources
 from geometry.models.sources.catalogue import (
-    OTHER_GROUP,
+    HUB_CACHE_GROUP,
     SAMPLE,
     SAMPLE_INSIDE,
     cached_models,
@@ -167,7 +167,11 @@ def test_other_models_of_the_cache(hub, gpt2_files):
     put(hub, "someone/broken", {"config.json": "{", **weights})
     put(hub, "someone/list", {"config.json": '{"model_type": []}', **weights})
     (entry,) = cached_models()
-    assert (entry.id, entry.title, entry.group) == ("someone/her-model", "her-model", OTHER_GROUP)
+    assert (entry.id, entry.title, entry.group) == (
+        "someone/her-model",
+        "her-model",
+        HUB_CACHE_GROUP,
+    )
     assert (entry.n_positions, entry.d_model) == (1024, 768)
     assert state(entry) == "cached"
     assert open_model(entry.id).n_positions == 1024

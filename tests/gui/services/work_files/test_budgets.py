@@ -106,7 +106,7 @@ def test_an_archive_that_holds_itself_ends(path):
 def test_a_directory_without_end_is_not_read(path, monkeypatch):
     path.write_bytes(archive_of({**parts_of(), **{f"x{n}": b"" for n in range(99)}}))
     read_work(path)
-    monkeypatch.setattr(zip_records._BoundedBytes, "most", 1000)
+    monkeypatch.setattr(zip_records._BoundedBytes, "max_read", 1000)
     with pytest.raises(WorkError, match="is damaged"):
         read_work(path)
 
