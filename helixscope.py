@@ -1,7 +1,7 @@
-"""Where the installed command begins: with nothing of the current folder in the way.
+"""Entry point of the installed command, independent of the current folder.
 
-This module has a name that no module of a user has, unlike `main`, and imports only what the
-interpreter has loaded by itself.
+Unlike `main`, no module of a user has this name. It imports only what the interpreter has loaded
+anyway.
 """
 
 import os
@@ -21,20 +21,20 @@ def begin() -> None:
     leave_out_current_folder()
     import signal
 
-    # Until the command line takes care of it, Ctrl+C ends the process without a traceback.
+    # Until the command line handles it, Ctrl+C ends the process without a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def leave_out_current_folder() -> None:
-    """Look neither for modules nor for programs in places relative to the current folder.
+    """Search neither modules nor programs in folders relative to the current one.
 
-    An empty entry of PYTHONPATH or PATH is one of them, and Python looks there before it looks
-    among the installed packages.
+    These include empty entries of PYTHONPATH and PATH. Python would search them before the
+    installed packages.
     """
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     try:
-        left_out = {os.path.abspath(entry) for entry in ("", *given) if not os.path.isabs(entry)}
+        left_out = {os.path.abspath(entry) for entry in ("", *entries) if not os.path.isabs(entry)}
     except OSError:  # the current folder was deleted
         return
     left_out.discard(os.path.dirname(os.path.abspath(__file__)))

@@ -18,7 +18,7 @@ import typer
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
 from geometry.inside.worker import COMMAND as WORKER
-from geometry.inside.worker import main as measure_apart
+from geometry.inside.worker import main as run_worker
 from gui.commands.arguments import (
     REPORT_HELP,
     Colors,
@@ -78,7 +78,7 @@ COMMANDS = (
     "intervene", "survey",
 )  # fmt: skip
 CHECK_S = 3.0
-"""How long the sources of a window are looked at before it appears."""
+"""How long the sources of a window are checked before it appears."""
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -93,10 +93,11 @@ app = typer.Typer(
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 
-    0; 1 what cannot be opened or written; 2 wrong usage; 128 and its number after a signal.
+    Exit statuses: 0; 1 if something cannot be opened or written; 2 for wrong usage; 128 plus its
+    number after a signal.
     """
     if getattr(sys, "frozen", False):
-        # Also the processes that Python starts of itself, as for a survey, are this program then.
+        # The processes that Python starts, as for a survey, are this program then, too.
         from multiprocessing import freeze_support
 
         freeze_support()
@@ -107,7 +108,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _run(words: list[str]) -> None:
     if words[0] == "open" and len(words) <= 2 and not any(w.startswith("-") for w in words):
-        # The usual start has nothing to parse, and loading typer's parser takes 0.1 s.
+        # The usual start needs no parsing, and loading typer's parser takes 0.1 s.
         try:
             open_command(words[1] if len(words) == 2 else None)
         except typer.Exit as done:
@@ -116,11 +117,11 @@ def _run(words: list[str]) -> None:
 
 
 def with_default_command(arguments: list[str]) -> list[str]:
-    """Put `open` in front of what does not start with a command.
+    """Prepend `open` to arguments that do not start with a command.
 
-    typer knows no default command that takes an argument; this one rule stands in for it. A
-    folder that is called like a command is opened with ``open`` in front, or as ``./report``.
-    Options may stand before the command too, as in ``--offline report gpt2``.
+    typer has no default command that takes an argument. A folder that is named like a command is
+    opened with ``open`` in front, or as ``./report``. Options may also precede the command, as in
+    ``--offline report gpt2``.
     """
     first = arguments[0] if arguments else ""
     if first in (*COMMANDS, WORKER) or first.partition("=")[0] in ROOT_OPTIONS:
@@ -186,8 +187,8 @@ def open_command(
             raise typer.BadParameter("it needs a SOURCE", param_hint="--table")
         if source is not None or beside:
             _check_soon(source, beside or (), shown, table)
-    # The imports make objects by the hundred thousand and no garbage; looking for some among them
-    # takes a tenth of the start. The window collects garbage itself from its first frame on.
+    # The imports create many objects and no garbage, and collecting takes a tenth of the start. The
+    # window collects garbage itself from its first frame on.
     gc.disable()
     try:
         with imports_explained():
@@ -251,7 +252,7 @@ def render(
     check_ending(out, (".png", ".svg", ".pdf"), "--out")
     canvas = parse_canvas(size, dpi, scale, vectors=out.suffix.lower() != ".png")
     with _plain_errors(), progress_bar(2) as step:
-        # A wrong column is complained about before a model is downloaded.
+        # First, so that a wrong column is reported before a model is downloaded.
         look = look_of(colors, line_width, point_size, curve, opacity, (period, column_of, column))
         model = open_in_step(step, source, table, offline, whole, fresh)
         from gui.export.pictures import render_picture
@@ -326,7 +327,7 @@ def report(
     beside = beside or []
     with _plain_errors(), progress_bar(request.n_steps + 1 + len(beside)) as step:
         model, *group = open_each(step, [source, *beside], table, offline, whole, fresh)
-        with reading(model, offline=offline, on_progress=step.tell):
+        with reading(model, offline=offline, on_progress=step.report):
             announce_fetch(model, layer)
             files = ReportFiles(model, request, group)
             with threads_for(model.d_model):
@@ -357,7 +358,7 @@ def models(
             print_table(*catalogue_table())
             return
         with progress_bar(1) as step:
-            work = partial(search_table, search, offline=offline, on_progress=step.tell)
+            work = partial(search_table, search, offline=offline, on_progress=step.report)
             titles, rows = step("Searching the Hub", work)
     if rows:
         print_table(titles, rows)
@@ -367,12 +368,12 @@ def models(
 
 @app.command(WORKER, hidden=True)
 def network_worker() -> None:
-    """Measure what a window asks for on standard input."""
-    raise typer.Exit(measure_apart())
+    """Measure what a window requests on standard input."""
+    raise typer.Exit(run_worker())
 
 
 def _reset_settings() -> None:
-    """Put the settings aside, and print where."""
+    """Reset the settings, and print where the previous ones are kept."""
     from gui.window.settings.settings import Settings, settings_path
 
     try:
@@ -392,9 +393,9 @@ def _reset_settings() -> None:
 def _check_soon(
     source: str | None, beside: Sequence[str], shown: tuple[int, int] | None, table: str | None
 ) -> None:
-    """Fail before a window appears, unless a disk takes long: then the window opens the sources.
+    """Fail before a window appears, unless the check takes long: then the window opens the sources.
 
-    On a thread, which may wait for a disk on the network for minutes.
+    The check runs on a thread, as a network disk may block it for minutes.
     """
     from concurrent.futures import Future, wait
 
@@ -406,8 +407,8 @@ def _check_soon(
         try:
             if source is not None:
                 _check_sources((source, *beside), shown, table)
-            for other in beside if source is None else ():
-                _check_source(other, None)
+            for compared in beside if source is None else ():
+                _check_source(compared, None)
             done.set_result(None)
         except BaseException as error:
             done.set_exception(error)
@@ -420,9 +421,9 @@ def _check_soon(
 def _check_sources(
     sources: Sequence[str], shown: tuple[int, int] | None, table: str | None
 ) -> None:
-    """Fail before a window appears that would show nothing of its first source.
+    """Fail before a window appears, if the first source cannot be shown.
 
-    Or if no source has a chosen table.
+    Or if no source has the chosen table.
     """
     from geometry.models.sources.opening import NoSuchTable
 
@@ -454,7 +455,7 @@ def _check_shown(source: str, shown: tuple[int, int] | None, table: str | None) 
 def _check_source(source: str, shown: tuple[int, int] | None, table: str | None = None) -> None:
     """Fail before a window appears.
 
-    An unknown architecture is the window's to ask about, and what the Hub has is its to wait for.
+    Unknown architectures and sources on the Hub are left to the window.
     """
     from geometry.models.sources.opening import (
         NoSuchTable,
@@ -492,7 +493,7 @@ def _refuse_table(table: str | None, kind: str) -> None:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Turn our own errors into one sentence on standard error and an exit status."""
+    """Report Helixscope's errors in one sentence on standard error, and exit with a status."""
     from gui.commands.log import logged
 
     try:
@@ -508,7 +509,7 @@ def _plain_errors() -> Iterator[None]:
         raise typer.Exit(1) from error
 
 
-# Their options are many, and declared where they are.
+# Their many options are declared in their modules.
 app.command("export")(_plain_errors()(export))
 app.command("timelapse")(_plain_errors()(timelapse))
 app.command("table")(_plain_errors()(table))

@@ -138,19 +138,19 @@ def test_an_interrupted_command_goes_on(
 
 def test_the_pace():
     pace = Pace(tokens_per_step=1000)
-    assert pace.said(TrainingProgress("Reading the text", 256, 3000), 0.0) == "256 of 3,000"
+    assert pace.text(TrainingProgress("Reading the text", 256, 3000), 0.0) == "256 of 3,000"
     first = TrainingProgress("Training", 1, 1201, 5.5)
-    assert pace.said(first, 10.0) == "1 of 1,201, loss 5.50"
+    assert pace.text(first, 10.0) == "1 of 1,201, loss 5.50"
     later = TrainingProgress("Training", 3, 1201, 5.25)
-    assert pace.said(later, 11.0) == "3 of 1,201, loss 5.25, 2,000 tokens/s, 10 min left"
+    assert pace.text(later, 11.0) == "3 of 1,201, loss 5.25, 2,000 tokens/s, 10 min left"
 
 
 def test_the_pace_is_that_of_the_last_steps():
     pace = Pace(tokens_per_step=1)
     for step in range(1, 200):
-        said = pace.said(TrainingProgress("Training", step, 1000, 1.0), step * 1.0)
+        said = pace.text(TrainingProgress("Training", step, 1000, 1.0), step * 1.0)
     for step in range(200, 300):
-        said = pace.said(TrainingProgress("Training", step, 1000, 1.0), 199 + (step - 199) / 100)
+        said = pace.text(TrainingProgress("Training", step, 1000, 1.0), 199 + (step - 199) / 100)
     assert "100 tokens/s" in said
 
 

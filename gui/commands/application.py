@@ -28,12 +28,12 @@ from gui.window.settings.page import SettingsPage
 from gui.window.settings.settings import Settings
 from gui.window.work.ask_to_save import SaveQuestion
 from gui.window.work.unsaved_work import SLOT as UNSAVED
-from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, put_aside
+from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, quarantine
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""
 NO_FRAME_S = 5
-"""How long all that follows the first frame waits for it."""
+"""How long what follows the first frame waits for it."""
 NO_FRAME = Notice(
     "The display has not shown a frame of the 3D view yet.",
     "Wake the screen, or show the window. If that does not help: on Linux LIBGL_ALWAYS_SOFTWARE=1 "
@@ -42,10 +42,10 @@ NO_FRAME = Notice(
 KEEP_PATIENCE_MS = 5_000
 """How long the end of the session, or of the display, waits until unsaved work is written."""
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
-"""The numbers of ``mallopt``'s options for large blocks and the most heaps, in ``malloc.h``."""
+"""Options of ``mallopt``, from ``malloc.h``: the size of large blocks, and the number of heaps."""
 LARGE_BYTES = 1 << 17
-"""The heap does not grow for blocks of this size, as at first in glibc. Most results have it, and
-the tables of all but the smallest models; one takes up to a tenth of a millisecond more.
+"""Blocks of this size and more are allocated outside the heap, as initially in glibc: most results,
+and the tables of all but the smallest models. An allocation takes up to 0.1 ms more.
 """
 
 
@@ -57,22 +57,21 @@ class Application(QObject):
     source, positions
         What to open first; None for the last source, or the best local model.
     beside, table
-        Models to compare with it; the table of all of these that have it.
+        Models to compare with it; the table to open, of each of these that has it.
     window
-        The empty window, if it is there already, in the settings' theme.
+        The empty window in the settings' theme, if it exists already.
     offline
         Whether to start offline, regardless of the settings.
     safely
-        Whether the last start failed: what may have been the cause is left out, which a notice
-        reports.
+        Whether the last start failed: possible causes are left out, which a notice reports.
     pictured
-        Whether it is there for a picture: what that is to show is not left out.
+        Whether the window opens for a picture only: its source is opened in any case.
     greets
-        Whether this is a first start: the first curve turns slowly once around, in line and points
-        of sizes that suit the screen.
+        Whether this is the first start: the first curve turns slowly once around, with sizes of
+        lines and points that suit the screen.
     """
 
-    ready = Signal()  # The first frame, the panels and the first model are there, or none opens
+    ready = Signal()  # The first frame, the panels and the first model, if any, are shown
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class Application(QObject):
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # The model loads while the window is being built.
         self._beside, self._table = beside, table
-        self._notices = [settings.put_damaged_aside()]
+        self._notices = [settings.quarantine_damaged()]
         left, survey = None, source if source is not None and is_survey(source) else None
         if survey is not None:  # shown beside the model that would be shown without it
             source = None
@@ -137,17 +136,17 @@ class Application(QObject):
             qt.fileOpened.connect(self.controller.open)
         # If the model has loaded by now, as is usual, the first frame has the curve.
         self.session.events.shown.connect(self._show_beside)
-        self._begin_watch()
+        self._begin_start()
         for slot in ("first", "open"):  # a project is read first
             self.jobs.deliver(slot, PATIENCE_MS)
         self.window.show()
         if missing_opengl():
-            self._go_on_without()
+            self._continue_without_frame()
 
     def _open_first(
         self, source: str | None, positions: tuple[int, int] | None, table: str | None
     ) -> LeftOver | None:
-        """Open what the window shows first; return the unsaved work, if that is it."""
+        """Open what the window shows first; return it if it is unsaved work, otherwise None."""
         damaged: list[Path] = []
         left = left_over(self.settings.unsaved, damaged) if source is None else None
         if left is not None:
@@ -164,14 +163,14 @@ class Application(QObject):
         return left
 
     def _left_out(self, *, all_of_it: bool) -> Notice | None:
-        """Return what a start after a failed one leaves out; None if there is nothing."""
+        """Return a notice of what a start after a failed one leaves out; None if nothing."""
         settings, parts, advice = self.settings, [], ""
         if settings.layout is not None:
             parts.append("the arrangement of the window")
         if all_of_it:
             if settings.last_source:
                 parts.append("the last model")
-            unsaved = put_aside(settings.unsaved)
+            unsaved = quarantine(settings.unsaved)
             if unsaved:
                 parts.append("unsaved work")
                 kept = unsaved[0] if len(unsaved) == 1 else unsaved[0].parent
@@ -183,18 +182,18 @@ class Application(QObject):
 
     # ---- the end of the start ------------------------------------------------------------
 
-    def _begin_watch(self) -> None:
+    def _begin_start(self) -> None:
         self._framed = self._painted = self._ready = self._seen = False
-        # Seconds that the event loop has had, and not the start: with much to do that takes longer.
+        # Counted by the event loop, not from the start, which may take long.
         self._unseen_s = 0
         self._seconds = QTimer(self, interval=1000)
         self._seconds.timeout.connect(self._on_second)
         self._seconds.start()
-        self._watching = Listening()
-        # Delayed, as a job is counted no more before its result is shown or another one begins.
+        self._listening = Listening()
+        # Delayed: a job ends before its result is shown or the next job begins.
         self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self._look)
-        self._watching.to(self.session.events.jobs, self._on_jobs_changed)
+        self._soon.timeout.connect(self._check_ready)
+        self._listening.to(self.session.events.jobs, self._on_jobs_changed)
         viewport, queued = self.window.viewport, Qt.ConnectionType.QueuedConnection
         # After the window's own slot, which builds the panels.
         viewport.firstFrame.connect(self._on_first_frame, queued)
@@ -210,28 +209,28 @@ class Application(QObject):
             if not hidden and not self._pictured:
                 self.session.notice = NO_FRAME
                 complain(joined(NO_FRAME.text, NO_FRAME.advice))
-            self._go_on_without()
+            self._continue_without_frame()
 
-    def _go_on_without(self) -> None:
-        """Do what follows the first frame, as there is none."""
+    def _continue_without_frame(self) -> None:
+        """Continue the start without a first frame."""
         self._painted = True
         self.window.build_panels()
-        self._go_on()
+        self._continue_start()
 
     def _on_first_frame(self) -> None:
         self._seconds.stop()
         self._seen = True
         if self.session.notice is NO_FRAME:
             self.session.notice = None
-        self._go_on()
+        self._continue_start()
 
-    def _go_on(self) -> None:
+    def _continue_start(self) -> None:
         if self._framed or self._closed:
             return
         self._framed = True
         self._soon.start()
         self._garbage.start()
-        # Not earlier: what it imports would take time from the first frame.
+        # Not earlier: its imports would delay the first frame.
         self.controller.refresh_models()
         self.controller.look_for_recent()
 
@@ -239,26 +238,26 @@ class Application(QObject):
         self._painted = True
         self._soon.start()
 
-    def _look(self) -> None:
+    def _check_ready(self) -> None:
         """Emit ``ready`` once, with the notices of the start."""
         session = self.session
         none = session.model is None and session.jobs == 0
         if self._ready or not self._framed or not (self._painted or none):
             return
-        self._end_watch()
+        self._end_start()
         if any(self._notices):
             notices = [*filter(None, (session.notice, *self._notices))]
             session.notice = replace(
                 notices[0],
-                text=" ".join(one.text for one in notices),
-                advice=" ".join(one.advice for one in notices if one.advice),
+                text=" ".join(notice.text for notice in notices),
+                advice=" ".join(notice.advice for notice in notices if notice.advice),
             )
         self.ready.emit()
 
-    def _end_watch(self) -> None:
+    def _end_start(self) -> None:
         self._soon.stop()
         self._seconds.stop()
-        self._watching.stop()
+        self._listening.stop()
         self._ready = True
 
     def _show_beside(self) -> None:
@@ -267,12 +266,12 @@ class Application(QObject):
             self.window.viewport.interactor.setFocus()
         for source in beside:
             self.controller.comparing.add_source(source, table=self._table)
-        self.question.given = tuple(one.key for one in self.session.compared)
+        self.question.given = tuple(model.key for model in self.session.compared)
 
     def ask_before_losing_work(self) -> None:
-        """From now on ask the user before closing the window or opening other work loses changes.
+        """Ask the user, from now on, before closing the window or opening other work loses changes.
 
-        Without this, as for a picture of the window or in tests, nothing is asked.
+        Not called for a picture of the window or in tests.
         """
         self.window.may_close = self._may_close
         self.controller.ask_before_opening(self.question.before_opening)
@@ -282,7 +281,7 @@ class Application(QObject):
         return self._interrupted or self.question.before_closing()
 
     def interrupt(self) -> None:
-        """Ask nothing any more: what a question would be about stays for the next start."""
+        """Ask no further questions: unsaved work is kept for the next start."""
         self._interrupted = True
 
     def _on_session_ending(self) -> None:
@@ -293,14 +292,14 @@ class Application(QObject):
         self.jobs.wait_for(UNSAVED, KEEP_PATIENCE_MS)
 
     def keep_without_display(self) -> None:
-        """Keep what closing the window would, which is no longer possible."""
+        """Keep the work and settings, as closing the window would, when there is no display."""
         if not self._closed:
             self._unsaved.close(leave=bool(self.question.text))
             self._keep_settings()
             self.jobs.wait_for(UNSAVED, KEEP_PATIENCE_MS)
 
     def _keep_settings(self) -> None:
-        if self._ready:  # before that the window is not arranged as it was
+        if self._ready:  # earlier, the arrangement is not restored yet
             self.window.keep_settings()
 
     def choose_theme(self, choice: ThemeChoice) -> None:
@@ -327,13 +326,13 @@ class Application(QObject):
         if self._closed:
             return
         self._closed = True
-        self._end_watch()
+        self._end_start()
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         if isinstance(self._qt, DesktopApplication):
             self._qt.fileOpened.disconnect(self.controller.open)
         self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
-        self.window.lesson_player.leave()  # what it has set is no work
+        self.window.lesson_player.leave()  # what it has set is not part of the work
         self._unsaved.close(leave=self._interrupted and bool(self.question.text))
         self.window.may_close = lambda: True
         self.window.close()
@@ -348,7 +347,7 @@ class Application(QObject):
             return False
         if not all(p.is_settled for p in self.window.built_panels.values()):
             return False
-        # While the display shows no frames, the views wait for ever.
+        # While the display shows no frames, the views never become idle.
         shows = self._seen and self.window.windowHandle().isExposed()
         return self.session.model is None or not shows or self.window.grid.idle
 
@@ -363,9 +362,9 @@ class Application(QObject):
 def _share_one_heap() -> None:
     """Let all threads allocate from one heap, and large blocks outside, if the C library is glibc.
 
-    By default each thread has a heap of its own, and what it frees stays there in fragments: a
-    window in use for hours then takes more and more memory. So do large blocks, which glibc puts
-    into the heap, up to 32 MB, once one of their size has been freed.
+    By default each thread has its own heap, which becomes fragmented: over hours, the window takes
+    more and more memory. So it does by large blocks, up to 32 MB, which glibc allocates in the heap
+    once a block of their size has been freed.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

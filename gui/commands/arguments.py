@@ -41,7 +41,7 @@ class ThemeName(StrEnum):
 
 
 class ColorsName(StrEnum):
-    """Which positions have the first and the last colour."""
+    """The positions that the colours span: the shown range or the whole table."""
 
     range = "range"
     table = "table"
@@ -56,7 +56,7 @@ class PartsName(StrEnum):
 
 
 class BasisName(StrEnum):
-    """In which components a training is seen."""
+    """Components in which a training history is shown."""
 
     frozen = "frozen"
     aligned = "aligned"
@@ -126,11 +126,11 @@ Table = Annotated[
 FIGURES = {
     "helix": "the curve in 3D; the .png is the window's 3D view",
     "spectrum": "singular values of P",
-    **{name: words for entry in PANELS.values() for name, words in entry.figures.items()},
+    **{name: text for entry in PANELS.values() for name, text in entry.figures.items()},
 }
-"""File names of a report's figures without suffixes, with what they show, as they are drawn."""
+"""File names of a report's figures, without suffixes, and their content, in drawing order."""
 
-_LISTED = "\n".join(f"  {name:20}  {words}" for name, words in FIGURES.items())
+_LISTED = "\n".join(f"  {name:20}  {text}" for name, text in FIGURES.items())
 REPORT_HELP = f"""Write report.json and the figures.
 
 \b
@@ -148,13 +148,13 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
     Parameters
     ----------
     app
-        The commands, which define which options have values.
+        The application with the commands, whose options are known.
     words
         The arguments; the first is an option.
 
     Returns
     -------
-    The arguments, unchanged if there is no command after the options
+    The arguments, unchanged if there is no command after the options.
     """
     commands = get_group(app).commands
     with_value = {
@@ -176,7 +176,7 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
 def colored_by(period: float | None, file: Path | None, name: str | None) -> dict[str, object]:
     """Return the session's fields for colours by a period, or by a column of a table.
 
-    Raises SourceError: the table cannot be read, or has no such column.
+    Raises SourceError: The table cannot be read, or has no such column.
     """
     if period is not None and file is not None:
         raise typer.BadParameter("choose one of them", param_hint="--period, --column-of")
@@ -257,7 +257,7 @@ def parse_canvas(text: str, dpi: float, scale: float, *, vectors: bool = False) 
     except ValueError:
         width = height = 0.0
     if not (0 < width < math.inf and 0 < height < math.inf):
-        raise typer.BadParameter(f"{text!r} is no size such as 84x63mm", param_hint="--size")
+        raise typer.BadParameter(f"{text!r} is not a size such as 84x63mm", param_hint="--size")
     return Canvas.printed((width, height), dpi, scale, vectors=vectors)
 
 

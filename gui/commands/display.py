@@ -1,4 +1,4 @@
-"""Whether there is a display for the window, which is asked before Qt is: Qt would abort."""
+"""Check that there is a display for the window, before Qt does, which would abort."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gui.commands.terminal import complain, libraries_silenced, sentence
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
-"""How long a display may take to answer."""
-LEAST_DEPTH = 15
-"""Bits of a pixel with which Qt can paint."""
+"""How long to wait for a display to answer."""
+MIN_DEPTH = 15
+"""Bits per pixel with which Qt can paint."""
 HELP = (
     "Open the window in a graphical session or with xvfb-run; the commands render, report and the "
     "others need no display."
@@ -56,43 +56,43 @@ def qt_on_display() -> QApplication:
             qInstallMessageHandler(before)
     screen = qt.primaryScreen()
     depth = 0 if screen is None else screen.depth()
-    if depth < LEAST_DEPTH:
+    if depth < MIN_DEPTH:
         raise DisplayError(
-            f"The display has {depth} bits per pixel, and the window needs {LEAST_DEPTH}."
+            f"The display has {depth} bits per pixel, and the window needs {MIN_DEPTH}."
         )
     return qt
 
 
 def _check_servers() -> None:
-    """Raise DisplayError if none of the servers that Qt will ask answers."""
+    """Raise DisplayError if none of the servers that Qt will try answers."""
     usual = "wayland;xcb" if os.environ.get("WAYLAND_DISPLAY") else "xcb"
-    asked = []
+    addresses = []
     for platform in (os.environ.get("QT_QPA_PLATFORM") or usual).split(";"):
         # As "wayland-egl" or "xcb:parameter".
         server = SERVERS.get(platform.partition(":")[0].partition("-")[0])
         if server is None:
-            return  # it needs none, as "offscreen"
+            return  # no server is needed, as for "offscreen"
         variable, answers = server
-        answer = _in_time(answers)
+        answer = _answers_in_time(answers)
         if answer:
             return
         address = os.environ.get(variable)
         if address and answer is None:
             raise DisplayError(f"The display {address} does not answer.")
-        asked += [address] if address else []
-    if asked:
-        raise DisplayError(f"The display {' or '.join(asked)} cannot be reached.")
+        addresses += [address] if address else []
+    if addresses:
+        raise DisplayError(f"The display {' or '.join(addresses)} cannot be reached.")
     raise DisplayError("There is no display.")
 
 
-def _in_time(answers: Callable[[], bool]) -> bool | None:
-    """Return whether a server answers; None if it neither does nor refuses."""
+def _answers_in_time(answers: Callable[[], bool]) -> bool | None:
+    """Return whether a server answers; None after a timeout."""
     answer: list[bool] = []
 
     def ask() -> None:
         try:
             answer.append(answers())
-        except OSError:  # a library is missing: Qt has a word for that
+        except OSError:  # a library is missing, which Qt reports
             answer.append(True)
 
     thread = Thread(target=ask, daemon=True)
@@ -122,12 +122,13 @@ def _x_answers() -> bool:
 
 
 SERVERS = {"wayland": ("WAYLAND_DISPLAY", _wayland_answers), "xcb": ("DISPLAY", _x_answers)}
-"""Platforms of Qt that need a server: the variable with its address, and whether it answers."""
+"""Qt platforms that need a server: the variable with its address, and a check that it answers."""
 
 
 def _on_qt_message(kind: QtMsgType, _: QMessageLogContext, text: str) -> None:
     log.warning("Qt: %s", text)
     if kind == QtMsgType.QtFatalMsg:  # Qt aborts as soon as this returns
-        complain(sentence(DisplayError(f"Qt cannot use the display, as {log_path()} says.")))
+        what = f"Qt cannot use the display; the reason is in {log_path()}."
+        complain(sentence(DisplayError(what)))
         logging.shutdown()
         os._exit(1)

@@ -1,7 +1,6 @@
-"""Signals that ask the process to end: one orderly end for all of them.
+"""Signals that ask the process to end, handled in the same way.
 
-Ctrl+C sends one, as do ``kill``, a service that is stopped, a terminal that is closed, and the end
-of a session.
+They are sent by Ctrl+C, ``kill``, a stopped service, a closed terminal, and the end of a session.
 """
 
 from __future__ import annotations
@@ -12,25 +11,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, Self
 
-#: The last is that of Windows, for Ctrl+Break, and for a console that is closed, after which the
-#: system may leave no time.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+"""The last is sent on Windows, by Ctrl+Break and by a closed console, which may leave no time."""
 ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 
 
 class Ended(KeyboardInterrupt):
     """A signal has asked the process to end.
 
-    Where KeyboardInterrupt itself passes through code that is made of a text, as in dataclasses,
-    Python later ends by SIGINT in place of any exit status.
+    If KeyboardInterrupt itself passes through code compiled from a string, as in dataclasses,
+    Python later exits by SIGINT instead of with an exit status.
     """
 
 
 class Ends:
-    """Heeds these signals within a block, but for those that the process was started to ignore.
+    """Handles these signals within a block, except those that the process was started to ignore.
 
-    A signal may come twice: that of a closed terminal from the system and from the shell. So only
-    the first counts, and Ctrl+C again.
+    Only the first signal counts, and any Ctrl+C: a closed terminal may send its signal twice, from
+    the system and from the shell.
 
     Parameters
     ----------
@@ -74,7 +72,7 @@ def orderly_end() -> Iterator[None]:
             yield
         finally:
             if ends.status is not None:
-                # In place of errors that the end has caused, and of what libraries log of them.
+                # Replaces errors that the end has caused, and what libraries log about them.
                 logging.getLogger().addHandler(logging.NullHandler())
                 raise SystemExit(ends.status)
 

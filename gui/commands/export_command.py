@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class AboutName(StrEnum):
-    """What a film's scene turns about."""
+    """The axis about which a film's scene turns."""
 
     up = "up"
     x = "x"
@@ -125,7 +125,7 @@ def export(
     )
     check_ending(out, (*FORMATS, *SCENES, *FILMS), "--out")
     ending = out.suffix.lower()
-    # A wrong column is complained about before a model is downloaded.
+    # First, so that a wrong column is reported before a model is downloaded.
     look: Look = {
         "view": view.value, "theme": theme.value,
         "look": look_of(

@@ -1,9 +1,9 @@
 """Python's cyclic garbage, collected on the GUI thread between events.
 
-Python collects after any allocation: on any thread, and while Qt calls Python in the middle of its
-own work. Objects of Qt among the garbage are deleted there. Qt allows neither: a text document or
-a timer belongs to its thread, and a widget deleted while others are painted or styled leaves
-pointers to freed memory behind.
+By default Python collects after any allocation, on any thread, and also while Qt calls Python. Qt
+objects among the garbage are then deleted, which Qt does not allow: a text document or a timer
+belongs to its thread, and a widget deleted while others are painted or styled leaves dangling
+pointers.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import gc
 from PySide6.QtCore import QObject, QTimer, Signal
 
 INTERVAL_MS = 1000
-"""How often garbage is looked for; what is not in a cycle is freed at once."""
+"""Interval between collections; what is not in a cycle is freed at once."""
 
 
 class GarbageCollector(QObject):
-    """Collects garbage in the event loop instead of anywhere, from its construction to its release.
+    """Collects garbage in the event loop only, from its construction to its release.
 
-    Each generation is collected as often as Python's thresholds say, but at most once in an
-    interval.
+    Python's thresholds apply to each generation, at most once in an interval.
     """
 
     collected = Signal()
@@ -40,10 +39,10 @@ class GarbageCollector(QObject):
         """Collect the oldest generation that is due, and all younger ones."""
         due = [
             generation
-            for generation, (count, most) in enumerate(
+            for generation, (count, threshold) in enumerate(
                 zip(gc.get_count(), gc.get_threshold(), strict=True)
             )
-            if count > most
+            if count > threshold
         ]
         if due:
             gc.collect(due[-1])

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Wait for a cancelled transfer, which ends at once except during name lookup.
 _GRACE_S = 2.0
-_LOOK_S = 0.1
+"""How long to wait for a cancelled transfer, which ends at once except during name lookup."""
+_POLL_S = 0.1
 
 
 def open_for_command(
@@ -131,7 +131,7 @@ def for_command_line(*, offline: bool) -> Iterator[None]:
 def interruptible(transfer: Transfer, work: Callable[[], T]) -> T:
     """Run a download on another thread, so that this one can react to Ctrl+C.
 
-    Raises KeyboardInterrupt: Ctrl+C was pressed; the transfer is cancelled.
+    Raises KeyboardInterrupt: Ctrl+C was pressed, and the transfer is cancelled.
     """
     result: Future[T] = Future()
 
@@ -145,7 +145,7 @@ def interruptible(transfer: Transfer, work: Callable[[], T]) -> T:
     try:
         thread.start()
         while thread.is_alive():
-            thread.join(_LOOK_S)  # in short waits: on Windows a long one ignores Ctrl+C
+            thread.join(_POLL_S)  # in short waits: on Windows a long one ignores Ctrl+C
     except KeyboardInterrupt:
         transfer.cancel()
         thread.join(_GRACE_S)

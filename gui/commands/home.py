@@ -11,10 +11,10 @@ from gui.commands.terminal import note
 
 @contextmanager
 def home_provided() -> Iterator[None]:
-    """Let the process have a home folder in the block: a temporary one if the user has none.
+    """Provide a home folder in the block: a temporary one if the user has none.
 
-    So it is in some containers and services. Libraries and the processes that are started look for
-    it in the variable, also where the system has an entry of the user.
+    There is none in some containers and services. The variable is set in any case, for libraries
+    and child processes.
     """
     home = os.path.expanduser("~")
     if _exists(home):

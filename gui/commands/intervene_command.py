@@ -1,4 +1,4 @@
-"""The command `intervene`: what a network loses by changes of its positions."""
+"""The command `intervene`: how much a network loses when its positions are changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geometry.inside.intervene import Effect, Effects
 
 HEADS = 3
-"""Printed for each change."""
+"""Number of heads printed for each change."""
 
 
 def intervene(
@@ -78,34 +78,34 @@ def intervene(
     if table is not None and layer is not None:
         raise typer.BadParameter("a layer is changed, and no table", param_hint="--table")
     names = USUAL if changes is None else _names(changes)
-    for name in names:  # and not after a long download
+    for name in names:  # before a long download
         find_change(name)
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole, with_table=layer is None, table=table)
-    with run_bar() as tell:
-        found = run(
+    with run_bar() as report:
+        effects = run(
             source, texts, names, table=table, layer=layer, attention=attention, length=length,
-            texts_at_most=texts_at_most, seed=seed, device=device, tell=tell,
+            texts_at_most=texts_at_most, seed=seed, device=device, tell=report,
         )  # fmt: skip
     titles = ("change", "effect", "from", "to", *("attention", "most in heads") * attention)
-    print_table(titles, [_row(found, one) for one in found.effects])
-    if found.baseline is None:
-        note(f"Relative change of the last layer’s states, over {found.windows} windows of text.")
+    print_table(titles, [_row(effects, effect) for effect in effects.effects])
+    if effects.baseline is None:
+        note(f"Relative change of the last layer’s states, over {effects.windows} windows of text.")
     else:
-        loss = format_number(found.baseline)
-        note(f"Loss as it is: {loss} nats per token, over {found.windows} windows of text.")
-    if found.layer is not None:
-        note(f"Changed is pos in layer {found.layer}{' (the embedding)' * (found.layer == 0)}.")
+        loss = format_number(effects.baseline)
+        note(f"Loss as it is: {loss} nats per token, over {effects.windows} windows of text.")
+    if effects.layer is not None:
+        note(f"Changed is pos in layer {effects.layer}{' (the embedding)' * (effects.layer == 0)}.")
     if attention:
         note(
             "Attention: total variation distance from that without the change, 0 to 1, as a mean "
             "over all heads, and in the three heads (layer.head, from 0) that change most."
         )
-    for one in found.effects:
-        if one.why:
-            note(f"{one.name}: {one.why}")
+    for effect in effects.effects:
+        if effect.why:
+            note(f"{effect.name}: {effect.why}")
     if out is not None:
-        write_effects(out, found)
+        write_effects(out, effects)
         say(f"Wrote {out}.")
 
 
@@ -113,22 +113,22 @@ def _names(changes: str) -> Sequence[str]:
     return [name.strip() for name in changes.split(",") if name.strip()]
 
 
-def _row(found: Effects, one: Effect) -> tuple[str, ...]:
-    if one.why:
-        return one.name, "–", "", ""
-    numbers = (one.delta, one.low, one.high)
-    attention = _attention(one) if one.attention else ()
-    if found.baseline is None:
-        return one.name, *(format_percent(number) for number in numbers), *attention
-    return one.name, *(format_number(number, 4) for number in numbers), *attention
+def _row(effects: Effects, effect: Effect) -> tuple[str, ...]:
+    if effect.why:
+        return effect.name, "–", "", ""
+    numbers = (effect.delta, effect.low, effect.high)
+    attention = _attention(effect) if effect.attention else ()
+    if effects.baseline is None:
+        return effect.name, *(format_percent(number) for number in numbers), *attention
+    return effect.name, *(format_number(number, 4) for number in numbers), *attention
 
 
-def _attention(one: Effect) -> tuple[str, str]:
-    """Return the mean distance, and the heads with the largest."""
-    heads = one.heads()
-    mean = sum(one.attention[layer][head] for layer, head in heads) / len(heads)
-    most = ", ".join(
-        f"{layer}.{head} {format_number(one.attention[layer][head], 2)}"
+def _attention(effect: Effect) -> tuple[str, str]:
+    """Return the mean distance, and the heads with the largest distances."""
+    heads = effect.heads()
+    mean = sum(effect.attention[layer][head] for layer, head in heads) / len(heads)
+    largest = ", ".join(
+        f"{layer}.{head} {format_number(effect.attention[layer][head], 2)}"
         for layer, head in heads[:HEADS]
     )
-    return format_number(mean, 2), most
+    return format_number(mean, 2), largest

@@ -17,7 +17,7 @@ def log_path() -> Path:
 
 
 def start_log() -> logging.Handler:
-    """Start logging to the file, including libraries' warnings; created with the first entry.
+    """Start logging to the file, including libraries' warnings; the first entry creates it.
 
     Returns the handler, which discards entries if the folder is not writable.
     """
@@ -25,7 +25,7 @@ def start_log() -> logging.Handler:
     path = log_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Names of files and answers of servers may hold what UTF-8 cannot represent.
+        # File names and answers of servers may contain what UTF-8 cannot represent.
         handler = _LogFile(
             path, maxBytes=1 << 20, backupCount=1, delay=True, encoding="utf-8",
             errors="backslashreplace",

@@ -26,7 +26,7 @@ def complete_model(
     with_table: bool = False,
     table: str | None = None,
 ) -> None:
-    """Download what is missing of a source, if that is a model on the Hub, and the user agrees.
+    """Download what is missing of a model on the Hub, if the user agrees.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def complete_model(
     whole
         Whether the user has agreed already.
     with_table, table
-        Whether it must have a table of positions, so that others are refused before the download;
-        and which one, if it is chosen.
+        Whether the model must have a table of positions, which is checked before the download;
+        and the chosen table.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def complete_model(
                 opened = open_in_step(step, source, table, offline, whole=True, fresh=False)
                 if opened.no_table:
                     raise HelixscopeError(f"{opened.name}: {opened.no_table}.", LEARNED)
-            transfer = Transfer(step.tell)
+            transfer = Transfer(step.report)
             fetch = partial(fetch_model, model, hub, transfer)
             step(f"Downloading {source}", lambda: interruptible(transfer, fetch))
 

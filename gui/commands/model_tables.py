@@ -38,7 +38,7 @@ def search_table(
 ) -> Table:
     """Search the Hub; return the results, most downloaded first, as titles and rows.
 
-    Raises HubError: the Hub cannot be reached.
+    Raises HubError: The Hub cannot be reached.
     Raises KeyboardInterrupt: Ctrl+C was pressed.
     """
     from geometry.checkpoints.transfer import Transfer
@@ -47,8 +47,8 @@ def search_table(
 
     hub, transfer = Hub(offline=offline), Transfer(on_progress)
     with for_command_line(offline=offline):
-        found = interruptible(transfer, lambda: hub.search(text, transfer=transfer))
-    rows: Rows = [(m.id, m.task, m.library, f"{m.downloads:,}", _state(m.id)) for m in found]
+        models = interruptible(transfer, lambda: hub.search(text, transfer=transfer))
+    rows: Rows = [(m.id, m.task, m.library, f"{m.downloads:,}", _state(m.id)) for m in models]
     return ("Model", "Task", "Library", "Downloads", "State"), rows
 
 

@@ -74,39 +74,39 @@ def positions(
     these texts; positions are resolved where the two halves of the texts agree, with a cosine of
     0.9 or more.
     """
-    # Otherwise the library that reads GGUF files draws a bar of its own; read when it is imported.
+    # Set before the import: otherwise the library that reads GGUF files draws its own bar.
     os.environ.setdefault("TQDM_DISABLE", "1")
     from geometry.inside.positions_run import measure_positions
     from geometry.inside.windows import find_texts
 
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
     settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
-    settings.check()  # and not after a long download
+    settings.check()  # before a long download
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole)
-    with run_bar() as tell:
-        result = measure_positions(settings, out, device=device, report=tell)
+    with run_bar() as report:
+        result = measure_positions(settings, out, device=device, report=report)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
     if result.published:
-        print_table(_COMPARED, [_compared_row(one) for one in result.published])
+        print_table(_COMPARED, [_compared_row(compared) for compared in result.published])
     for line in remarks(result):
         note(line)
     say(f"Wrote the positions of {len(result.layers)} layers to {out}.")
 
 
 def remarks(result: PositionsResult) -> Iterator[str]:
-    """Yield what a reader of the numbers must know, as sentences."""
+    """Yield sentences that qualify the numbers."""
     weak = [i for i, layer in enumerate(result.layers) if not layer.resolved]
     if weak:
         needed = [result.layers[i].texts_needed for i in weak]
-        most = None if None in needed else max(n for n in needed if n is not None)
+        enough = None if None in needed else max(n for n in needed if n is not None)
         where = f"{len(weak)} of {len(result.layers)} layers"
-        advice = "the halves have nothing in common" if most is None else (
-            f"about {format_count(most)} texts would resolve all of them"
+        advice = "the halves have nothing in common" if enough is None else (
+            f"about {format_count(enough)} texts would resolve all of them"
         )  # fmt: skip
         total = format_count(sum(result.windows))
         yield f"Not yet resolved in {where} with {total} texts: {advice}."
-    outliers = sorted({one for layer in result.layers for one in layer.outliers})
+    outliers = sorted({position for layer in result.layers for position in layer.outliers})
     if outliers:
         listed = ", ".join(map(str, outliers[:8])) + ", …" * (len(outliers) > 8)
         yield f"Left out as outliers in some layers: positions {listed}."
@@ -125,24 +125,24 @@ def remarks(result: PositionsResult) -> Iterator[str]:
 
 
 def _layernorm(result: PositionsResult) -> Iterator[str]:
-    """Yield how much LayerNorm mixes pairs of counters of which the halves agree."""
+    """Yield how much LayerNorm mixes pairs of counters whose halves agree."""
     from statistics import median
 
     from geometry.inside.mixing import resolved_pairs
 
     pairs = resolved_pairs(result.counters, result.mixing)
     if pairs:
-        ours, turned, scrambled = (
+        ours, rotated, scrambled = (
             format_percent(median(values), 2)
             for values in (
-                [one.mixed for one in pairs],
-                [one.random_turn["median"] for one in pairs],
-                [one.scrambled_norms["median"] for one in pairs],
+                [pair.mixed for pair in pairs],
+                [pair.random_turn["median"] for pair in pairs],
+                [pair.scrambled_norms["median"] for pair in pairs],
             )
         )
         yield (
             f"LayerNorm mixes {ours} of the effects of two counters (median over {len(pairs)} "
-            f"resolved pairs in all layers); {turned} if they had random directions, {scrambled} "
+            f"resolved pairs in all layers); {rotated} if they had random directions, {scrambled} "
             "if their norms varied by a third."
         )
     elif any(result.mixing):
@@ -163,9 +163,9 @@ def _row(number: int, layer: LayerPositions) -> tuple[str, ...]:
     )
 
 
-def _compared_row(one: Compared) -> tuple[str, ...]:
-    numbers = (one.published, one.ours, one.as_there)
-    return str(one.layer), one.quantity, *(_number(value) for value in numbers)
+def _compared_row(compared: Compared) -> tuple[str, ...]:
+    numbers = (compared.published, compared.ours, compared.as_there)
+    return str(compared.layer), compared.quantity, *(_number(value) for value in numbers)
 
 
 def _number(value: float) -> str:
@@ -176,7 +176,7 @@ def _number(value: float) -> str:
 def run_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     """Yield a progress callback: a bar on standard error, if that is a terminal.
 
-    It is called with what is under way, the number of windows or forward passes done, and of all.
+    It is called with the current work, and how many windows or forward passes are done, and of all.
     """
     if not has_terminal():
         yield None
@@ -184,12 +184,12 @@ def run_bar() -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 
-    what = TextColumn("{task.description}", markup=False)
-    columns = (what, BarColumn(20), MofNCompleteColumn(), Remaining())
+    work = TextColumn("{task.description}", markup=False)
+    columns = (work, BarColumn(20), MofNCompleteColumn(), Remaining())
     with Progress(*columns, console=console(sys.stderr), transient=True) as bars:
         bar = bars.add_task("")
 
-        def tell(said: str, done: int, total: int) -> None:
-            bars.update(bar, description=visible(said), completed=done, total=total)
+        def report(what: str, done: int, total: int) -> None:
+            bars.update(bar, description=visible(what), completed=done, total=total)
 
-        yield tell
+        yield report

@@ -19,8 +19,8 @@ T = TypeVar("T")
 class Bars(Progress):
     """Up to two transient bars, with a sentence below during waits.
 
-    Downloads are reported by another thread, which takes no lock, as this could deadlock with the
-    display's locks.
+    Downloads are reported by another thread, without a lock of their own, which could deadlock with
+    the display's.
     """
 
     def __init__(self, console: Console, steps: int) -> None:
@@ -45,7 +45,7 @@ class Bars(Progress):
         self.update(self._steps, completed=self._done)
         return result
 
-    def tell(self, progress: TransferProgress) -> None:
+    def report(self, progress: TransferProgress) -> None:
         """Show a download's progress."""
         self._waiting = progress.waiting
         self.update(

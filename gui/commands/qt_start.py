@@ -26,19 +26,19 @@ ICON = ICONS / "helixscope.svg"
 def surface_format() -> QSurfaceFormat:
     """Return the surface format that VTK draws on, as pyvistaqt sets it.
 
-    It is needed before the first window is there, and VTK is imported only then.
+    It is needed before the first window exists, and VTK is imported later.
     """
-    made = QSurfaceFormat()
-    made.setRenderableType(QSurfaceFormat.RenderableType.OpenGL)
-    made.setProfile(QSurfaceFormat.OpenGLContextProfile.CoreProfile)
-    made.setVersion(3, 2)
-    made.setSwapBehavior(QSurfaceFormat.SwapBehavior.DoubleBuffer)
-    for set_size in (made.setRedBufferSize, made.setGreenBufferSize, made.setBlueBufferSize,
-                     made.setAlphaBufferSize, made.setDepthBufferSize):  # fmt: skip
+    target = QSurfaceFormat()
+    target.setRenderableType(QSurfaceFormat.RenderableType.OpenGL)
+    target.setProfile(QSurfaceFormat.OpenGLContextProfile.CoreProfile)
+    target.setVersion(3, 2)
+    target.setSwapBehavior(QSurfaceFormat.SwapBehavior.DoubleBuffer)
+    for set_size in (target.setRedBufferSize, target.setGreenBufferSize, target.setBlueBufferSize,
+                     target.setAlphaBufferSize, target.setDepthBufferSize):  # fmt: skip
         set_size(8)
-    made.setStencilBufferSize(0)
-    made.setSamples(0)
-    return made
+    target.setStencilBufferSize(0)
+    target.setSamples(0)
+    return target
 
 
 class DesktopApplication(QApplication):
@@ -55,24 +55,24 @@ class DesktopApplication(QApplication):
 
 @contextmanager
 def _locale_of_numbers() -> Iterator[None]:
-    """Let Qt take the C library's locale from ``C.UTF-8`` in the block, and not from the user's.
+    """Let Qt set the C library's locale to ``C.UTF-8`` in the block, not to the user's.
 
-    In a user's, the C library reads and writes other decimal points in files, PySide misspells the
-    names of properties ("i" has no capital in Turkish), and Qt warns of a character encoding that
-    is not UTF-8. Programs that are started later, and the keyboard, have the user's.
+    In the user's, the C library may read and write other decimal points in files, PySide may
+    misspell names of properties ("i" has no capital in Turkish), and Qt may warn of an encoding
+    that is not UTF-8. Programs started later, and the keyboard, use the user's.
     """
-    own = os.environ.get("LC_ALL")
+    before = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C.UTF-8"
     try:
         yield
     finally:
         del os.environ["LC_ALL"]
-        if own is not None:
-            os.environ["LC_ALL"] = own
+        if before is not None:
+            os.environ["LC_ALL"] = before
 
 
 def prepare_qt() -> QApplication:
-    """Create the QApplication with the surface format that VTK needs, and numbers as in files.
+    """Create the QApplication with the surface format that VTK needs, and the C locale for numbers.
 
     The format must be set before the first top-level window exists.
     """
@@ -87,7 +87,7 @@ def prepare_qt() -> QApplication:
     QLocale.setDefault(QLocale.c())
     qt.setApplicationName("Helixscope")
     qt.setDesktopFileName("helixscope")
-    if sys.platform == "win32":  # a place in the taskbar of its own, and not among Python's
+    if sys.platform == "win32":  # its own place in the taskbar, not among Python's
         ctypes.windll.shell32.SetCurrentProcessExplicitAppUserModelID("Helixscope")
     qt.setStyle("Fusion")
     install_roles()
@@ -99,9 +99,9 @@ def prepare_qt() -> QApplication:
 
 
 def _place_modules() -> None:
-    """Give the modules that are inside PySide6's library absolute paths.
+    """Make the paths of the modules inside PySide6's library absolute.
 
-    Theirs are relative, and PySide6 reads its modules: it would do so in the current folder.
+    PySide6 reads these modules, and would look for relative paths in the current folder.
     """
     place = Path(PySide6.__file__).parent
     for name, module in sys.modules.items():
@@ -118,7 +118,7 @@ def theme_of(qt: QApplication, choice: ThemeChoice, text_size: int) -> Theme:
 
 
 def dress(qt: QApplication, theme: Theme) -> None:
-    """Give all widgets the colours and fonts of a theme."""
+    """Apply the colours and fonts of a theme to all widgets."""
     palette = QPalette()
     for roles, color in (
         (("Window", "Button", "ToolTipBase", "AlternateBase"), theme.panel),
@@ -133,14 +133,14 @@ def dress(qt: QApplication, theme: Theme) -> None:
         for role in roles:
             palette.setColor(QPalette.ColorRole[role], QColor(color))
     if qt.styleSheet():
-        # In place of another, a style sheet is applied to each widget once for each widget around
-        # it; after none, once. So are palettes and fonts. Qt's list of what has a style sheet must
-        # not become empty meanwhile: it would miss the deletion of widgets.
+        # Replacing a style sheet, a palette or a font applies it to each widget once for each of
+        # its parents; without an earlier style sheet, once. Qt's list of what has a style sheet
+        # must not become empty meanwhile: it would miss the deletion of widgets.
         listed = QWidget()
         listed.setStyleSheet("QWidget {}")
         qt.setStyleSheet("")
     qt.setPalette(palette)
-    # Not by the style sheet: a rule for all widgets would double the time it takes to apply.
+    # Not in the style sheet: a rule for all widgets would double the time of applying it.
     font = qt.font()
     font.setPixelSize(theme.px(TEXT))
     qt.setFont(font)

@@ -22,16 +22,16 @@ def figure(name: str, reported: Reported) -> tuple[Figure, Texts]:
 
     Returns the figure, and functions that write its content as text, by suffix.
 
-    Raises TensorUnavailable: the checkpoint lacks a tensor for it, or its numbers cannot be drawn.
-    Raises Offline: it would need a download, but the network is disabled.
-    Raises RangeError: the table or the range is too small for it, or too large.
+    Raises TensorUnavailable: The checkpoint lacks a tensor for it, or its numbers cannot be drawn.
+    Raises Offline: It would need a download, but the network is disabled.
+    Raises RangeError: The table or the range is too small for it, or too large.
     """
     check_drawable(reported.model)
     for entry in PANELS.values():
         if name in entry.figures:
             view = report_view(entry.spec, reported, name)
-            found = entry.spec.texts(view)[:1]
-            texts = {end: write for one in found for end, (_, write) in one.kinds.items()}
+            contents = entry.spec.texts(view)[:1]
+            texts = {end: write for text in contents for end, (_, write) in text.kinds.items()}
             return entry.spec.figure(view), texts
     return _DRAW[name](reported), {}
 

@@ -29,21 +29,14 @@ FORMATS = ("png", "svg")
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """Options of a report.
-
-    Attributes
-    ----------
-    layer, fold_ln
-        Layer of overlaps and kernels, and whether LayerNorm's gain is folded into weights.
-    """
+    """Options of a report."""
 
     folder: Path  # Output folder; created if necessary
     positions: tuple[int, int] | None = None  # Inclusive range, or None for 1 to the last
-    layer: int = 0
-    # As in :func:`geometry.claims.report.report`.
-    rank: int | None = None
+    layer: int = 0  # Layer of overlaps and kernels
+    rank: int | None = None  # This and `after`: as in :func:`geometry.claims.report.report`
     after: int = 100
-    fold_ln: bool = False
+    fold_ln: bool = False  # Whether LayerNorm's gain is folded into weights
     figures: bool = True  # Whether to draw the figures
     effects: Path | None = None  # What `helixscope intervene --out` wrote for this model
 
@@ -71,7 +64,7 @@ class ReportFiles:
     Raises
     ------
     RangeError
-        When the model has no such layer.
+        The model has no such layer.
     HelixscopeError
         The file of effects cannot be read, or is another model's, or the 3D view cannot be drawn.
     """
@@ -96,8 +89,8 @@ class ReportFiles:
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield the steps: a message and the work.
 
-        Raises RangeError: when the model has no such range or rank.
-        Raises HelixscopeError: when a file cannot be written.
+        Raises RangeError: The model has no such range or rank.
+        Raises HelixscopeError: A file cannot be written.
         """
         yield "Measuring", self._measure
         if not self._request.figures:
@@ -122,7 +115,7 @@ class ReportFiles:
         self._write_json()
 
     def _section(self, entry: PanelEntry) -> Mapping[str, object] | None:
-        """Return a panel's section; None, with the reason in ``missing``, where there is none."""
+        """Return a panel's section; None, with the reason in ``missing``, if there is none."""
         try:
             if why := self._model.no_table:
                 raise TensorUnavailable(why)
@@ -148,14 +141,14 @@ class ReportFiles:
         self._write("report.json", self._write_numbers)
 
     def _write_numbers(self, path: Path) -> None:
-        """Write the numbers as they are encoded: the whole text would take twice the memory."""
+        """Write the numbers while they are encoded: the whole text would take twice the memory."""
         encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, indent=1)
         with whole_text(path) as file:
             file.writelines(encoder.iterencode(self._json))
             file.write("\n")
 
     def _draw(self, name: str) -> None:
-        """Write one figure in all formats, or record why there is none."""
+        """Write a figure in all formats, or record why it is skipped."""
         from gui.commands.report_figures import figure
         from gui.export.figures import save_figure
 
@@ -176,7 +169,7 @@ class ReportFiles:
             self._keep(
                 f"{name}.{ending}", self._render if viewport else partial(save_figure, drawn)
             )
-            # The layout is final now; computing it again would take half the drawing time.
+            # The layout is final; computing it again would take half the drawing time.
             drawn.set_layout_engine(None)
         for ending, write in texts.items():
             self._keep(f"{name}.{ending}", partial(write_text, write()))

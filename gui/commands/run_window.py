@@ -1,7 +1,7 @@
-"""Opens the window, and runs it until it is closed.
+"""The window's run, from opening to closing.
 
-The window is there, empty, before VTK, pyvista and most of the application are imported: these
-take much longer.
+The empty window is shown before VTK, pyvista and most of the application are imported, which takes
+much longer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 EXPOSED_MS = 100
-"""How long the empty window is waited for: window managers may take their time."""
+"""How long to wait for the empty window, which may appear late."""
 
 
 def run_window(
@@ -74,7 +74,7 @@ def run_window(
         File for a picture of the whole window, saved once everything is painted; then the window is
         closed.
     table
-        Of the source and of those beside it, where they have it.
+        The table of the source and of those beside it, if they have it.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def run_window(
     check_plugin(Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)))
     settings = Settings(settings_path())
     mark = StartMark(settings.folder)
-    # Nothing happens by a signal itself, which comes at any time, also within Qt.
+    # A signal itself does nothing, as it may come at any time, also within Qt.
     with Ends(lambda: None) as ends:
         status = _run(settings, mark, ends, source, positions, picture, beside, table, offline)
     mark.remove()  # not if an error or a crash ended the start
@@ -129,7 +129,7 @@ def _run(
         pictured=picture is not None,
     )  # fmt: skip
     application.ready.connect(mark.remove)
-    # What was imported stays: looking through it in full collections would cost several frames.
+    # What was imported stays: searching it in full collections would cost several frames.
     application.window.viewport.firstFrame.connect(gc.freeze)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
@@ -161,10 +161,10 @@ def _show_empty(window: MainWindow) -> None:
 
 
 class _XServerEnd:
-    """The end of the X server, after which Xlib ends the process wherever it notices it.
+    """Handles the end of the X server, after which Xlib ends the process.
 
-    That of a Wayland compositor ends the process within Qt, which calls nobody: the next start has
-    what was kept every few seconds.
+    The end of a Wayland compositor ends the process within Qt, without a callback: the next start
+    restores what is kept every few seconds.
     """
 
     def __init__(self, application: Application, mark: StartMark) -> None:
@@ -174,16 +174,16 @@ class _XServerEnd:
             ctypes.CDLL("libX11.so.6").XSetIOErrorHandler(self._handler)
 
     def end(self, _: object = None) -> NoReturn:
-        """End the process as orderly as is possible without a display."""
+        """End the process in as orderly a manner as is possible without a display."""
         try:
             self._application.keep_without_display()
             self._mark.remove()
         finally:
-            os._exit(1)  # what is of the display can no longer be closed
+            os._exit(1)  # nothing on the display can be closed any more
 
 
 class _Wakeup(QObject):
-    """Ends Qt's event loops when a signal has come: also those of dialogs and menus.
+    """Ends Qt's event loops on a signal, including those of dialogs and menus.
 
     Python handles signals only between bytecode instructions, and an idle Qt runs none: so a
     signal also makes a socket readable, which wakes Qt up.
@@ -203,7 +203,7 @@ class _Wakeup(QObject):
         QCoreApplication.exit()
 
     def release(self) -> None:
-        """Leave signals to Python alone."""
+        """Stop waking Qt up."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(-1)
         self._reader.close()

@@ -1,4 +1,4 @@
-"""The mark of a start under way, by which the next one knows that a start has failed."""
+"""The mark of a start in progress, by which the next start detects that it failed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FOLDER = "starting"
 class StartMark:
     """A file that exists from before the window is built until the window can be used.
 
-    It is locked while its process lives, so that of two windows that start at the same time neither
-    takes the other for failed. Where files have no locks, a mark counts after a day. Where nothing
-    can be written, there are no marks, and no start counts as failed.
+    It is locked while its process lives, so that two windows that start at the same time do not
+    count as failed. Where files have no locks, a mark counts after a day. Where nothing can be
+    written, there are no marks, and no start counts as failed.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class StartMark:
         self._file: BinaryIO | None = None
 
     def set(self) -> bool:
-        """Write the mark; return whether there were marks of processes that are gone.
+        """Write the mark; return whether there were marks of ended processes.
 
-        Those are removed: should this start fail too, its own mark remains.
+        Those are removed: if this start fails too, its own mark remains.
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("xb")
             claim(self._file.fileno())
-            # A mark counts once it has content: not between its creation and its lock.
+            # A mark counts once it has content, so not between its creation and its lock.
             self._file.write(f"{os.getpid()}\n".encode())
             self._file.flush()
             return self._remove_failed()
@@ -54,23 +54,23 @@ class StartMark:
             return False
 
     def _remove_failed(self) -> bool:
-        found = False
+        failed = False
         for path in self._folder.iterdir():
-            # Another start may take it at the same moment; on Windows it may be open.
+            # Another start may remove it at the same moment; on Windows it may be open.
             with suppress(OSError):
                 if path != self._path and path.stat().st_size:
-                    found |= remove_abandoned(path)
-        return found
+                    failed |= remove_abandoned(path)
+        return failed
 
     def remove(self) -> None:
-        """Remove the mark, because the start has come to its end; idempotent."""
+        """Remove the mark at the end of the start; idempotent."""
         file, self._file = self._file, None
         if file is None:
             return
         if sys.platform == "win32":  # where open files cannot be removed
             file.close()
         try:
-            # Still locked, or another start could take it for that of a failed one.
+            # While locked: otherwise another start could count it as failed.
             self._path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("the mark of a start cannot be removed: %s", error)

@@ -23,12 +23,14 @@ T = TypeVar("T")
 class Steps:
     """Does a command's work step by step, with bars if available.
 
-    ``tell`` is called with a download's progress; it is None without bars.
+    ``report`` is called with a download's progress; it is None without bars.
     """
 
     def __init__(self, bars: Bars | None = None) -> None:
         self._bars = bars
-        self.tell: Callable[[TransferProgress], None] | None = None if bars is None else bars.tell
+        self.report: Callable[[TransferProgress], None] | None = (
+            None if bars is None else bars.report
+        )
 
     def __call__(self, message: str, work: Callable[[], T]) -> T:
         """Do one step, and return the result of the work."""
@@ -50,9 +52,9 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 def open_each(
     step: Steps, sources: Sequence[str], table: str | None, offline: bool, whole: bool, fresh: bool
 ) -> Iterator[PositionalModel]:
-    """Open a command's sources one after another; the chosen table is used for each that has it.
+    """Open a command's sources in order; the chosen table is used for each that has it.
 
-    Raises as :func:`open_in_step`; at the end NoSuchTable, if no source has the chosen table.
+    Raises what :func:`open_in_step` does; at the end NoSuchTable, if no source has the table.
     """
     from geometry.models.sources.opening import NoSuchTable
 
@@ -75,8 +77,8 @@ def open_in_step(
 ) -> PositionalModel:
     """Open a command's source, according to its options, as one of its steps.
 
-    Raises typer.BadParameter: the options contradict each other.
-    Raises HelixscopeError: it cannot be opened.
+    Raises typer.BadParameter: The options contradict each other.
+    Raises HelixscopeError: It cannot be opened.
     """
     from gui.commands.headless import open_for_command
 
@@ -84,6 +86,6 @@ def open_in_step(
         raise typer.BadParameter("cannot be combined with --offline", param_hint="--fresh")
     work = partial(
         open_for_command, source, table,
-        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
+        offline=offline, whole=whole, fresh=fresh, on_progress=step.report,
     )  # fmt: skip
     return step("Opening", work)

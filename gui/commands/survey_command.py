@@ -1,4 +1,4 @@
-"""The command `survey`: thousands of checkpoints in numbers, one row each, by many processes."""
+"""The command `survey`: thousands of checkpoints measured by many processes, one row each."""
 
 from __future__ import annotations
 
@@ -97,16 +97,16 @@ def survey(
     from geometry.survey.run import check_installed, run_survey
     from gui.commands.headless import user_cache
 
-    check_installed()  # before a long list is asked for
+    check_installed()  # before a long list is requested
     cache = user_cache()
     entries = _listed(sources, cache, offline=offline)
-    asked = any(may_ask_hub(entry.source) for entry in entries)
-    server = server_name(endpoint()) if asked else None
+    on_hub = any(may_ask_hub(entry.source) for entry in entries)
+    server = server_name(endpoint()) if on_hub else None
     settings = RowSettings(span, three, nulls, components, table, server)
     with SurveyFile(out, settings) as file:
         for sentence in file.put_aside:
             note(sentence)
-        with _bar() as tell:
+        with _bar() as report:
             done = run_survey(
                 entries,
                 file,
@@ -114,7 +114,7 @@ def survey(
                 scheduler=scheduler,
                 workers=workers,
                 requests_per_s=requests,
-                tell=tell,
+                tell=report,
                 announce=lambda link: say(f"Dashboard: {link}"),
             )
     if done.failed:
@@ -122,7 +122,7 @@ def survey(
             f"{format_count(done.failed)} of {format_count(done.total)} checkpoints could not be "
             "measured: the column error says why."
         )
-    say(f"Wrote {out}: {_told(done)}.")
+    say(f"Wrote {out}: {_summary(done)}.")
     if table is not None:
         _check_chosen(out, table, {entry.source for entry in entries})
 
@@ -133,8 +133,8 @@ def _check_chosen(out: Path, table: str, sources: set[str]) -> None:
     from geometry.survey.read import read_survey
 
     columns = read_survey(out).columns
-    asked = [source in sources for source in columns["source"].values]
-    measured = columns["table"].known[asked & ~columns["error"].known]
+    requested = [source in sources for source in columns["source"].values]
+    measured = columns["table"].known[requested & ~columns["error"].known]
     if measured.size and not measured.any():
         raise NoSuchTable(
             f"No checkpoint has a tensor or side {table!r}: {out} has the rows without it.",
@@ -152,7 +152,7 @@ def _listed(sources: list[str], cache: TensorCache, *, offline: bool) -> tuple[E
     from gui.commands.headless import for_command_line, interruptible
 
     with progress_bar(1) as step, for_command_line(offline=offline):
-        transfer = Transfer(step.tell)
+        transfer = Transfer(step.report)
         network = Network(Hub(offline=offline), cache, transfer)
 
         def work() -> tuple[Entry, ...]:
@@ -161,7 +161,7 @@ def _listed(sources: list[str], cache: TensorCache, *, offline: bool) -> tuple[E
         return step("Listing the checkpoints", lambda: interruptible(transfer, work))
 
 
-def _told(done: Progress) -> str:
+def _summary(done: Progress) -> str:
     """Describe a survey: "3,045 checkpoints, 9,135 requests, 9.4 GB"."""
     text = f"{format_count(done.total)} checkpoint{'s' * (done.total != 1)}"
     if done.requests:
@@ -182,19 +182,19 @@ def _bar() -> Iterator[Callable[[Progress], None] | None]:
     texts = [TextColumn("{task." + name + "}", markup=False) for name in _TEXTS]
     columns = (texts[0], BarColumn(20), MofNCompleteColumn(), Remaining(), texts[1])
     with Bars(*columns, console=console(sys.stderr), transient=True) as bars:
-        bar = bars.add_task("Starting", said="")
+        bar = bars.add_task("Starting", text="")
 
-        def tell(now: Progress) -> None:
+        def report(now: Progress) -> None:
             what = f"Measuring on {format_count(now.workers)} worker{'s' * (now.workers != 1)}"
             bars.update(
                 bar, description=what, completed=now.done, total=now.total,
-                said=visible(now.waiting or _costs(now)),
+                text=visible(now.waiting or _costs(now)),
             )  # fmt: skip
 
-        yield tell
+        yield report
 
 
-_TEXTS = ("description", "fields[said]")
+_TEXTS = ("description", "fields[text]")
 
 
 def _costs(now: Progress) -> str:

@@ -1,4 +1,4 @@
-"""The command `table`: several models in numbers, side by side."""
+"""The command `table`: measurements of several models, side by side."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ def table(
         raise typer.BadParameter(f"{sort!r} is not one of {', '.join(keys)}", param_hint="--sort")
     if out is not None:
         check_ending(out, ENDINGS, "--out")
-    lines = []
+    rows = []
     with progress_bar(2 * len(sources)) as step:
         for key, model in enumerate(open_each(step, sources, table, offline, whole, fresh)):
-            said = f"Measuring {model.name}"
-            lines.append(step(said, partial(_line, model, key, span, axes)))
+            message = f"Measuring {model.name}"
+            rows.append(step(message, partial(_measured_row, model, key, span, axes)))
     if sort is not None:
-        lines = list(text.in_order(lines, keys.index(sort) + text.FIXED + 1, falling=True))
+        rows = list(text.in_order(rows, keys.index(sort) + text.FIXED + 1, falling=True))
     if out is None:
-        print_table(*text.turned(lines))
+        print_table(*text.turned(rows))
         return
-    _write(out, lines)
-    say(f"Wrote {out}: {len(lines)} model{'s' * (len(lines) != 1)}.")
+    _write(out, rows)
+    say(f"Wrote {out}: {len(rows)} model{'s' * (len(rows) != 1)}.")
 
 
-def _line(
+def _measured_row(
     model: PositionalModel,
     key: int,
     span: tuple[int, int] | None,
@@ -93,17 +93,17 @@ def _line(
 
     shown = span or model.usual_positions
     try:
-        found = scalar_results(model, shown, components)
+        results = scalar_results(model, shown, components)
     except RangeError as error:
         raise RangeError(f"{model.name}: {error}", error.advice) from error
-    return MeasuredRow(RowOf(key, model.name, ref(model), shown, components), found)
+    return MeasuredRow(RowOf(key, model.name, ref(model), shown, components), results)
 
 
-def _write(out: Path, lines: list[MeasuredRow]) -> None:
+def _write(out: Path, rows: list[MeasuredRow]) -> None:
     from geometry.checkpoints.whole_files import write_text, writing
     from gui.panels.compare import words as text
 
     write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,
              ".json": text.as_json}[out.suffix.lower()]  # fmt: skip
     with writing(out):
-        write_text(write(lines), out)
+        write_text(write(rows), out)

@@ -1,7 +1,7 @@
-"""Terminal output of commands: the one place that writes to standard output and error.
+"""Terminal output of commands: the only module that writes to standard output and error.
 
-Names of folders and tensors, and what servers answer, come from anybody. So control and
-bidirectional characters are replaced in every line, and nothing is read as markup.
+Names of folders and tensors, and answers of servers, are not trusted: control and bidirectional
+characters are replaced in every line, and nothing is interpreted as markup.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_CANDIDATES = 8
-"""Tables that an error lists."""
-LONGEST_PRINTED = 100_000
-"""Bytes that are logged of what libraries print."""
+MAX_CANDIDATES = 8
+"""Number of tables that an error lists."""
+MAX_PRINTED = 100_000
+"""Number of bytes that are logged of what libraries print."""
 
 
 class OutputFailed(Exception):
-    """Standard output takes no more: its disk is full, or its reader has gone."""
+    """Standard output is not writable: its disk is full, or its reader has exited."""
 
 
 class PlainStream(io.TextIOBase):
-    """Standard output or error, for lines of text that came from anywhere.
+    """Standard output or error, for lines of untrusted text.
 
     Characters that the encoding lacks become "?".
 
@@ -51,11 +51,10 @@ class PlainStream(io.TextIOBase):
     stream
         The interpreter's own.
     escapes
-        Keep control characters: for rich, which moves the cursor with them, and is given its texts
-        without any.
+        Keep control characters: for rich, which moves the cursor with them, and whose texts have
+        none.
     must_arrive
-        Raise OutputFailed for what cannot be written; otherwise that is dropped, as nobody could
-        be told of it.
+        Raise OutputFailed for what cannot be written, instead of dropping it.
     """
 
     def __init__(self, stream: TextIO, *, escapes: bool = False, must_arrive: bool = False) -> None:
@@ -99,12 +98,12 @@ class PlainStream(io.TextIOBase):
             yield
         except (OSError, ValueError) as error:
             self._failed = self._failed or error
-            self._discard_the_rest()
-        # Also later: typer tries a stream by writing nothing, and takes no notice of errors.
+            self._discard_buffer()
+        # Also on later calls: typer tests a stream by writing nothing, and ignores errors.
         if self._must_arrive and self._failed is not None:
             raise OutputFailed from self._failed
 
-    def _discard_the_rest(self) -> None:
+    def _discard_buffer(self) -> None:
         # What is left in the buffer would fail again, with a traceback, when the interpreter ends.
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -114,13 +113,13 @@ class PlainStream(io.TextIOBase):
 
 @contextmanager
 def plain_output() -> Iterator[None]:
-    """Let all that is written while the block runs pass through `PlainStream`, libraries' too.
+    """Pass all output of the block, also of libraries, through `PlainStream`.
 
-    If standard output takes no more, the process ends with status 1: without a word if its reader
-    has gone, as `head` does, otherwise with the reason.
+    If standard output fails, the process ends with status 1: silently if its reader has exited, as
+    `head` does, otherwise with the reason.
     """
     out, err = sys.stdout, sys.stderr
-    if out is not None:  # None where the process was started without
+    if out is not None:  # None if the process was started without it
         sys.stdout = PlainStream(out, must_arrive=True)
     if err is not None:
         sys.stderr = PlainStream(err)
@@ -144,9 +143,9 @@ def plain_output() -> Iterator[None]:
 
 @contextmanager
 def libraries_silenced() -> Iterator[None]:
-    """Log what libraries print on standard error by themselves, as those in Rust their panics.
+    """Log what libraries print on standard error by themselves, such as panics of Rust.
 
-    What is written to ``sys.stderr`` meanwhile arrives as always.
+    What is written to ``sys.stderr`` meanwhile is printed as usual.
     """
     import tempfile
 
@@ -166,16 +165,16 @@ def libraries_silenced() -> Iterator[None]:
             yield
         finally:
             os.dup2(real, 2)
-            text = _begin_of(printed)
+            text = _beginning(printed)
             if text:
                 log.warning("A library printed: %s", text)
             stream.flush()
             stream.stream = own
 
 
-def _begin_of(file: IO[bytes]) -> str:
+def _beginning(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read(LONGEST_PRINTED).decode("utf-8", "replace")
+    return file.read(MAX_PRINTED).decode("utf-8", "replace")
 
 
 def has_terminal() -> bool:
@@ -184,17 +183,17 @@ def has_terminal() -> bool:
 
 
 def result(text: str) -> None:
-    """Print what was asked for, on standard output."""
+    """Print a command's result on standard output."""
     _write(sys.stdout, text)
 
 
 def complain(text: str) -> None:
-    """Print what went wrong, on standard error, behind the program's name."""
+    """Print an error on standard error, after the program's name."""
     _write(sys.stderr, f"helixscope: {text}")
 
 
 def note(text: str) -> None:
-    """Print on standard error what is no result."""
+    """Print on standard error what is not a result."""
     _write(sys.stderr, text)
 
 
@@ -236,9 +235,9 @@ def _table_options(candidates: Sequence[TensorInfo]) -> str:
     """Name the tensors that could be the table, and the options that choose one."""
     from geometry.models.recognition.names_and_shapes import table_shape
 
-    listed = ((one.name, " × ".join(map(str, table_shape(one)))) for one in candidates)
-    shown = ", ".join(f"{name} ({shape})" for name, shape in islice(listed, MOST_CANDIDATES))
-    more = len(candidates) - MOST_CANDIDATES
+    listed = ((info.name, " × ".join(map(str, table_shape(info)))) for info in candidates)
+    shown = ", ".join(f"{name} ({shape})" for name, shape in islice(listed, MAX_CANDIDATES))
+    more = len(candidates) - MAX_CANDIDATES
     name = candidates[0].name
     return (
         f"choose one of {shown}{f' and {more} more' if more > 0 else ''} with --table "
@@ -250,12 +249,12 @@ def _table_options(candidates: Sequence[TensorInfo]) -> str:
 def _row_options(table: TensorInfo, first_rows: Sequence[int]) -> str:
     """Return the options that choose the row of position 0."""
     rows = (shlex.quote(rows_from(table.name, first)) for first in first_rows)
-    options = " or ".join(f"--table {one}" for one in rows)
+    options = " or ".join(f"--table {row}" for row in rows)
     return f"use {options}, or put the model’s config.json beside the weights"
 
 
 def joined(text: str, advice: str) -> str:
-    """Join what happened and the advice to one sentence on one line."""
+    """Join a message and its advice to one sentence on one line."""
     text, advice = (" ".join(part.split()).rstrip(".") for part in (text, advice))
     first = advice.partition(" ")[0]
     if first == "A" or first[1:].islower():  # a word, and not the name of a variable
@@ -266,7 +265,7 @@ def joined(text: str, advice: str) -> str:
 def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print a table on standard output; in files and pipes with full cells.
 
-    On a narrow terminal the first column is the last to be cut, since it is the one to copy.
+    On a narrow terminal the first column is cut last, as it is the one to copy.
     """
     from rich.table import Column, Table
     from rich.text import Text
@@ -282,7 +281,7 @@ def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 def console(stream: TextIO, width: int | None = None) -> Console:
     """Return rich's console on standard output or error.
 
-    What it is given to print must be `visible`, and be Text, which is not read as markup.
+    What it prints must be `visible`, and be Text, which is not interpreted as markup.
     """
     from rich.console import Console
 

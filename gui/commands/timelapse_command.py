@@ -71,15 +71,15 @@ def timelapse(
         model = open_in_step(step, source, table, offline, whole, fresh)
         read = partial(
             history_for_command, model, steps,
-            offline=offline, whole=whole, on_progress=step.tell,
+            offline=offline, whole=whole, on_progress=step.report,
         )  # fmt: skip
         history = step("Reading the history", read)
 
         def compute() -> Session:
             return of_one_version(
                 read,
-                lambda found: timeline_session(
-                    model, found, basis.value, shown, look={"color_span": colors.value}
+                lambda current: timeline_session(
+                    model, current, basis.value, shown, look={"color_span": colors.value}
                 ),
                 history,
             )

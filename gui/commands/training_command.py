@@ -106,6 +106,6 @@ def train(
         seed=seed,
         snapshots=snapshots,
     )
-    with training_bar(settings.tokens_per_step) as tell:
-        worked = run(corpus, out, settings, half=half, bfloat16=bfloat16, on_progress=tell)
+    with training_bar(settings.tokens_per_step) as report:
+        worked = run(corpus, out, settings, half=half, bfloat16=bfloat16, on_progress=report)
     say(f"Wrote the model to {out}." if worked else f"The model in {out} is already trained.")

@@ -71,7 +71,7 @@ def history_for_command(
 def plan_of(origin: Origin, count: int | None, network: Network | None) -> Gathering:
     """Choose among the available checkpoints.
 
-    Raises NoHistory: there are none.
+    Raises NoHistory: There are none.
     """
     snapshots = list_snapshots(origin, network)
     if not snapshots:
@@ -104,16 +104,16 @@ def _fetch(
             say(f"Downloading {n} of {gathering.plan.n_available} checkpoints of {origin.name}, "
                 f"at most {size_text(total)}.")  # fmt: skip
 
-        def tell(so_far: Gathered) -> None:
+        def report(so_far: Gathered) -> None:
             if on_progress is not None:
                 what = f"checkpoint {so_far.done} of {so_far.total}"
                 speed, waiting = so_far.bytes_per_second, so_far.waiting
                 on_progress(TransferProgress(what, so_far.bytes_received, total, speed, waiting))
 
-        history = gathering.run(transfer, tell)
+        history = gathering.run(transfer, report)
         wait_until_kept(cache.root)
-        for one in gathering.skipped:
-            say(f"Step {one.step} was left out: {one.why}")
+        for skipped in gathering.skipped:
+            say(f"Step {skipped.step} was left out: {skipped.why}")
         return history
 
     return interruptible(transfer, work)

@@ -16,8 +16,8 @@ from gui.commands.terminal import console, has_terminal
 if TYPE_CHECKING:
     from geometry.training.run import TrainingProgress
 
-#: Number of recent steps for the displayed speed.
 _SPEED_OVER = 50
+"""Number of recent steps for the displayed speed."""
 
 
 @contextmanager
@@ -31,22 +31,22 @@ def training_bar(
     from rich.progress import BarColumn, Progress, TextColumn
 
     what, amount = (
-        TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[said]}")
+        TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[text]}")
     )
     with Progress(what, BarColumn(20), amount, console=console(sys.stderr), transient=True) as bars:
-        bar = bars.add_task("", said="")
+        bar = bars.add_task("", text="")
         pace = Pace(tokens_per_step)
 
-        def tell(progress: TrainingProgress) -> None:
+        def report(progress: TrainingProgress) -> None:
             bars.update(
                 bar,
                 description=visible(progress.what),
                 completed=progress.done,
                 total=progress.total,
-                said=pace.said(progress, time.monotonic()),
+                text=pace.text(progress, time.monotonic()),
             )
 
-        yield tell
+        yield report
 
 
 class Pace:
@@ -56,7 +56,7 @@ class Pace:
         self._tokens = tokens_per_step
         self._recent: deque[tuple[float, int]] = deque(maxlen=_SPEED_OVER + 1)
 
-    def said(self, progress: TrainingProgress, now: float) -> str:
+    def text(self, progress: TrainingProgress, now: float) -> str:
         """Describe the step that has just ended: "40 of 600, loss 3.11, 9,000 tokens/s, 1 min"."""
         text = f"{progress.done:,} of {progress.total:,}"
         if math.isnan(progress.loss):

@@ -416,7 +416,7 @@ def _open_settings(folder: Path) -> object:
     settings = Settings(folder / "settings.json")
     read = [getattr(settings, name) for name, value in vars(Settings).items()
             if isinstance(value, property)]  # fmt: skip
-    notice = settings.put_damaged_aside()
+    notice = settings.quarantine_damaged()
     if notice is not None:
         raise HelixscopeError(notice.text, notice.advice)
     return read, settings.new_session()

@@ -34,7 +34,7 @@ from gui.style.theme import COLORMAPS, TEXT, TEXT_SIZES, ThemeChoice
 from gui.window.settings.settings_file import (
     BROKEN,
     OLD,
-    put_aside,
+    quarantine,
     read_settings,
     write_settings,
 )
@@ -80,14 +80,14 @@ class Settings:
             self._damaged = error
             return {}
 
-    def put_damaged_aside(self) -> Notice | None:
+    def quarantine_damaged(self) -> Notice | None:
         """Move a damaged file aside; return what to report, None if there was none."""
         if self._damaged is None:
             return None
         error, self._damaged = self._damaged, None
         why = f"The settings cannot be read and were reset to their defaults: {error}"
         try:
-            aside = put_aside(self._file, BROKEN)
+            aside = quarantine(self._file, BROKEN)
         except OSError:
             log.exception("%s cannot be moved aside", self._file)
             return Notice(why, f"The file is {self._file}.")
@@ -323,7 +323,7 @@ class Settings:
             there = dict(self._values)
         except (HelixscopeError, OSError) as error:
             self._damaged, there = error, dict(self._values)
-        self.put_damaged_aside()
+        self.quarantine_damaged()
         try:
             write_settings({**there, **self._changed}, self._file)
         except OSError:
@@ -336,6 +336,6 @@ class Settings:
 
         Raises OSError: the file cannot be renamed.
         """
-        kept = put_aside(self._file, OLD) if os.path.lexists(self._file) else None
+        kept = quarantine(self._file, OLD) if os.path.lexists(self._file) else None
         self._values, self._changed, self._damaged = {}, {}, None
         return kept

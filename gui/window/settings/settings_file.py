@@ -42,7 +42,7 @@ def write_settings(values: Fields, file: Path) -> None:
     write_bytes(json.dumps(values, indent=1, sort_keys=True).encode(), file)
 
 
-def put_aside(file: Path, ending: str) -> Path:
+def quarantine(file: Path, ending: str) -> Path:
     """Rename a file, by a suffix and a number that make its name new; return the new path.
 
     Raises OSError: it cannot be renamed.

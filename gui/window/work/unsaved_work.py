@@ -229,9 +229,9 @@ def left_over(folder: Path, damaged: list[Path] | None = None) -> LeftOver | Non
     return _first(folder, lambda file: _take(file, [] if damaged is None else damaged))
 
 
-def put_aside(folder: Path) -> list[Path]:
+def quarantine(folder: Path) -> list[Path]:
     """Move all work of crashed processes where no start takes it; return what is there."""
-    _first(folder, _put_aside)
+    _first(folder, _quarantine)
     return sorted((folder / TRIED).glob(f"*{ENDING}"))
 
 
@@ -258,7 +258,7 @@ def _first(folder: Path, take: Callable[[Path], LeftOver | None]) -> LeftOver | 
     return None
 
 
-def _put_aside(file: Path) -> None:
+def _quarantine(file: Path) -> None:
     if file.exists():  # otherwise it is partially written
         _put_to_tried(file)
     _remove(file)

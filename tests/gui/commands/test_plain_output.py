@@ -61,8 +61,8 @@ def test_bars_show_names_as_they_are(monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "200")
 
     def work(step):
-        step.tell(TransferProgress(name, 1, 2, None, f"{name} is busy."))
-        step.tell.__self__.refresh()
+        step.report(TransferProgress(name, 1, 2, None, f"{name} is busy."))
+        step.report.__self__.refresh()
 
     with progress_bar(1) as step:
         step(f"Measuring {name}", lambda: work(step))

@@ -25,7 +25,7 @@ def test_a_bar_on_a_terminal_only(monkeypatch, stream, speaks):
     with progress_bar(2) as step:
         assert step("Opening", lambda: 7) == 7
         step("Drawing", lambda: None)
-        assert (step.tell is not None) == speaks
+        assert (step.report is not None) == speaks
     say("Wrote it.")
     for words in ("Drawing", "Wrote it."):
         assert (words in sys.stderr.getvalue()) == speaks
@@ -36,13 +36,13 @@ def test_a_transfer_on_a_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "150")
 
     def work(step):
-        step.tell(TransferProgress("wpe.weight", 0, 3_145_728, None, "Trying again in 1 second."))
+        step.report(TransferProgress("wpe.weight", 0, 3_145_728, None, "Trying again in 1 second."))
         bars.refresh()
-        step.tell(TransferProgress("wpe.weight", 1_200_000, 3_145_728, 820_000))
+        step.report(TransferProgress("wpe.weight", 1_200_000, 3_145_728, 820_000))
         bars.refresh()
 
     with progress_bar(1) as step:
-        bars = step.tell.__self__
+        bars = step.report.__self__
         step("Opening", lambda: work(step))
     first, second = sys.stderr.getvalue().split("Downloading wpe.weight")[1:3]
     assert "0 bytes of 3.1 MB" in first

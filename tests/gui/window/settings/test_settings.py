@@ -115,7 +115,7 @@ def check_defaults(settings):
 def test_the_first_start_has_the_defaults(path):
     settings = Settings(path)
     check_defaults(settings)
-    assert settings.put_damaged_aside() is None
+    assert settings.quarantine_damaged() is None
     saved(path, loaded(path))
     check_defaults(Settings(path))
 
@@ -141,12 +141,12 @@ def test_a_damaged_file_is_put_aside_with_a_sentence(path, name):
     path.with_name(f"{path.name}.broken").write_text("an earlier one")
     settings = Settings(path)
     check_defaults(settings)
-    notice = settings.put_damaged_aside()
+    notice = settings.quarantine_damaged()
     aside = path.with_name(f"{path.name}.2.broken")
     assert str(aside) in notice.advice
     assert "settings cannot be read" in notice.text
     assert aside.is_dir() if content is None else aside.read_bytes() == content
-    assert settings.put_damaged_aside() is None
+    assert settings.quarantine_damaged() is None
     saved(path, Session(colormap="viridis"))
     assert loaded(path).colormap == "viridis"
 
