@@ -1,7 +1,7 @@
 """Imports Matplotlib with its own settings.
 
-It reads a file ``matplotlibrc`` as it is imported, first of all from the current folder: which may
-be a checkpoint's, and then comes from whoever made that.
+On import it reads ``matplotlibrc``, first of all from the current folder, which may be a
+checkpoint's and is not trusted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import ModuleType
 
 
 class _Finder(MetaPathFinder):
-    """Finds Matplotlib where Python would, to be loaded without any user's ``matplotlibrc``."""
+    """Finds Matplotlib where Python does, and loads it without any user's ``matplotlibrc``."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -30,8 +30,8 @@ class _Finder(MetaPathFinder):
         def load_with_defaults(module: ModuleType) -> None:
             exists = os.path.exists
 
-            # What Matplotlib asks of each place where the file may be. Other threads are answered
-            # as ever; changing the folder or the environment would mislead them.
+            # Matplotlib calls this for each place where the file may be. Unlike a change of the
+            # folder or the environment, it does not affect other threads.
             def exists_here(path: object) -> bool:
                 is_settings = isinstance(path, str) and os.path.basename(path) == own.name
                 return exists(path) and (not is_settings or Path(str(path)) == own)  # type: ignore[arg-type]
@@ -47,6 +47,6 @@ class _Finder(MetaPathFinder):
 
 
 def use_defaults() -> None:
-    """Let Matplotlib, once it is imported, read its own settings and no user's."""
+    """Let Matplotlib read only its own settings when it is imported."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -1,4 +1,4 @@
-"""Whether the system asks applications to move less."""
+"""Whether the system requests reduced motion."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from PySide6.QtGui import QGuiApplication
 PORTAL = ("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
           "org.freedesktop.portal.Settings", "Read")  # fmt: skip
 WAIT_MS = 300
-"""Longest wait for the desktop's answer."""
+"""Maximum wait for the desktop's answer."""
 
 
 def motion_reduced() -> bool:
-    """Return whether the system asks for reduced motion; False where it does not tell.
+    """Return whether the system requests reduced motion; False if unknown.
 
-    Qt knows it from version 6.12 on. Before that, a Linux desktop is asked through its portal, see
+    Qt has it from version 6.12 on. Before that, it is read from a Linux desktop's portal, see
     https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html.
     """
     hints = QGuiApplication.styleHints().accessibility()
@@ -30,7 +30,7 @@ def motion_reduced() -> bool:
 
 
 def _read(namespace: str, key: str) -> object:
-    """Return a setting of the desktop; None if it has none."""
+    """Return a setting of the desktop; None if it is not set."""
     from PySide6.QtDBus import QDBus, QDBusConnection, QDBusMessage, QDBusVariant
 
     call = QDBusMessage.createMethodCall(*PORTAL)
@@ -39,6 +39,6 @@ def _read(namespace: str, key: str) -> object:
     if answer.type() != QDBusMessage.MessageType.ReplyMessage or not answer.arguments():
         return None
     value = answer.arguments()[0]
-    while isinstance(value, QDBusVariant):  # one within another
+    while isinstance(value, QDBusVariant):  # may be nested
         value = value.variant()
     return value

@@ -1,4 +1,4 @@
-"""The five outcomes of a claim: a word, a mark and a colour of each."""
+"""The five outcomes of a claim: a word, a mark and a colour for each."""
 
 from geometry.evidence.null import Null, Outcome
 from gui.style.theme import Theme
@@ -10,7 +10,7 @@ SHORT: dict[Outcome, str] = {
     "not applicable": "not applicable",
     "cannot tell": "undetermined",
 }
-"""As a cell of a table."""
+"""Texts of table cells."""
 SIGNS: dict[Outcome, str] = {
     "holds": "✓",
     "as any smooth curve": "≈",
@@ -18,13 +18,13 @@ SIGNS: dict[Outcome, str] = {
     "not applicable": "–",
     "cannot tell": "?",
 }
-"""Marks, for those who do not see the colours."""
+"""Marks, which do not depend on colour."""
 
 _CURVES = ("process", "matern", "walk", "band", "phase")
 
 
 def beside_curves(null: Null | None) -> bool:
-    """Return whether a null distribution is of curves, not of other things drawn at random."""
+    """Return whether a null distribution consists of curves."""
     return null is None or null.name in _CURVES
 
 

@@ -1,8 +1,8 @@
 """Imports pyvista without Matplotlib's pyplot, and without pooch.
 
-Only pyvista's charts need pyplot, and none is drawn here. With it come some 90 modules and, at the
-very first start, a search for all fonts of the machine, before any window is there. pooch, which
-downloads files, brings FTP, TLS, asyncio and archives.
+Only pyvista's charts need pyplot, and none is drawn here. pyplot imports some 90 modules and, at
+the very first start, searches for all fonts of the machine before any window is shown. pooch,
+which downloads files, imports FTP, TLS, asyncio and archives.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ LATER = {
     "pyvista.plotting": (PYPLOT, AGG),
     "pyvista.core.utilities.reader_registry": ("pooch",),
 }
-"""Modules of pyvista, and what is not needed as they are loaded."""
+"""Modules of pyvista, and imports that they do not need when they are loaded."""
 
 
 class FigureCanvasAgg:
-    """Matplotlib's canvas, imported when one is made."""
+    """Matplotlib's canvas, imported when an instance is created."""
 
     def __new__(cls, *args: object, **options: object) -> FigureCanvasAgg:
-        made: FigureCanvasAgg = import_module(AGG).FigureCanvasAgg(*args, **options)
-        return made
+        canvas: FigureCanvasAgg = import_module(AGG).FigureCanvasAgg(*args, **options)
+        return canvas
 
 
 class _Later(ModuleType):
-    """Stands for a module, which is imported when something of it is asked for."""
+    """A stand-in for a module, which is imported on the first access to an attribute."""
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):  # asked for by the import itself
+        if name.startswith("__"):  # requested by the import itself
             raise AttributeError(name)
         if self.__name__ == AGG and name == FigureCanvasAgg.__name__ and _is_standing_in(self):
             return FigureCanvasAgg
-        _step_aside(self)
+        _remove_stand_in(self)
         return getattr(import_module(self.__name__), name)
 
 
@@ -46,13 +46,13 @@ def _is_standing_in(module: ModuleType) -> bool:
     return sys.modules.get(module.__name__) is module
 
 
-def _step_aside(module: ModuleType) -> None:
+def _remove_stand_in(module: ModuleType) -> None:
     if _is_standing_in(module):
         del sys.modules[module.__name__]
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules of pyvista where Python would, to be loaded with stand-ins for others."""
+    """Finds modules of pyvista where Python does, and loads them with stand-ins for others."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -64,18 +64,18 @@ class _Finder(MetaPathFinder):
 
         def load_without(module: ModuleType) -> None:
             later = [_Later(name) for name in LATER[fullname] if name not in sys.modules]
-            sys.modules.update({one.__name__: one for one in later})
+            sys.modules.update({stand_in.__name__: stand_in for stand_in in later})
             try:
                 load(module)
             finally:
-                for one in later:
-                    _step_aside(one)
+                for stand_in in later:
+                    _remove_stand_in(stand_in)
 
         spec.loader.exec_module = load_without  # type: ignore[method-assign]
         return spec
 
 
 def leave_out_pyplot() -> None:
-    """Let pyvista, once it is imported, do without pyplot and pooch until they are needed."""
+    """Let pyvista import pyplot and pooch only when they are needed."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -15,15 +15,15 @@ SHORT_COMMIT = 7
 """Digits of a commit in a caption, as in git."""
 
 
-def as_sentence(words: str) -> str:
-    """Return words with a capital letter and a full stop; names of tensors keep their case."""
-    first = words.partition(" ")[0].rstrip(".")
-    began = words if "." in first or "_" in first else words[:1].upper() + words[1:]
-    return began if began.endswith((".", "…")) else f"{began}."
+def as_sentence(text: str) -> str:
+    """Return a text with a capital letter and a full stop; names of tensors keep their case."""
+    first = text.partition(" ")[0].rstrip(".")
+    sentence = text if "." in first or "_" in first else text[:1].upper() + text[1:]
+    return sentence if sentence.endswith((".", "…")) else f"{sentence}."
 
 
 def markdown_text(text: str) -> str:
-    """Return a text for Markdown, in which it begins neither HTML nor a link, code, or a cell."""
+    """Escape a text for Markdown, so that it starts neither HTML nor a link, code, or a cell."""
     return re.sub(r"([\\|<\[`])", r"\\\1", text)
 
 
@@ -36,7 +36,7 @@ def ranged(model: PositionalModel, positions: tuple[int, int]) -> str:
 def chosen_table(model: PositionalModel) -> str:
     """Name what was chosen as the table: "pe.weight, rows from 2"; "" for a family's.
 
-    Of a family's table, only the rows; of what is made of a model, the choice there.
+    For a family's table, only the rows; for a source derived from a model, the choice there.
     """
     choice = model.table_choice
     if choice is None or choice == model.side:
@@ -56,7 +56,7 @@ def _rows(model: PositionalModel, choice: str) -> str:
 
 
 def titled(model: PositionalModel) -> str:
-    """Return a model's name with its commit, so that readers can find it: "gpt2 · 607a30d"."""
+    """Return a model's name with its commit: "gpt2 · 607a30d"."""
     if model.commit is None:
         return model.name
     name, _, revision = model.name.rpartition("@")

@@ -1,7 +1,7 @@
-"""Libraries that the wheels of Qt and VTK expect of a Linux system, and name one by one or crash.
+"""Checks for libraries that the wheels of Qt and VTK need on Linux: without them, they crash.
 
-They are looked for where one has failed to load, or where a library is loaded just before it would
-be anyway: so this costs a good start nothing.
+They are checked when a library has failed to load, or just before it is loaded anyway, so that a
+normal start is not delayed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class LibrariesMissing(HelixscopeError):
     Parameters
     ----------
     packages
-        Debian's package of each.
+        Debian's package for each library.
     """
 
     def __init__(self, packages: dict[str, str]) -> None:
         super().__init__("Libraries of the system are not installed.")
-        # Not by the constructor, which would shorten it.
+        # Not in the constructor, which would shorten it.
         if shutil.which("apt-get"):
             self.advice = f"As root, run: apt-get install {' '.join(packages.values())}."
         else:
@@ -38,20 +38,20 @@ class LibrariesMissing(HelixscopeError):
 
 
 def check_pictures() -> None:
-    """Raise LibrariesMissing where VTK would crash as it draws a picture."""
-    # Through an X server GLX will do.
+    """Raise LibrariesMissing if VTK would crash when it draws a picture."""
+    # With an X server, GLX is sufficient.
     opengl = ("libEGL.so.1", "libGL.so.1") if os.environ.get("DISPLAY") else ("libEGL.so.1",)
     if sys.platform == "linux" and not (_loads("libX11.so.6") and any(map(_loads, opengl))):
         _raise_missing("pictures")
 
 
 def check_plugin(folder: Path) -> None:
-    """Raise LibrariesMissing where Qt would abort, without the libraries of its plugin for X11.
+    """Raise LibrariesMissing if Qt would abort, without the libraries of its plugin for X11.
 
     Parameters
     ----------
     folder
-        Of Qt's plugins.
+        Folder of Qt's plugins.
     """
     usual = "" if os.environ.get("WAYLAND_DISPLAY") else "xcb"
     platform = os.environ.get("QT_QPA_PLATFORM") or usual
@@ -62,7 +62,7 @@ def check_plugin(folder: Path) -> None:
 
 @contextmanager
 def imports_explained() -> Iterator[None]:
-    """Name what has to be installed, if an import in the block fails for want of it.
+    """Turn import errors of the block into errors that name what has to be installed.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def imports_explained() -> Iterator[None]:
 
 
 def _raise_missing(kind: str = "") -> None:
-    """Raise LibrariesMissing, of all that are listed, or of those of a kind; if there are any."""
+    """Raise LibrariesMissing if any listed libraries, or those of a kind, are missing."""
     entries = (line.split() for line in LISTED.read_text("utf-8").splitlines())
     packages = {
         library: package

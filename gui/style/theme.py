@@ -22,10 +22,10 @@ to the size of text that the user has chosen, see :meth:`Theme.px`; files are no
 TEXT_SIZES = (12, TEXT, 15, 17)
 """Sizes of text to choose from, in logical pixels."""
 GRID = 8
-"""Spacing between things, in logical pixels; half of it inside controls."""
+"""Spacing between widgets, in logical pixels; half of it inside controls."""
 
 FIGURE_SPACE = "\N{FIGURE SPACE}"
-"""As wide as a digit, so that changing numbers keep their place."""
+"""A space as wide as a digit, so that changing numbers do not move."""
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 
@@ -40,20 +40,20 @@ COLORMAPS = (
 )
 """Available colour maps: the article's, then perceptual and colour-blind-safe ones."""
 CYCLIC = "romaO"
-"""The one of these that begins again where it ends."""
+"""The cyclic one of these."""
 HUES = {
     "blue": ("#7fb2f0", "#1a5dbd"),
     "orange": ("#f2a04c", "#a34603"),
     "grey": ("#a3a8b1", "#5a606b"),
 }
-"""First and last colour of maps of one hue, by which curves drawn over each other are told apart.
+"""First and last colour of maps of one hue, which distinguish curves drawn over each other.
 
-They differ for somebody who lacks one kind of cones, and are seen on both viewports.
+They differ also for dichromats, and are visible in both themes.
 """
 DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
-"""Diverging colour maps, with the background's tone in the middle."""
+"""Diverging colour maps, with the background's colour in the middle."""
 SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
-"""Colour maps of shares, with the background's tone for none."""
+"""Colour maps of shares, with the background's colour for 0."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -82,9 +82,9 @@ class Theme:
 
     @property
     def disabled(self) -> str:
-        """Colour of what cannot be used now: half-way from that of small text to the panel's."""
+        """Colour of disabled controls: half-way between those of small text and of the panel."""
         pairs = zip(*(_channels(color) for color in (self.muted, self.panel)), strict=True)
-        return "#" + "".join(f"{(one + other) // 2:02x}" for one, other in pairs)
+        return "#" + "".join(f"{(muted + panel) // 2:02x}" for muted, panel in pairs)
 
 
 def _channels(color: str) -> tuple[int, ...]:
@@ -134,13 +134,12 @@ SERIES: dict[ThemeName, tuple[str, ...]] = {
 }  # fmt: skip
 """Colours of several curves in one plot: the open model's, and those of eight others.
 
-Each has a contrast of 4.5:1 to the plot's background, and they were chosen to stay apart for
-somebody who lacks one kind of cones.
+Each has a contrast of 4.5:1 to the plot's background, and they are distinct for dichromats, too.
 """
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """Format a number with a fixed count of decimals, a real minus sign and thin spaces."""
+    """Format a number with a fixed number of decimals, a real minus sign and thin spaces."""
     text = f"{value:,.{digits}f}".replace(",", "\N{THIN SPACE}")
     if text.startswith("-"):
         text = text[1:] if not text.strip("-0. \N{THIN SPACE}") else "\N{MINUS SIGN}" + text[1:]
@@ -153,7 +152,7 @@ def format_power(power: int) -> str:
 
 
 def format_level(value: float) -> str:
-    """Write a value with three significant digits, or as a power of ten where it is tiny."""
+    """Format a value with three significant digits, or as a power of ten if it is tiny."""
     if value == 0.0:
         return "0"
     power = math.floor(math.log10(abs(value)))
@@ -173,7 +172,7 @@ def format_count(value: int) -> str:
 
 
 def format_position(position: float) -> str:
-    """Write a position as the captions do: 1023; with thin spaces from 10 000 on."""
+    """Format a position as in captions: 1023; with thin spaces from 10 000 on."""
     if abs(position) >= 10_000:
         return format_count(round(position))
     return f"{position:.0f}".replace("-", "\N{MINUS SIGN}")
@@ -186,9 +185,9 @@ def format_bytes(nbytes: float) -> str:
 
 def format_part(done: int, total: int) -> str:
     """Format a part of an amount, ``1.2 of 3.1 MB``, with constant width."""
-    all_of_it, here = format_bytes(total), amount_text(done, total)
+    whole, part = format_bytes(total), amount_text(done, total)
     width = len(amount_text(total, total))
-    return f"{here.rjust(width, FIGURE_SPACE)} of {all_of_it}"
+    return f"{part.rjust(width, FIGURE_SPACE)} of {whole}"
 
 
 def format_rough(count: int) -> str:
@@ -208,8 +207,8 @@ def stylesheet(theme: Theme) -> str:
     ``NoButtons`` loses their text, so the buttons have zero width instead. Widgets of the class
     "segments" and "segment" are those of :class:`gui.widgets.segmented.Segmented`; a tool button of
     the class "chip" is a small one. Widgets without a frame show the focus if their property "ring"
-    is true. No rule asks every widget for a property: that would take most of the time of a change
-    of theme.
+    is true. No rule tests a property of every widget, which would take most of the time of a
+    change of theme.
     """
     small, text, title = theme.px(SMALL), theme.px(TEXT), theme.px(TITLE)
     tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
@@ -222,7 +221,7 @@ QWidget {{ color: {theme.text}; }}
 QDockWidget[floating="true"] {{ border: 1px solid {theme.muted}; }}
 QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
 QMainWindow::separator:hover {{ background: {theme.muted}; }}
-/* The font is the bar's, by which Qt elides, and not that of a tab. */
+/* The font is the bar's, by which Qt elides, not that of a tab. */
 QTabBar {{ border-bottom: 1px solid {theme.line}; font-size: {small}px; }}
 QTabBar::tab {{
     color: {theme.muted}; background: transparent; padding: 5px 7px 4px 7px;

@@ -1,4 +1,4 @@
-"""The numbers of a claim's verdict in words."""
+"""Texts of a claim's verdict and its numbers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ DRAWN = {
     "process": "smooth random curves", "walk": "random walks", "shuffled": "random orders",
     "turned": "random rotations", "frames": "random rotations", "entries": "random choices",
 }  # fmt: skip
-"""What is drawn at random, in two words, by the name of a null distribution about one model."""
+"""What is drawn at random, in two words, by the name of a null distribution."""
 
 
 def band(verdict: Verdict) -> str:
-    """Return what 90 % of the draws of the null distribution have: ``0.82–0.84``."""
+    """Return the interval with 90 % of the draws of the null distribution: ``0.82–0.84``."""
     if verdict.null is None:
         return NO_NUMBER
     low, _, high = map(number, verdict.null.band)
@@ -53,12 +53,12 @@ def measured(verdict: Verdict) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with decimals by its size."""
+    """Format a number with decimals according to its magnitude."""
     if value == round(value):
         return format_number(value, 0)
     size = abs(value)
     places = ((100, 1), (10, 2), (0.01, 3), (0.001, 4))
-    return format_number(value, next((digits for least, digits in places if size >= least), 6))
+    return format_number(value, next((digits for lower, digits in places if size >= lower), 6))
 
 
 def expected(verdict: Verdict) -> str:
@@ -67,13 +67,13 @@ def expected(verdict: Verdict) -> str:
 
 
 def worth(verdict: Verdict) -> str:
-    """Return what a claim measures, its number, outcome, and what random tables have."""
+    """Return a claim's quantity, its number, its outcome, and the interval of random tables."""
     assert verdict.outcome is not None
-    said = f"{SIGNS[verdict.outcome]} {long(verdict.outcome, verdict.null)}"
-    found = f"{verdict.claim.quantity}: "
+    outcome = f"{SIGNS[verdict.outcome]} {long(verdict.outcome, verdict.null)}"
+    text = f"{verdict.claim.quantity}: "
     if verdict.value is None:
-        return f"{found}{said}: {(verdict.why_null or '').rstrip('.')}."
-    found += f"{measured(verdict)}, expected {expected(verdict)}: {said}."
+        return f"{text}{outcome}: {(verdict.why_null or '').rstrip('.')}."
+    text += f"{measured(verdict)}, expected {expected(verdict)}: {outcome}."
     if (null := verdict.null) is None:
-        return found
-    return f"{found} 90 % of {null.draws} {DRAWN[null.name]}: {band(verdict)}."
+        return text
+    return f"{text} 90 % of {null.draws} {DRAWN[null.name]}: {band(verdict)}."
