@@ -40,7 +40,7 @@ _OTHERS = (
 
 
 class _Scroll(ScrollColumn):
-    """Scrolls with the wheel; keys are left to the window, where the arrows walk the curve."""
+    """Scrolls with the wheel; keys are left to the window: the arrows step along the curve."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Leave every key to the window."""
@@ -69,9 +69,7 @@ class InspectorPanel(Panel):
         self.go_to = GoTo()
         self.card = PositionCard()
         self.copy = _button("Copy", "Copy these numbers as tab-separated text")
-        self.beside = PositionTableView(
-            _OTHERS, "Click to inspect position {position}", least_rows=2
-        )
+        self.beside = PositionTableView(_OTHERS, "Click to inspect position {position}", min_rows=2)
         self.nearest = PositionTableView(
             _OTHERS, "Click to inspect position {position}", header=False
         )
@@ -118,7 +116,7 @@ class InspectorPanel(Panel):
         for table in (self.beside, self.nearest):
             table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             table.hovered.connect(self.hoverRequested)
-            table.chosen.connect(self._on_other_chosen)
+            table.chosen.connect(self._on_neighbour_chosen)
         self.listed.hovered.connect(self.hoverRequested)
         self.listed.chosen.connect(self._on_listed_chosen)
         self.listed.removed.connect(self._on_removed)
@@ -172,7 +170,7 @@ class InspectorPanel(Panel):
         if 0 <= target < model.n_positions:
             self.selectionRequested.emit((target,))
 
-    def _on_other_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
+    def _on_neighbour_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
         shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
         control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
         self.selectionRequested.emit(
@@ -200,7 +198,7 @@ class InspectorPanel(Panel):
         sentence = self._sentence()
         self.sentence.setText(sentence)
         if sentence:
-            _let_focus_go(self._scroll)
+            _clear_focus(self._scroll)
         self._pages.setCurrentIndex(0 if sentence else 1)
         self._show_current()
         self._show_list()
@@ -232,8 +230,8 @@ class InspectorPanel(Panel):
         self.card.show_numbers(details, self.session.components, fitted)
         self._show_flags()
         self.copy.setEnabled(True)
-        for table, others in ((self.beside, details.neighbours), (self.nearest, details.nearest)):
-            table.set_rows(_other_row(self.session, current, other) for other in others)
+        for table, near in ((self.beside, details.neighbours), (self.nearest, details.nearest)):
+            table.set_rows(_neighbour_row(self.session, current, neighbour) for neighbour in near)
 
     def _show_flags(self) -> None:
         shown = self._details.position if self._details is not None else self.session.current
@@ -246,7 +244,7 @@ class InspectorPanel(Panel):
         selection = self.session.selection
         several = len(selection) > 1 and self.session.model is not None
         if not several:
-            _let_focus_go(self._list)
+            _clear_focus(self._list)
         self._list.setVisible(several)
         self.listed_title.setText(f"Selected · {format_count(len(selection))}")
         # Sorted by position, so that a click moves no row.
@@ -261,7 +259,7 @@ class InspectorPanel(Panel):
         hover, selection = self.session.hover, self.session.selection
         self.beside.set_tints(hover, selection, self.theme)
         self.nearest.set_tints(hover, selection, self.theme)
-        # All in the list are selected: here the accent marks the current one.
+        # All in the list are selected, so the accent marks the current one.
         self.listed.set_tints(hover, selection[-1:], self.theme)
 
     def _listed_row(self, position: int) -> Row:
@@ -306,28 +304,29 @@ class InspectorPanel(Panel):
         return self._list
 
 
-def _let_focus_go(part: QWidget) -> None:
+def _clear_focus(part: QWidget) -> None:
     """Clear the focus of a part before it is hidden.
 
-    Qt would move it to the next field, where arrow keys would edit instead of walking the curve.
+    Qt would move the focus to the next field, where arrow keys edit instead of stepping along the
+    curve.
     """
     focused = QApplication.focusWidget()
     if focused is not None and part.isAncestorOf(focused):
         focused.clearFocus()
 
 
-def _other_row(session: Session, current: int, other: Neighbour) -> Row:
-    away = other.position - current
+def _neighbour_row(session: Session, current: int, neighbour: Neighbour) -> Row:
+    away = neighbour.position - current
     sign = "+" if away > 0 else ""
     rows = None if session.model is None else session.model.rows
-    label = "" if rows is None else session.label_at(other.position) or ""
+    label = "" if rows is None else session.label_at(neighbour.position) or ""
     cells = (
-        f"{other.position} {label}".rstrip(),
+        f"{neighbour.position} {label}".rstrip(),
         sign + format_count(away),
-        format_number(other.distance),
-        format_number(other.cosine),
+        format_number(neighbour.distance),
+        format_number(neighbour.cosine),
     )
-    return Row(other.position, cells)
+    return Row(neighbour.position, cells)
 
 
 def _selection_table() -> PositionTableView:
@@ -347,6 +346,6 @@ def _selection_table() -> PositionTableView:
 def _button(text: str, tip: str) -> QPushButton:
     button = QPushButton(text)
     button.setToolTip(wrapped(tip))
-    # After a click, arrow keys still walk along the curve.
+    # After a click, arrow keys still step along the curve.
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

@@ -15,29 +15,31 @@ _AMOUNT = re.compile(r"\s*(?P<figure>[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)\s*(?P<uni
 _PART = re.compile(r"\s*[0-9]*[.,]?[0-9]*\s*[A-Za-z]{0,2}\s*")
 _LARGEST = 2**31 - 1
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-#: Reasons for losing the focus with the whole window, without going to another field.
 _AWAY = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+"""Reasons for losing the focus with the whole window, without going to another field."""
 
 
 class AmountBox(QSpinBox):
     """Whole megabytes, shown as MB, GB or TB; a number without a unit is in the unit shown.
 
-    Typing or stepping alone chooses nothing: Enter or leaving the field does. Esc restores the
-    chosen value.
+    Enter or leaving the field chooses the typed or stepped value; Esc restores the chosen one.
 
-    The bounds are in bytes.
+    Parameters
+    ----------
+    minimum, maximum
+        Bounds in bytes.
     """
 
-    chosen = Signal(object)  # Another amount was chosen, in bytes
+    chosen = Signal(object)  # Emitted with the chosen amount in bytes
     edited = Signal()  # The unconfirmed value has changed
 
-    def __init__(self, least: int, most: int) -> None:
+    def __init__(self, minimum: int, maximum: int) -> None:
         super().__init__()
-        self._chosen = least
-        self.setRange(least // _MB, most // _MB)
-        # Otherwise the value follows the typing, and with it the unit of a bare number.
+        self._chosen = minimum
+        self.setRange(minimum // _MB, maximum // _MB)
+        # Otherwise the value, and with it the unit of a bare number, would follow the typing.
         self.setKeyboardTracking(False)
-        self.set_nbytes(least)
+        self.set_nbytes(minimum)
         self.lineEdit().textChanged.connect(lambda _: self.edited.emit())
 
     def set_nbytes(self, nbytes: int) -> None:

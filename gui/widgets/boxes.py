@@ -12,7 +12,7 @@ from gui.widgets.label import label
 
 Item = QWidget | QLayout
 Part = Item | int | tuple[Item, int] | tuple[Item, int, Qt.AlignmentFlag]
-"""A widget or a layout, perhaps with its stretch and its alignment; a number is a stretch alone."""
+"""A widget or a layout, optionally with stretch and alignment; a number is a stretch alone."""
 Margins = tuple[int, int, int, int]
 Box = TypeVar("Box", bound=QBoxLayout)
 
@@ -72,9 +72,9 @@ def _fill(box: Box, parts: tuple[Part, ...], spacing: int | None, margins: Margi
 def grid(
     parent: QWidget, across: int, down: int, *, margins: Margins = (0, 0, 0, 0)
 ) -> QGridLayout:
-    """Return an empty grid with pixels between its columns and its rows."""
-    made = QGridLayout(parent)
-    made.setContentsMargins(*margins)
-    made.setHorizontalSpacing(across)
-    made.setVerticalSpacing(down)
-    return made
+    """Return an empty grid; ``across`` and ``down`` are the spacings in pixels."""
+    layout = QGridLayout(parent)
+    layout.setContentsMargins(*margins)
+    layout.setHorizontalSpacing(across)
+    layout.setVerticalSpacing(down)
+    return layout

@@ -14,8 +14,8 @@ NARROW = 560
 """Narrower panels (pixels) omit spare columns."""
 SHARE = 0.5
 """Share of a panel's width beyond which spare columns are omitted, so that plots have room."""
-LEAST = 400
-"""Still narrower panels omit the table."""
+MIN_WIDTH = 400
+"""Narrower panels (pixels) omit the table."""
 SCROLL_BAR = 12
 TINT = 72
 """Opacity of a curve's colour behind its row, of 255."""
@@ -29,7 +29,7 @@ class ChoiceTable(PositionTableView):
     columns
         Titles, tips and widths.
     tip
-        What a click on a row does; ``{position}`` stands for its key.
+        Tooltip of rows; ``{position}`` is replaced by a row's key.
     spare
         The columns omitted in a narrow panel, the first ones first.
     """
@@ -42,18 +42,18 @@ class ChoiceTable(PositionTableView):
 
     def fit(self, room: int) -> None:
         """Adapt to a panel's width; a very narrow one has no table."""
-        self.setHidden(room < LEAST)
-        gone, width = set(self._spare), sum(column.width for column in self._columns)
+        self.setHidden(room < MIN_WIDTH)
+        hidden, width = set(self._spare), sum(column.width for column in self._columns)
         if room >= NARROW:
-            gone.clear()
+            hidden.clear()
             for number in self._spare:
                 if width + SCROLL_BAR > SHARE * room:
-                    gone.add(number)
+                    hidden.add(number)
                     width -= self._columns[number].width
         for number in range(len(self._columns)):
-            self.setColumnHidden(number, number in gone)
-        kept = (column.width for i, column in enumerate(self._columns) if i not in gone)
-        self.setFixedWidth(sum(kept) + SCROLL_BAR)
+            self.setColumnHidden(number, number in hidden)
+        widths = (column.width for i, column in enumerate(self._columns) if i not in hidden)
+        self.setFixedWidth(sum(widths) + SCROLL_BAR)
 
     def show_drawn(self, colors: Mapping[int, str]) -> None:
         """Tint the rows of drawn curves with their colours."""
@@ -65,7 +65,7 @@ class ChoiceTable(PositionTableView):
 
 
 def choose(
-    drawn: tuple[int, ...], key: int, modifiers: Qt.KeyboardModifier, most: int
+    drawn: tuple[int, ...], key: int, modifiers: Qt.KeyboardModifier, max_count: int
 ) -> tuple[int, ...]:
     """Return the drawn rows after a click on one.
 
@@ -74,13 +74,13 @@ def choose(
     drawn
         The drawn rows, in the order of choice.
     modifiers
-        Shift or Control adds or removes it; at least one row stays.
-    most
-        Maximum number of curves; the one chosen first is removed.
+        Shift or Control adds or removes the row; at least one row stays.
+    max_count
+        Maximum number of curves; beyond it, the one chosen first is removed.
     """
     several = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
     if not modifiers & several:
         return (key,)
     if key in drawn:
-        return tuple(one for one in drawn if one != key) or drawn
-    return (*drawn, key)[-most:]
+        return tuple(row for row in drawn if row != key) or drawn
+    return (*drawn, key)[-max_count:]

@@ -41,7 +41,7 @@ class DropDown(QComboBox):
         self.addItem(QIcon(QPixmap.fromImage(line).scaled(SWATCH)), text, colormap)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave letters to the window's commands: they search the list only while it is open."""
+        """Leave letters to the window's commands; they search the list only while it is open."""
         held = event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
         if event.text().isprintable() and event.text().strip() and not held:
             event.ignore()
@@ -65,7 +65,7 @@ class DropDown(QComboBox):
             view.window().resize(view.window().width(), view.window().height() + lacking)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Step through the list, but only with the focus: else the wheel is scrolling the panel."""
+        """Step through the list, but only with the focus; otherwise the wheel scrolls the panel."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:

@@ -1,7 +1,7 @@
 """Files dropped from other programs: always copied.
 
-A file manager that was asked to move a file removes it once the move is accepted, and text fields
-accept whatever is proposed.
+A file manager deletes a moved file once the move is accepted, and text fields accept any proposed
+action.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ COPY = Qt.DropAction.CopyAction
 
 
 class CopiesOnly(QObject):
-    """Offers files to the widgets of all windows as copies, whatever else their source allows.
+    """Offers dropped files to the widgets of all windows as copies only.
 
-    It looks at events of windows, not at those of all widgets, which would take time.
+    It filters events of windows, not those of all widgets, which would take time.
     """
 
     def __init__(self, qt: QGuiApplication) -> None:
@@ -24,7 +24,7 @@ class CopiesOnly(QObject):
         qt.focusWindowChanged.connect(self.watch)
 
     def watch(self, window: QWindow | None) -> None:
-        """Watch a window; again changes nothing."""
+        """Filter the events of a window; idempotent."""
         if window is not None:
             window.installEventFilter(self)
 
@@ -34,19 +34,21 @@ class CopiesOnly(QObject):
         if event.possibleActions() == COPY:
             return False
         event.setDropAction(COPY)
-        event.setAccepted(bool(event.possibleActions() & COPY) and self._is_taken(watched, event))
+        event.setAccepted(
+            bool(event.possibleActions() & COPY) and self._is_accepted(watched, event)
+        )
         return True
 
     @staticmethod
-    def _is_taken(window: QObject, event: QDropEvent) -> bool:
-        """Return whether a window accepts what an event brings, offered as a copy."""
-        rest = COPY, event.mimeData(), event.buttons(), event.modifiers()
+    def _is_accepted(window: QObject, event: QDropEvent) -> bool:
+        """Return whether a window accepts the data of an event, offered as a copy."""
+        arguments = COPY, event.mimeData(), event.buttons(), event.modifiers()
         offered: QDropEvent
         if isinstance(event, QDragMoveEvent):
             kind = QDragEnterEvent if isinstance(event, QDragEnterEvent) else QDragMoveEvent
-            offered = kind(event.position().toPoint(), *rest)
+            offered = kind(event.position().toPoint(), *arguments)
         else:
-            offered = QDropEvent(event.position(), *rest)
-        offered.setAccepted(event.isAccepted())  # Qt accepts moves where it was entered
+            offered = QDropEvent(event.position(), *arguments)
+        offered.setAccepted(event.isAccepted())  # Qt accepts moves if the entering was accepted
         QApplication.sendEvent(window, offered)
         return offered.isAccepted()

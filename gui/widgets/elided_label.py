@@ -1,4 +1,4 @@
-"""A label that is elided where there is too little room."""
+"""A label that is elided if there is too little room."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from PySide6.QtGui import QPainter, QPaintEvent
 
 from gui.widgets.label import PlainLabel
 
-LEAST_NAME = 40
+MIN_WIDTH = 40
 """Minimum width in logical pixels: a few letters."""
 
 
 class ElidedLabel(PlainLabel):
-    """A name, elided where there is too little room."""
+    """A name, elided if there is too little room."""
 
     @property
     def shown_text(self) -> str:
@@ -23,7 +23,7 @@ class ElidedLabel(PlainLabel):
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
-        return QSize(min(hint.width(), LEAST_NAME), hint.height())
+        return QSize(min(hint.width(), MIN_WIDTH), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

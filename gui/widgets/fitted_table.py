@@ -1,6 +1,6 @@
-"""A table as wide as its panel: columns are as wide as their texts, one takes what is left.
+"""A table as wide as its panel: columns fit their texts, and one takes the remaining width.
 
-Others leave where there is no room.
+Columns for which there is no room are hidden.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from gui.style.theme import GRID
 from gui.widgets.position_rows import MOVES, TitledRows, rows_style, set_up_rows
 
 KEPT = 0.25
-"""Share of the width that the other columns leave to the stretched one, at least."""
+"""Minimum share of the width for the stretched column."""
 
 
 class FittedTable(QTableView):
-    """Read-only rows; keys other than those that move belong to the window.
+    """Read-only rows; keys that do not move the current row are left to the window.
 
     Parameters
     ----------
     rows
         The model.
     name
-        For screen readers.
+        Accessible name.
     row_height
         In pixels.
     stretched
-        The column that takes what the others leave.
+        The column that takes the remaining width.
     widths
-        Least widths of the others, in steps of the grid. What they need beyond that they get in
-        this order, as far as there is room.
+        Minimum widths of the others, in multiples of ``GRID``. In this order they get the width
+        that they need beyond that, as far as there is room.
     room
-        Least width of the table at which a column is shown, in pixels.
+        Minimum width of the table at which a column is shown, in pixels.
     """
 
     _restyled = Signal()
@@ -51,9 +51,9 @@ class FittedTable(QTableView):
     ) -> None:
         super().__init__()
         self._room = room
-        self._least = {column: width * GRID for column, width in widths.items()}
+        self._min_widths = {column: width * GRID for column, width in widths.items()}
         self._needed: dict[int, int] = {}
-        # A theme changes style and font one after the other, and each row is asked for its texts.
+        # A theme changes style and font in turn, and fitting reads the texts of all rows.
         self._restyled.connect(self._fit_anew, Qt.ConnectionType.QueuedConnection)
         self._fits = True
         rows.setParent(self)
@@ -75,7 +75,7 @@ class FittedTable(QTableView):
         if event.key() in MOVES:
             super().keyPressEvent(event)
         else:
-            # The window's commands instead of the table's search by letter.
+            # Keep Qt from searching by letter; the window has commands for these keys.
             event.ignore()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -92,19 +92,19 @@ class FittedTable(QTableView):
 
     @Slot()
     def _fit_anew(self) -> None:
-        """Fit the columns to other texts or fonts; a resize keeps what the texts need."""
+        """Fit the columns to other texts or fonts; a resize does not change what the texts need."""
         self._fits = True
         self._needed.clear()
         self._fit_columns()
 
     def _fit_columns(self) -> None:
         titles = self.horizontalHeader()
-        shown = {c: width for c, width in self._least.items() if not self.isColumnHidden(c)}
+        shown = {c: width for c, width in self._min_widths.items() if not self.isColumnHidden(c)}
         spare = round((1 - KEPT) * self.viewport().width()) - sum(shown.values())
-        for column, least in shown.items():
+        for column, min_width in shown.items():
             if column not in self._needed:
                 needed = max(self.sizeHintForColumn(column), titles.sectionSizeHint(column))
                 self._needed[column] = needed
-            more = max(min(self._needed[column] - least, spare), 0)
-            self.setColumnWidth(column, least + more)
+            more = max(min(self._needed[column] - min_width, spare), 0)
+            self.setColumnWidth(column, min_width + more)
             spare -= more

@@ -10,9 +10,8 @@ from gui.style.theme import TEXT
 def sized(font: QFont, size: int) -> QFont:
     """Return a widget's font in one of the theme's sizes.
 
-    The application's font, which widgets have, is of the size that the user has chosen: others are
-    scaled with it.
+    The widget's own font has the size of text that the user has chosen; others are scaled with it.
     """
-    made, text = QFont(font), font.pixelSize()
-    made.setPixelSize(round(size * text / TEXT) if text > 0 else size)
-    return made
+    scaled, text = QFont(font), font.pixelSize()
+    scaled.setPixelSize(round(size * text / TEXT) if text > 0 else size)
+    return scaled

@@ -1,7 +1,7 @@
-"""Texts of labels, buttons and menus: shown as they are, and never interpreted.
+"""Texts of labels, buttons and menus, shown as plain text.
 
-Names of models, files and tensors come from anybody. By itself Qt reads a label's text as HTML if
-it looks like that, and "&" in the text of a button or a menu as the mark of a key.
+Names of models, files and tensors are not trusted. By default Qt interprets a label's text as HTML
+if it looks like that, and "&" in the text of a button or a menu as the mark of a key.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ def label(
     text: str = "", role: str = "", *, selectable: bool = False, wrap: bool = False
 ) -> QLabel:
     """Create a label with one of the style sheet's roles: muted, small, heading, title, badge."""
-    made = PlainLabel(text)
-    made.setWordWrap(wrap)
+    created = PlainLabel(text)
+    created.setWordWrap(wrap)
     if role:
-        made.setProperty("role", role)
+        created.setProperty("role", role)
     if selectable:
-        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return made
+        created.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return created
 
 
 def without_keys(text: str) -> str:
-    """Return the text of a button or a menu's entry that marks no key: "R&D" as "R&&D"."""
+    """Escape a text for a button or a menu, so that it marks no key: "R&D" as "R&&D"."""
     return visible_lines(text).replace("&", "&&")
 
 

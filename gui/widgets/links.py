@@ -1,4 +1,4 @@
-"""What is opened in another application: web pages, by https only, and our own folders."""
+"""Links opened in other applications: web pages, by https only, and Helixscope's folders."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from geometry.checkpoints.plain_text import visible
 def is_web_page(address: str) -> bool:
     """Return whether an address may be opened in the browser.
 
-    It is one of https with a host in ASCII and nothing else: no user's name, which often pretends
-    to be the host, and no spaces, backslashes or control characters, which programs read
-    differently. Other schemes start other programs, or open files of this machine.
+    Allowed are https addresses with an ASCII host, without a user's name, which may pretend to be
+    the host, and without spaces, backslashes or control characters, which programs interpret
+    differently. Other schemes start other programs, or open local files.
     """
     if address != visible(address) or not address.isprintable() or {*address} & {" ", "\\"}:
         return False
     try:
         parts = urlsplit(address)
-        host, _ = parts.hostname, parts.port  # raises ValueError if it is no number
+        host, _ = parts.hostname, parts.port  # ValueError if it is not a number
     except ValueError:
         return False
     return (

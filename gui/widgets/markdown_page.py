@@ -1,4 +1,4 @@
-"""Markdown on a page, dressed in the application's style."""
+"""Markdown on a page, formatted in the application's style."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gui.widgets.native_keys import native_keys
 class MarkdownPage(QTextBrowser):
     """Shows a text of Markdown.
 
-    Each text is a new document. To clear one is not safe while it is shown: Qt sets the cursors
-    of a document aside meanwhile, and lays it out. If that hides a scroll bar which has the focus,
-    the page moves its cursor to a link, and the memory of the old one stays among those set aside.
+    Each text is a new document, as a shown document cannot be cleared safely: Qt saves the cursors
+    of a document meanwhile, and lays it out. If that hides a scroll bar with the focus, the page
+    moves its cursor to a link, and a dangling pointer to the old one stays among those saved.
     """
 
     def __init__(self, margin: float, parent: QWidget | None = None) -> None:
@@ -31,7 +31,7 @@ class MarkdownPage(QTextBrowser):
         dress: Callable[[QTextDocument], None],
     ) -> None:
         """Show another text, once ``dress`` has formatted it."""
-        document = QTextDocument(self)  # which it asks for its pictures
+        document = QTextDocument(self)  # the parent, which loads its pictures
         document.setUndoRedoEnabled(False)
         document.setDefaultFont(self.font())
         document.setDocumentMargin(self._margin)
@@ -53,9 +53,9 @@ def blocks(document: QTextDocument) -> Iterator[QTextBlock]:
 
 def runs(block: QTextBlock) -> list[tuple[int, int, QTextCharFormat]]:
     """Return position, length and format of each text fragment of a block."""
-    found, fragments = [], block.begin()
-    while not fragments.atEnd():
-        run = fragments.fragment()
-        found.append((run.position(), run.length(), run.charFormat()))
-        fragments += 1
-    return found
+    fragments, iterator = [], block.begin()
+    while not iterator.atEnd():
+        run = iterator.fragment()
+        fragments.append((run.position(), run.length(), run.charFormat()))
+        iterator += 1
+    return fragments

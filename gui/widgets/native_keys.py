@@ -13,7 +13,7 @@ def native_keys(text: str) -> str:
 
 
 def _native(modifiers: str, key: str) -> str:
-    """Return modifiers and a key, or what the mouse does with them, as the system writes them."""
+    """Return modifiers with a key, or with an action of the mouse, as the system writes them."""
     written = _sequence(modifiers + key)
     return written or _sequence(f"{modifiers}A").removesuffix("A") + key
 

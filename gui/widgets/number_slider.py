@@ -30,7 +30,7 @@ class NumberSlider(QWidget):
     """
 
     changed = Signal(int)
-    """The user chose another number."""
+    """Emitted with the number that the user has chosen."""
 
     def __init__(self, name: str, low: int, high: int, value: int, tooltip: str) -> None:
         super().__init__()
@@ -76,12 +76,12 @@ class NumberSlider(QWidget):
                 widget.setRange(stops[0], stops[-1])
         self._shown = self.value
 
-    def step(self, way: int) -> None:
-        """Choose the next allowed number, or (−1) the previous one."""
-        self._choose(self._beside(way))
+    def step(self, direction: int) -> None:
+        """Choose the next (1) or the previous (−1) allowed number."""
+        self._choose(self._beside(direction))
 
-    def _beside(self, way: int) -> int:
-        at = bisect_left(self._stops, self._shown) + way
+    def _beside(self, direction: int) -> int:
+        at = bisect_left(self._stops, self._shown) + direction
         return self._stops[min(max(at, 0), len(self._stops) - 1)]
 
     def _choose(self, value: int) -> None:
@@ -92,7 +92,7 @@ class NumberSlider(QWidget):
 
     def _on_changed(self, value: int) -> None:
         nearest, moved = nearest_of(self._stops, value), value - self._shown
-        # Between stops far apart, a step of one would lead back.
+        # If stops are far apart, a step of 1 would be rounded back.
         stuck = nearest == self._shown and abs(moved) == 1
         self._choose(self._beside(moved) if stuck else nearest)
 

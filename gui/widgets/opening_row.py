@@ -22,7 +22,7 @@ from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
 SMALL_PIECE = 200_000
-"""Smaller pieces (bytes) arrive at once, and a bar for each would only flicker."""
+"""Size in bytes below which a download is too short for a bar, which would flicker."""
 
 
 def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
@@ -55,8 +55,8 @@ _STEPS = 1000
 class FixedText(QWidget):
     """Lines of text of fixed height, which only repaint when they change.
 
-    A QLabel requests a new layout for every text. Long lines are wrapped where there is room for
-    more lines than there are, else elided, and complete in the tooltip.
+    A QLabel requests a new layout for every text. Long lines are wrapped if there is room for more
+    lines, otherwise elided, and complete in the tooltip.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FixedText(QWidget):
         self.kept = 0
         """Pixels at the right end that are left to another widget."""
         self.tip = ""
-        """What the tooltip has below the text."""
+        """Text of the tooltip below the full text."""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
@@ -94,17 +94,17 @@ class FixedText(QWidget):
     def rows(self, metrics: QFontMetrics) -> list[str]:
         """Return the text as it is shown, row by row."""
         width, spare = max(self.width() - self.kept, 0), self._room - len(self._lines)
-        found = []
+        rows = []
         for line in self._lines[: self._room]:
-            rest = line
-            while spare > 0 and metrics.horizontalAdvance(rest) > width:
-                head = _head(rest, metrics, width)
+            remaining = line
+            while spare > 0 and metrics.horizontalAdvance(remaining) > width:
+                head = _head(remaining, metrics, width)
                 if not head:
                     break
-                found.append(head)
-                rest, spare = rest[len(head) :].lstrip(), spare - 1
-            found.append(metrics.elidedText(rest, self._elide, width))
-        return found
+                rows.append(head)
+                remaining, spare = remaining[len(head) :].lstrip(), spare - 1
+            rows.append(metrics.elidedText(remaining, self._elide, width))
+        return rows
 
     def set_color(self, color: str) -> None:
         """Set the colour."""
@@ -125,8 +125,8 @@ class FixedText(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            words = "\n".join(filter(None, (self.text(), self.tip)))
-            QToolTip.showText(event.globalPos(), wrapped(words), self)
+            text = "\n".join(filter(None, (self.text(), self.tip)))
+            QToolTip.showText(event.globalPos(), wrapped(text), self)
             return True
         return super().event(event)
 
@@ -143,7 +143,7 @@ class FixedText(QWidget):
 
     def _font(self) -> QFont:
         font = sized(self.font(), self._pixels)
-        # Tabular figures, where the font has them, so that changing numbers do not jump.
+        # Tabular figures, if the font has them, so that changing numbers do not move.
         font.setFeature(QFont.Tag("tnum"), 1)
         return font
 
@@ -152,7 +152,7 @@ class FixedText(QWidget):
 
 
 def _head(line: str, metrics: QFontMetrics, width: int) -> str:
-    """Return as many words of a line as fit into a width; "" if not even the first does."""
+    """Return as many words of a line as fit into a width; "" if not even the first one fits."""
     end = 0
     for match in re.finditer(r"\S+", line):
         if metrics.horizontalAdvance(line[: match.end()]) > width:
@@ -190,7 +190,7 @@ class OpeningRow(QWidget):
         self.name.tip = "" if source == title else source
 
     def show_transfer(self, progress: TransferProgress | None) -> None:
-        """Show the progress; None for no download, or not yet."""
+        """Show the progress; None if there is no download, or not yet."""
         self.details.set_text(*transfer_lines(progress))
         if progress is None or not is_measured(progress):
             self.details.tip = ""

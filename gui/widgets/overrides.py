@@ -1,8 +1,8 @@
-"""A boundary around what Qt calls in Python: no exception leaves an override of one of its methods.
+"""Catches the exceptions of Python methods that override Qt's and are called by Qt.
 
-PySide reports an exception that leaves a slot. One that leaves an override is kept, where Python is
-further up the stack, and raised by whatever Python code calls Qt next. If C raised it, Python 3.11
-may not have made an object of it yet, which PySide takes for one: the process ends.
+PySide reports an exception that leaves a slot. An exception that leaves an override is kept, if
+Python is further up the stack, and raised by the next Python code that calls Qt. If it was raised
+in C, Python 3.11 may not have normalised it yet, which PySide does not expect: the process ends.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ CALLED_BY_QT = re.compile(
     r"|canInsertFromMimeData|fixup|stepBy|textFromValue|validate|valueFromText|reject|showPopup"
     r"|addItem|count|expandingDirections|hasHeightForWidth|itemAt|setGeometry|takeAt"
 )
-"""Methods that Qt calls; others with a name of Qt's are called from Python alone."""
+"""Methods that Qt calls; other overrides are called from Python only."""
 
 
 def contain_overrides() -> None:
-    """Put the boundary around all classes that extend one of Qt's, now and later; idempotent.
+    """Contain the overrides of all classes that extend Qt's, now and later; idempotent.
 
-    Before the first of their objects is there: PySide looks methods up once for each.
+    Call it before their first objects exist: PySide looks methods up once for each.
     """
     if "__init_subclass__" in vars(Shiboken.Object):
         return
@@ -45,9 +45,9 @@ def contain_overrides() -> None:
 
 def _below(cls: type) -> Iterator[type]:
     below: list[type] = type.__subclasses__(cls)
-    for one in below:
-        yield one
-        yield from _below(one)
+    for subclass in below:
+        yield subclass
+        yield from _below(subclass)
 
 
 def _contain(cls: type) -> None:
@@ -57,20 +57,20 @@ def _contain(cls: type) -> None:
 
 
 def overrides(cls: type) -> dict[str, FunctionType]:
-    """Return the methods of a class written in Python that have a name of Qt's."""
+    """Return the methods of a Python class that override Qt's."""
     return {
         name: function
         for name, function in vars(cls).items()
         if isinstance(function, FunctionType)
         and not name.startswith("__")
         and any(
-            name in vars(one) for one in cls.__mro__[1:] if one.__module__.startswith("PySide6")
+            name in vars(base) for base in cls.__mro__[1:] if base.__module__.startswith("PySide6")
         )
     }
 
 
 def _contained(cls: type, name: str, function: Callable[..., object]) -> Callable[..., object]:
-    """Return an override that reports its exceptions, and is then as if it were not there."""
+    """Return an override that reports its exceptions, and then calls the base method instead."""
 
     @wraps(function)
     def contained(self: object, *arguments: object, **named: object) -> object:
@@ -79,7 +79,7 @@ def _contained(cls: type, name: str, function: Callable[..., object]) -> Callabl
         except Exception:
             with suppress(Exception):
                 sys.excepthook(*sys.exc_info())
-        with suppress(Exception):  # not every method has an implementation to fall back on
+        with suppress(Exception):  # some base methods have no implementation
             return getattr(super(cls, self), name)(*arguments, **named)
         return None
 

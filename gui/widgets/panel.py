@@ -1,4 +1,4 @@
-"""The base of all panels: listening to the session until closed."""
+"""The base of all panels, which listen to the session until they are closed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gui.style.listening import Listening
 from gui.style.theme import Theme
 
 INTERVAL_MS = 80
-"""Interval of updates while a range is dragged, or the steps of a training change."""
+"""Interval of updates while a range is dragged, or the steps of a training history change."""
 
 
 class Panel(QWidget):
@@ -39,15 +39,15 @@ class Panel(QWidget):
         self._throttle: Throttle | None = None
 
     def listen(self, signal: SignalInstance, slot: Callable[..., object]) -> None:
-        """Call ``slot`` on every change until :meth:`release`; a released panel hears nothing."""
+        """Call ``slot`` on every change until :meth:`release`."""
         self._listening.to(signal, slot)
 
     def listen_throttled(self, signal: SignalInstance, slot: Callable[[], None]) -> None:
         """Like :meth:`listen`, but less often during a drag, so that the curve is not delayed.
 
         While a range is dragged, the slot is called a few times a second and once more at the
-        end; otherwise on every change. A panel that is painted with each tick costs the viewport
-        a third of its frames: Qt composes the whole window for either.
+        end; otherwise on every change. Painting a panel on each tick would cost the viewport a
+        third of its frames, as Qt composes the whole window for both.
         """
         if self._throttle is None:
             self._throttle = Throttle(self.session, self)
@@ -55,8 +55,8 @@ class Panel(QWidget):
         throttle = self._throttle
         self.listen(signal, lambda: throttle.call(slot))
 
-    def least_height(self, width: int) -> int:
-        """Return the height in which nothing of it is cut, in a width."""
+    def min_height_for(self, width: int) -> int:
+        """Return the minimum height at which the panel is not cut off, at a given width."""
         return max(self.minimumSizeHint().height(), self.minimumHeight())
 
     def configure(self, **options: object) -> None:
@@ -71,18 +71,18 @@ class Panel(QWidget):
             raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
 
     def options(self) -> Fields:
-        """Return what :meth:`configure` takes to show the same again; all of it is JSON."""
+        """Return the arguments of :meth:`configure` for the current choices, as JSON values."""
         return {}
 
     def restore(self, options: Fields) -> None:
-        """Set the choices of a file of saved work, and those that it lacks as they are at first."""
+        """Set the choices of a file of saved work, and the defaults for missing ones."""
 
     def set_in_front(self, in_front: bool) -> None:
         """Set whether the panel is the visible one of its tabs."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether no drawing of it is put off."""
+        """Whether no drawing is pending."""
         return True
 
     def take_focus(self) -> None:

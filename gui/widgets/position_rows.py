@@ -38,7 +38,7 @@ def set_up_rows(view: QTableView, row_height: int) -> None:
 
 
 def rows_style(titles: str) -> str:
-    """Return the style of rows on the panel's own ground, and of their column titles."""
+    """Return the style of rows on the panel's background, and of their column titles."""
     return (
         "QTableView { background: transparent; }"
         # Qt adds a margin of 3 px to items.

@@ -33,13 +33,13 @@ class PositionTableView(QTableView):
     columns
         Titles, tips and widths.
     tip
-        Tooltip about a click on a row; ``{position}`` is replaced by its position.
+        Tooltip of rows; ``{position}`` is replaced by a row's position.
     header
         Whether to show the columns' titles.
-    least_rows
+    min_rows
         Minimum height in rows, so that nothing moves when there are fewer.
     scrolls_from
-        With more rows than this the table may be lower than its rows, and scrolls; 0 for a table
+        With more rows than this the table may be lower than its rows and scroll; 0 for a table
         that is always shown in full.
     """
 
@@ -56,13 +56,13 @@ class PositionTableView(QTableView):
         tip: str,
         *,
         header: bool = True,
-        least_rows: int = 0,
+        min_rows: int = 0,
         scrolls_from: int = 0,
     ) -> None:
         super().__init__()
-        self._least_rows, self._scrolls_from = least_rows, scrolls_from
+        self._min_rows, self._scrolls_from = min_rows, scrolls_from
         self._hover: int | None = None
-        self._in_sight: int | None = None
+        self._requested: int | None = None
         self._rows = PositionRows(columns, tip, self)
         self.setModel(self._rows)
         self._set_up_look(columns, header)
@@ -86,12 +86,12 @@ class PositionTableView(QTableView):
         if resized:
             self._fit_height()
         if self._hover is not None:
-            # The mouse rests, but another position is under it now.
+            # The mouse has not moved, but another position is under it now.
             self._set_hover(self._position_at_mouse())
 
     def show_row(self, position: int) -> None:
         """Scroll to the row of a position."""
-        self._in_sight = position
+        self._requested = position
         for i, row in enumerate(self.rows):
             if row.position == position:
                 self.scrollTo(self._rows.index(i, 0))
@@ -106,10 +106,10 @@ class PositionTableView(QTableView):
         self._rows.tint(tints)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the requested row in view: a new list gets its height only now."""
+        """Keep the requested row visible: a new list gets its height only now."""
         super().resizeEvent(event)
-        if self._in_sight is not None:
-            self.show_row(self._in_sight)
+        if self._requested is not None:
+            self.show_row(self._requested)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
@@ -198,10 +198,10 @@ class PositionTableView(QTableView):
         self._fit_height()
 
     def _fit_height(self) -> None:
-        count = max(len(self._rows.rows), self._least_rows)
-        least = min(count, self._scrolls_from) if self._scrolls_from else count
+        count = max(len(self._rows.rows), self._min_rows)
+        lowest = min(count, self._scrolls_from) if self._scrolls_from else count
         header = ROW_HEIGHT if not self.horizontalHeader().isHidden() else 0
-        self.setMinimumHeight(header + least * ROW_HEIGHT)
+        self.setMinimumHeight(header + lowest * ROW_HEIGHT)
         self.setMaximumHeight(header + count * ROW_HEIGHT)
 
 

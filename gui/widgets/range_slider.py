@@ -77,7 +77,7 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
             super().mousePressEvent(event)
             if self.isSliderDown() and held:
                 # superqt centres the handle under the mouse, which can change the value by several
-                # positions; a press must change nothing.
+                # positions; a press must not.
                 self.setValue(before)
                 self._setClickOffset(at)
         if not self.isSliderDown():
@@ -121,7 +121,7 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = event.key()
         if key == Qt.Key.Key_Escape and self.isSliderDown():
-            self._take_back()
+            self._cancel_drag()
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._active = 1 if key == Qt.Key.Key_Up else 0
         elif (step := self._step_of(key)) and not self.isSliderDown():
@@ -145,13 +145,13 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
         }
         return steps.get(Qt.Key(key), 0)
 
-    def _take_back(self) -> None:
+    def _cancel_drag(self) -> None:
         self.setValue(self._before)
         self._pressedControl = self.style().SubControl.SC_None
         self.setSliderDown(False)
 
     def _offsetAllPositions(self, offset: float, ref: list[int] | None = None) -> None:
-        # Rounding both ends separately would make the number of positions flicker.
+        # Rounding both ends separately would change the number of positions.
         super()._offsetAllPositions(round(offset), ref)
 
     def _on_values_changed(self, values: tuple[int, int]) -> None:

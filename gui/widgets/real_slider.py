@@ -17,28 +17,27 @@ from gui.widgets.tooltips import wrapped
 STEPS = 400
 """Positions of the slider."""
 NAME_WIDTH, FIELD_WIDTH, HEIGHT = 72, 72, 22
-"""In pixels; the widths in the usual size of text."""
+"""Sizes in pixels; the widths at the default size of text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Bounds of a number, and its scale on the slider."""
 
-    # Inclusive bounds.
-    low: float
+    low: float  # Inclusive, as is ``high``
     high: float
     decimals: int  # Decimals of the field
     # The number grows with this power of the slider's position; 0 for a logarithmic scale, with
     # ``low`` above 0.
     power: float = 1.0
 
-    def at(self, way: float) -> float:
+    def at(self, position: float) -> float:
         """Return the number at a position of the slider, 0 to 1."""
         if not self.power:
-            return float(self.low * (self.high / self.low) ** way)
-        return float(self.low + (self.high - self.low) * way**self.power)
+            return float(self.low * (self.high / self.low) ** position)
+        return float(self.low + (self.high - self.low) * position**self.power)
 
-    def way(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Return the slider's position for a number, clipped to 0 to 1."""
         value = min(max(value, self.low), self.high)
         share = (value - self.low) / (self.high - self.low)
@@ -48,10 +47,10 @@ class Scale:
 
 
 class RealSlider(QWidget):
-    """A name, a slider and a field for the same number; ``titled`` is whether the name is shown."""
+    """A name (shown if ``titled``), a slider and a field for the same number."""
 
     changed = Signal(float)
-    """The user chose another number."""
+    """Emitted with the number that the user has chosen."""
 
     def __init__(
         self, name: str, scale: Scale, tooltip: str, theme: Theme, *, titled: bool = True
@@ -100,7 +99,7 @@ class RealSlider(QWidget):
 
     def _place(self, value: float) -> None:
         with QSignalBlocker(self.slider):
-            self.slider.setValue(round(STEPS * self.scale.way(value)))
+            self.slider.setValue(round(STEPS * self.scale.position(value)))
 
     def _on_dragged(self, place: int) -> None:
         with QSignalBlocker(self.field):

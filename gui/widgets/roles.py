@@ -1,7 +1,7 @@
-"""What widgets that paint themselves are to a screen reader.
+"""Accessible roles of widgets that paint themselves.
 
-Qt knows what its own widgets are; of others it says no more than that they are there. A class of
-ours says it by an attribute, ``accessible_role``.
+Qt has roles only for its own widgets. Helixscope's classes define theirs by an attribute,
+``accessible_role``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
 
 def install_roles() -> None:
-    """Let Qt ask for the roles of our widgets."""
+    """Install the roles of Helixscope's widgets."""
     QAccessible.installFactory(_interface)
 
 

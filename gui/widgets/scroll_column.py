@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 
 class ScrollColumn(QScrollArea):
-    """A widget as wide as there is room, which scrolls where it is higher.
+    """A widget as wide as the area, which scrolls if it is higher.
 
-    The bar always has its place. If it came and went, the width would change with it, with that the
-    height of texts that wrap, and with that again the bar: Qt follows this until its stack is full.
+    Room for the bar is always reserved. Otherwise showing it would change the width, and so the
+    height of wrapped texts, and so the bar again: Qt would recurse until the stack overflows.
     """
 
     accessible_role = QAccessible.Role.Grouping
@@ -24,7 +24,7 @@ class ScrollColumn(QScrollArea):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         bar = self.verticalScrollBar()
-        bar.setEnabled(False)  # and so not drawn, as long as there is nothing to scroll
+        bar.setEnabled(False)  # and so not drawn, while there is nothing to scroll
         bar.rangeChanged.connect(self._on_range_changed)
         if inside is not None:
             self.setWidget(inside)

@@ -20,11 +20,11 @@ from PySide6.QtWidgets import (
 from gui.widgets.tooltips import wrapped
 
 FRAME = 3
-"""Pixels at both ends of a button that its text leaves free."""
+"""Free pixels at both ends of a button's text."""
 
 
 class _Segment(QPushButton):
-    """A button whose text is elided where there is too little room."""
+    """A button whose text is elided if there is too little room."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, option = QStylePainter(self), QStyleOptionButton()
@@ -65,7 +65,7 @@ class Segmented(QFrame):
             self.buttons[value] = button = _Segment(text)
             button.setProperty("class", "segment")
             button.setCheckable(True)
-            # In a dialog, Enter is for its default button.
+            # In a dialog, Enter presses the default button.
             button.setAutoDefault(False)
             button.setToolTip(wrapped(tip))
             button.setAccessibleName(f"{name}: {text}")
@@ -79,12 +79,12 @@ class Segmented(QFrame):
 
     def sizeHint(self) -> QSize:
         for button in self.buttons.values():
-            button.ensurePolished()  # before, the style's padding is missing
+            button.ensurePolished()  # otherwise the style's padding is missing
         width = sum(button.sizeHint().width() for button in self.buttons.values())
         return QSize(width + 2 * self.frameWidth() + 2, super().sizeHint().height())
 
     def showEvent(self, event: QShowEvent) -> None:
-        # In proportion to what each needs, which is known once they have their style.
+        # In proportion to the widths needed, which are known once the style is applied.
         for number, button in enumerate(self.buttons.values()):
             self._row.setStretch(number, button.sizeHint().width())
         super().showEvent(event)
@@ -92,7 +92,7 @@ class Segmented(QFrame):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
-            self.updateGeometry()  # the size of text may be another one
+            self.updateGeometry()  # the size of text may have changed
 
     def value(self) -> str:
         """Return the value of the button that is on."""

@@ -14,9 +14,9 @@ from gui.widgets.fonts import sized
 from gui.widgets.tooltips import wrapped
 
 Rows = Sequence[tuple[str, np.ndarray]]
-"""Names, each with its colour, (4,) uint8."""
-MOST = 64
-"""Names of which the width is measured."""
+"""Names with their colours, each (4,) uint8."""
+MAX_MEASURED = 64
+"""Maximum number of names whose widths are measured."""
 SQUARE, LINE, WIDTH = 10, 18, 120
 """Side of a square, height of a line and width of the legend, in pixels."""
 
@@ -31,9 +31,9 @@ class Swatches(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
 
     def show_rows(self, rows_of: Callable[[int], Rows]) -> None:
-        """Set what returns the names that fit into so many lines, with their colours."""
+        """Set the function that returns names and colours for a number of lines."""
         self._rows_of = rows_of
-        self.setAccessibleName(f"Colours of {', '.join(name for name, _ in rows_of(MOST))}")
+        self.setAccessibleName(f"Colours of {', '.join(name for name, _ in rows_of(MAX_MEASURED))}")
         self.updateGeometry()
         self.update()
 
@@ -48,7 +48,7 @@ class Swatches(QWidget):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._font())
-        named = (metrics.horizontalAdvance(name) for name, _ in self._rows_of(MOST))
+        named = (metrics.horizontalAdvance(name) for name, _ in self._rows_of(MAX_MEASURED))
         needed = SQUARE + GRID + max(named, default=0) + GRID
         return QSize(min(needed, self._theme.px(WIDTH)), 0)
 

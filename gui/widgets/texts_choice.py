@@ -1,4 +1,4 @@
-"""A choice of texts that run through a network."""
+"""A choice of texts to run through a network."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FILTERS = "Texts (*.txt *.md);;All files (*)"
 
 
 class TextsChoice(DropDown):
-    """Sample texts, a text file, a folder, or text that is typed.
+    """Sample texts, a text file, a folder, or typed text.
 
-    Typed text is written to a file, so that a measurement can be made again.
+    Typed text is written to a file, so that a measurement can be repeated.
     """
 
     chosen = Signal(str)
-    """The user chose "sample", or the path of a file or a folder."""
+    """Emitted with "sample", or the path of a file or a folder, chosen by the user."""
     failed = Signal(str)
-    """Typed text could not be kept, for this reason."""
+    """Emitted with the reason why typed text could not be written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,22 +55,22 @@ class TextsChoice(DropDown):
             self.setCurrentIndex(self.findData(value))
 
     def _on_activated(self, index: int) -> None:
-        wanted = str(self.itemData(index))
-        if wanted == _FILE:
-            wanted, _ = QFileDialog.getOpenFileName(self.window(), "Texts", filter=FILTERS)
-        elif wanted == _FOLDER:
-            wanted = QFileDialog.getExistingDirectory(self.window(), "Folder of texts")
-        elif wanted == _TYPED:
-            wanted = self._typed()
-        changed = bool(wanted) and wanted != self._value
-        self.show_value(wanted or self._value)
+        choice = str(self.itemData(index))
+        if choice == _FILE:
+            choice, _ = QFileDialog.getOpenFileName(self.window(), "Texts", filter=FILTERS)
+        elif choice == _FOLDER:
+            choice = QFileDialog.getExistingDirectory(self.window(), "Folder of texts")
+        elif choice == _TYPED:
+            choice = self._typed()
+        changed = bool(choice) and choice != self._value
+        self.show_value(choice or self._value)
         if changed:
-            self.chosen.emit(wanted)
+            self.chosen.emit(choice)
 
     def _typed(self) -> str:
-        """Ask for a text, and return the file it is kept in; "" if there is none."""
-        asks = "Text that runs through the network, of a few pages at least:"
-        text, accepted = QInputDialog.getMultiLineText(self.window(), "Texts", asks)
+        """Ask for a text, write it to a file, and return its path; "" if there is none."""
+        prompt = "Text that runs through the network, of a few pages at least:"
+        text, accepted = QInputDialog.getMultiLineText(self.window(), "Texts", prompt)
         if not accepted or not text.strip():
             return ""
         name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""Tokens as a wrapping flow of chips, drawn in one widget so that a thousand are cheap."""
+"""Tokens as a wrapping flow of chips, drawn in one widget so that thousands are cheap."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PADDING = 6
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One token: its rectangle in content coordinates, and its look."""
+    """A token: its rectangle in content coordinates, and its look."""
 
     position: int
     box: QRect
@@ -88,7 +88,7 @@ class TokenFlow(QAbstractScrollArea):
             return
         self._hover, self._selection = hover, selection
         if moved and selection:
-            self._bring_into_sight(selection[-1])
+            self._scroll_to(selection[-1])
         self.viewport().update()
 
     def set_theme(self, theme: Theme) -> None:
@@ -158,18 +158,18 @@ class TokenFlow(QAbstractScrollArea):
         if position is None:
             return ""
         text = self._texts[position]
-        told = f"Position {position} · {token_label(text)}"
+        tip = f"Position {position} · {token_label(text)}"
         if position < len(self._ids):
-            told += f" · token {self._ids[position]}"
+            tip += f" · token {self._ids[position]}"
         if has_bytes(text):
-            told += "\nPart of a character: the tokenizer splits rare characters into bytes"
+            tip += "\nPart of a character: the tokenizer splits rare characters into bytes"
         if self._chips[position].special:
-            told += (
+            tip += (
                 "\nThe beginning-of-text token, added by the tokenizer"
                 if position == 0
                 else "\nA control token"
             )
-        return wrapped(told)
+        return wrapped(tip)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._chips:
@@ -271,7 +271,7 @@ class TokenFlow(QAbstractScrollArea):
             self.viewport().setCursor(shape)
             self.hovered.emit(position)
 
-    def _bring_into_sight(self, position: int) -> None:
+    def _scroll_to(self, position: int) -> None:
         if position >= len(self._chips):
             return
         bar, box = self.verticalScrollBar(), self._chips[position].box

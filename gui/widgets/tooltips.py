@@ -1,4 +1,4 @@
-"""Tooltips with line breaks, as plain text: Qt shows such on one line of any width."""
+"""Plain-text tooltips with line breaks: Qt does not wrap plain text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from geometry.checkpoints.plain_text import visible_lines
 
 LINE = 60
 """Characters per line, about 360 pixels."""
-# What makes Qt take a text for HTML (Qt.mightBeRichText), and some that does not.
 _LIKE_HTML = re.compile(r"<[A-Za-z/!?]|&lt;")
+"""Matches all texts that Qt interprets as HTML (Qt.mightBeRichText), and some others."""
 
 
 @lru_cache(maxsize=512)  # a few texts are set again with every changing number
 def wrapped(text: str) -> str:
-    """Return the tooltip that shows a text in lines, its own line breaks kept.
+    """Return a tooltip with a text wrapped into lines; its own line breaks are kept.
 
-    A text that Qt would take for HTML, such as a folder called ``<b>``, is returned as HTML that
-    shows it.
+    A text that Qt would interpret as HTML, such as a folder named ``<b>``, is escaped.
     """
     lines = "\n".join(
         line

@@ -23,7 +23,7 @@ from gui.widgets.tooltips import wrapped
 N_BARS = 10
 """Number of components to choose from."""
 _LINE = 14
-"""Line height of the numbers in the usual size of text, in pixels."""
+"""Line height of the numbers at the default size of text, in pixels."""
 _GAP = 5
 """Gap between two numbers, in pixels."""
 _AXES = "xyz"
@@ -33,8 +33,8 @@ class VarianceBars(QWidget):
     """Up to ten bars; components on an axis are dark with their share above, others grey.
 
     The bars are relative to the largest. A click on one emits ``componentClicked``. Below each
-    shown component is its axis; where the mouse is, the axis to which a click would put it, and
-    its bar and the one that would give way are in between the two tones.
+    shown component is its axis; under the mouse, the axis to which a click would put a component.
+    Its bar and that of the component it would replace have a tone between the other two.
     """
 
     accessible_role = QAccessible.Role.Chart
@@ -88,11 +88,11 @@ class VarianceBars(QWidget):
         return self._next_axis
 
     def replaced(self, component: int) -> int:
-        """Return the shown component that gives way to another one, or changes places with it."""
+        """Return the shown component that a click on another one replaces or swaps with it."""
         return self._components[self.axis_for(component)]
 
     def foot(self, component: int) -> str:
-        """Return what is below a bar: its number and its axis, or that of a click."""
+        """Return the text below a bar: its number and its axis, or the axis after a click."""
         if component == self._hover and self._components:
             return f"→ {_AXES[self.axis_for(component)]}"
         if component in self._components:
@@ -117,14 +117,14 @@ class VarianceBars(QWidget):
     def describe(self, component: int) -> str:
         """Return the tooltip of a component."""
         share = format_percent(self._ratios[component - 1], 2)
-        words = f"PC {component} · {share} of the variance"
+        text = f"PC {component} · {share} of the variance"
         if component > self._known:
-            return f"{words} at the last exact fit"
-        to, other = _AXES[self.axis_for(component)], f"PC {self.replaced(component)}"
+            return f"{text} at the last exact fit"
+        to, replaced = _AXES[self.axis_for(component)], f"PC {self.replaced(component)}"
         if component in self._components:
             now = _AXES[self._components.index(component)]
-            return f"{words}, on {now}\nClick to move it to {to}, and {other} to {now}"
-        return f"{words}\nClick to show it on {to} in place of {other}"
+            return f"{text}, on {now}\nClick to move it to {to}, and {replaced} to {now}"
+        return f"{text}\nClick to show it on {to} in place of {replaced}"
 
     def sizeHint(self) -> QSize:
         return QSize(240, 88)

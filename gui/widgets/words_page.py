@@ -1,4 +1,4 @@
-"""A panel's message in place of a result, with advice and a button."""
+"""A panel's message instead of a result, with advice and a button."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class WordsPage(QWidget):
         super().__init__()
         self.message, self.advice = _line(""), _line("muted")
         self.button = QPushButton()
-        words = QVBoxLayout(self)
-        words.setSpacing(GRID)
-        words.addStretch(1)
-        words.addWidget(self.message)
-        words.addWidget(self.advice)
-        words.addLayout(hbox(1, self.button, 1))
-        words.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(GRID)
+        layout.addStretch(1)
+        layout.addWidget(self.message)
+        layout.addWidget(self.advice)
+        layout.addLayout(hbox(1, self.button, 1))
+        layout.addStretch(1)
 
-    def say(self, text: str, advice: str = "", button: str = "") -> None:
+    def show_message(self, text: str, advice: str = "", button: str = "") -> None:
         """Set the message; empty advice or button are hidden."""
         self.message.setText(text)
         self.advice.setText(advice.strip())
@@ -35,6 +35,6 @@ class WordsPage(QWidget):
 
 
 def _line(role: str) -> QLabel:
-    made = label("", role, wrap=True)
-    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    return made
+    line = label("", role, wrap=True)
+    line.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    return line

@@ -10,7 +10,7 @@ from gui.widgets.boxes import hbox
 from gui.widgets.opening_row import FixedText
 
 WIDTH, BAR = 288, 64
-"""Width of the strip where there is room, and of its bar, in pixels."""
+"""Maximum width of the strip, and width of its bar, in pixels."""
 CANCELLED = "Stopped before it was complete"
 _STEPS = 1000
 
@@ -51,7 +51,7 @@ class WorkingStrip(QFrame):
         self.message.set_color(theme.text)
 
     def stand_in(self, row: QRect) -> int:
-        """Move to the right end of a row of text; return the width that the row has to leave."""
+        """Move to the right end of a row of text; return the width that the row must leave free."""
         self._fit(row.width())
         top = row.center().y() - self.height() // 2
         self.move(row.right() + 1 - self.width(), top)
@@ -59,7 +59,7 @@ class WorkingStrip(QFrame):
         return self.width() + GRID
 
     def stand_amid(self, area: QRect) -> None:
-        """Move to the middle of an area that shows nothing."""
+        """Move to the middle of an empty area."""
         self._fit(area.width())
         self.move(area.center() - self.rect().center())
         self.raise_()

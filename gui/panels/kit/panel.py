@@ -588,7 +588,7 @@ class ResultPanel(Panel):
     def sizeHint(self) -> QSize:
         return QSize(960, 208)
 
-    def least_height(self, width: int) -> int:
+    def min_height_for(self, width: int) -> int:
         layout = self.layout()
         assert layout is not None
         return layout.minimumHeightForWidth(width)
@@ -724,7 +724,7 @@ class ResultPanel(Panel):
         self._show_legend()
         self.header.caption.set_text("")
         self.header.more.setEnabled(False)
-        self.words.say(text, advice, button)
+        self.words.show_message(text, advice, button)
         self.parts.show_words()
 
     # ---- what the user wants -------------------------------------------------------------------

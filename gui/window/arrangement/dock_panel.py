@@ -74,7 +74,7 @@ class DockPanel(QScrollArea):
     def _fit(self) -> None:
         room, width = self.viewport().size(), self.bar.sizeHint().width()
         self.panel.resize(room.width(), self.panel.height())  # its rows are those of this width
-        self.panel.resize(room.width(), max(room.height(), self.panel.least_height(room.width())))
+        self.panel.resize(room.width(), max(room.height(), self.panel.min_height_for(room.width())))
         self.bar.setGeometry(self.width() - width, 0, width, self.height())
 
     def _on_range_changed(self, low: int, high: int) -> None:
