@@ -46,15 +46,15 @@ class Thumbnail(QWidget):
     Signals
     -------
     chosen()
-        It has got the focus.
+        The picture got the focus.
     opened()
         Double click, Enter or Space.
     stepped(int)
-        Go on by so many bookmarks.
+        Step to another bookmark, by this number.
     moved(int)
-        Move this one by so many places.
+        Move this bookmark by this number of places.
     removed()
-        Delete.
+        Remove this bookmark.
     """
 
     accessible_role = QAccessible.Role.Button
@@ -141,7 +141,7 @@ class NoteField(QPlainTextEdit):
     Signals
     -------
     edited(str)
-        Editing has finished with another text.
+        Editing has finished with a changed text.
     """
 
     edited = Signal(str)

@@ -1,4 +1,4 @@
-"""The bookmarks: views to come back to, with pictures, names and notes."""
+"""The bookmarks: saved views with pictures, names and notes."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class BookmarksPanel(Panel):
         self.empty = label(EMPTY, "muted", wrap=True)
         self.removed = label(role="small")
         self.back = QPushButton("Undo")
-        self.back.clicked.connect(self._bring_back)
+        self.back.clicked.connect(self._restore)
         self._offer = QWidget()
         self._gone: list[tuple[str, str]] = []
-        self._placing = QTimer(self, interval=0, singleShot=True)  # after the layout of new rows
-        self._placing.timeout.connect(self._bring_into_sight)
+        self._scrolling = QTimer(self, interval=0, singleShot=True)  # after the layout of new rows
+        self._scrolling.timeout.connect(self._scroll_to_current)
         self._lay_out()
         self.listen(session.events.bookmarks, self._on_bookmarks_changed)
         self.listen(session.events.model, self._show_state)
@@ -95,7 +95,7 @@ class BookmarksPanel(Panel):
 
     def release(self) -> None:
         """Emit unfinished edits, then stop listening."""
-        self._placing.stop()
+        self._scrolling.stop()
         for row in tuple(self.rows.values()):
             row.commit()
         super().release()
@@ -104,7 +104,7 @@ class BookmarksPanel(Panel):
         """Make a bookmark the current one, and scroll to it; the focus stays."""
         if key in self.rows:
             self._on_chosen(key)
-            self._placing.start()
+            self._scrolling.start()
 
     def setFocus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
         """Give the focus to the current bookmark, or to the button for the first one."""
@@ -121,18 +121,18 @@ class BookmarksPanel(Panel):
 
     def _on_bookmarks_changed(self) -> None:
         bookmarks = self.session.bookmarks
-        order = [one.key for one in bookmarks]
+        order = [bookmark.key for bookmark in bookmarks]
         if self.current not in order:
             self.current = self._neighbour(order)
         for key in [key for key in self.rows if key not in order]:
             row = self.rows.pop(key)
             row.hide()
             row.deleteLater()
-        for at, one in enumerate(bookmarks):
-            row = self.rows.get(one.key) or self._make_row(one)
-            row.show_bookmark(one)
-            if self._list.indexOf(row) != at:
-                self._list.insertWidget(at, row)
+        for index, bookmark in enumerate(bookmarks):
+            row = self.rows.get(bookmark.key) or self._make_row(bookmark)
+            row.show_bookmark(bookmark)
+            if self._list.indexOf(row) != index:
+                self._list.insertWidget(index, row)
         self.rows = {key: self.rows[key] for key in order}
         self._order_tabs()
         self._show_state()
@@ -140,20 +140,20 @@ class BookmarksPanel(Panel):
 
     def _order_tabs(self) -> None:
         parts = [part for row in self.rows.values() for part in row.parts]
-        for one, following in itertools.pairwise((self.add, *parts, self.go)):
-            QWidget.setTabOrder(one, following)
+        for part, following in itertools.pairwise((self.add, *parts, self.go)):
+            QWidget.setTabOrder(part, following)
 
     def _neighbour(self, order: list[str]) -> str:
-        """Return the next current bookmark after a removal."""
+        """Return the new current bookmark after a removal."""
         before = list(self.rows)
         at = before.index(self.current) if self.current in before else 0
         left = [key for key in (*before[at:], *reversed(before[:at])) if key in order]
         return (left or order or [""])[0]
 
-    def _make_row(self, one: Bookmark) -> BookmarkRow:
-        key = one.key
+    def _make_row(self, bookmark: Bookmark) -> BookmarkRow:
+        key = bookmark.key
         row = self.rows[key] = BookmarkRow(self.theme)
-        row.thumbnail.show_picture(one.picture)
+        row.thumbnail.show_picture(bookmark.picture)
         row.thumbnail.chosen.connect(partial(self._on_chosen, key))
         row.thumbnail.opened.connect(partial(self.goRequested.emit, key))
         row.thumbnail.stepped.connect(partial(self._step, key))
@@ -185,7 +185,7 @@ class BookmarksPanel(Panel):
         self.current = key
         self._show_state()
 
-    def _bring_into_sight(self) -> None:
+    def _scroll_to_current(self) -> None:
         if self.current in self.rows:
             self._scroll.ensureWidgetVisible(self.rows[self.current], 0, GRID)
 
@@ -199,7 +199,7 @@ class BookmarksPanel(Panel):
     def _move(self, key: str, step: int) -> None:
         self._on_chosen(key)
         self.moveRequested.emit(key, step)
-        self._placing.start()
+        self._scrolling.start()
 
     def _remove(self, key: str) -> None:
         focused = self.rows[key].thumbnail.hasFocus()
@@ -207,14 +207,14 @@ class BookmarksPanel(Panel):
         self._on_chosen(key)
         self.removeRequested.emit(key)
         if key in self.rows:
-            return  # it was refused
+            return  # not removed
         self._gone.append((key, name))
         self._show_offer()
         if focused:
             self.setFocus()
-        self._placing.start()
+        self._scrolling.start()
 
-    def _bring_back(self) -> None:
+    def _restore(self) -> None:
         before = set(self.rows)
         self.backRequested.emit()
         for key in set(self.rows) - before:
@@ -242,7 +242,7 @@ class BookmarksPanel(Panel):
             ("Remove\tDel", partial(self._remove, key)),
         ):
             action = menu.addAction(text)
-            # Another window may have removed it meanwhile.
+            # Another window may have removed the bookmark meanwhile.
             action.triggered.connect(lambda _=False, act=act: act() if key in self.rows else None)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
@@ -273,10 +273,10 @@ def _framed(part: QWidget | QHBoxLayout) -> QWidget:
 
 def _button(texts: tuple[str, str]) -> QToolButton:
     text, tip = texts
-    made = QToolButton()
-    made.setText(text)
-    made.setToolTip(wrapped(tip))
-    made.setAccessibleName(tip.partition(" (")[0])
-    made.setProperty("class", "chip")
-    made.setMinimumWidth(3 * GRID)
-    return made
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(wrapped(tip))
+    button.setAccessibleName(tip.partition(" (")[0])
+    button.setProperty("class", "chip")
+    button.setMinimumWidth(3 * GRID)
+    return button

@@ -18,7 +18,7 @@ Axes = tuple[int, int, int]
 
 
 def put_on_axis(components: Axes, axis: int, component: int) -> Axes:
-    """Return the components with one put on an axis (0–2); if it was on another, they are swapped.
+    """Put a component on an axis (0–2); if it was on another axis, the two are swapped.
 
     No component is on two axes.
     """
@@ -34,7 +34,7 @@ class ComponentChooser(QWidget):
 
     A click on the bar of a component that is not shown puts it on an axis: z first, at the next
     such click y, then x, then z again, so that three clicks choose three components. A click on
-    one that is shown moves it on to the next axis (x, y, z, x), and the other one back.
+    a shown component moves it to the next axis (x, y, z, x), and swaps it with the one there.
     """
 
     componentsRequested = Signal(tuple)
@@ -69,7 +69,7 @@ class ComponentChooser(QWidget):
         self.foot.set_theme(theme)
 
     def forget(self) -> None:
-        """Forget the bars of another model."""
+        """Discard the bars of the previous model."""
         self._complete = []
 
     def show_badge(self, badge: str) -> None:
@@ -85,8 +85,8 @@ class ComponentChooser(QWidget):
         ratios = [] if pca is None else pca.explained_variance_ratio[:N_BARS].tolist()
         if pca is None or pca.exact:
             self._complete = ratios
-        # A fit during a drag stops at the shown components: the bars of the others wait for the
-        # next exact one as they are, rather than blink.
+        # A fit during a drag has only the shown components; the bars of the others keep the values
+        # of the last exact fit, so that they do not flicker.
         self.bars.set_shares(ratios + self._complete[len(ratios) :], components, known=len(ratios))
         if pca is None:
             self.foot.set_text("")
@@ -115,11 +115,11 @@ class ComponentChooser(QWidget):
         self._request(axis, component)
 
     def _request(self, axis: int, component: int) -> None:
-        wanted = put_on_axis(self._components, axis, component)
+        requested = put_on_axis(self._components, axis, component)
         # The axes show the session's components until these have changed.
         self.combos[axis].setCurrentIndex(self._components[axis] - 1)
-        if wanted != self._components:
-            self.componentsRequested.emit(wanted)
+        if requested != self._components:
+            self.componentsRequested.emit(requested)
 
 
 def _axis_tip(name: str) -> str:

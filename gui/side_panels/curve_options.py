@@ -1,4 +1,4 @@
-"""Sizes and opacity of the curve, in a small window of their own beside the view panel."""
+"""Sizes and opacity of the curve, in a popup beside the view panel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CurveOptions(QFrame):
     """
 
     lookRequested = Signal(str, object)
-    """The name of a session's field, and its value."""
+    """The name of a field of the session, and its value."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
@@ -94,7 +94,7 @@ class CurveOptions(QFrame):
         self._fit(theme)
 
     def _fit(self, theme: Theme) -> None:
-        """Be as wide as the size of text needs."""
+        """Set the widths for the size of text."""
         self._title.setFixedWidth(theme.px(NAME_WIDTH))
         self.setFixedWidth(theme.px(WIDTH))
 

@@ -19,14 +19,14 @@ _SHIFTING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModif
 class _Field(QLineEdit):
     """A field that Esc clears.
 
-    While it is empty (as after Enter) or all selected, the arrow keys do not move its cursor
-    but walk along the curve.
+    While the field is empty (as after Enter) or its text is selected, the arrow keys step along the
+    curve instead of moving the cursor.
     """
 
     stepped = Signal(int)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Clear on Esc; step with the arrows while all is selected or it is empty."""
+        """Clear on Esc; step with the arrows while the field is empty or its text is selected."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in _ARROWS and not event.modifiers() & _SHIFTING and self._is_over_typed():
@@ -77,7 +77,7 @@ class GoTo(QWidget):
         self.set_table(0, None)
 
     def set_table(self, n_positions: int, current: int | None) -> None:
-        """Set the number of positions (0 without a model) and the current one."""
+        """Set the number of positions (0 without a model) and the current position."""
         if (n_positions, current) != self._shown:
             self._n_positions, self._shown = n_positions, (n_positions, current)
             self.show_message("")
@@ -99,18 +99,18 @@ class GoTo(QWidget):
 
     def _on_return_pressed(self) -> None:
         try:
-            asked = read_positions(self.field.text(), self._n_positions)
+            parsed = read_positions(self.field.text(), self._n_positions)
         except RangeError as error:
             self.show_message(str(error))
             self.field.selectAll()
             return
         self.field.clear()
-        if asked.positions:
-            self.typed.emit(asked.positions)
-        if asked.dropped:
+        if parsed.positions:
+            self.typed.emit(parsed.positions)
+        if parsed.dropped:
             self.show_message(
                 f"Only the first {format_count(SELECTION_LIMIT)} are selected; "
-                f"{format_count(asked.dropped)} more were left out."
+                f"{format_count(parsed.dropped)} more were left out."
             )
 
     def _step_button(self, arrow: Qt.ArrowType, tip: str, step: int) -> QToolButton:

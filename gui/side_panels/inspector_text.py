@@ -23,8 +23,8 @@ def details_text(session: Session, details: PositionDetails) -> str:
     lines.append(("off-subspace residual", _number(details.residual)))
     copied = "".join(f"{name}\t{value}\n" for name, value in lines)
     copied += "\nposition\tdistance\tcosine\n"
-    for other in (*details.neighbours, *details.nearest):
-        copied += f"{other.position}\t{_number(other.distance)}\t{_number(other.cosine)}\n"
+    for row in (*details.neighbours, *details.nearest):
+        copied += f"{row.position}\t{_number(row.distance)}\t{_number(row.cosine)}\n"
     return copied
 
 

@@ -25,26 +25,26 @@ from gui.widgets.tooltips import wrapped
 NO_MODEL = "The lesson works on the open model. Choose one in the Model panel to begin."
 NO_LESSON = "No lesson could be read."
 FINISH = "Finish"
-LONGEST = 280
-"""Largest width of the next lesson's title on its button, in pixels."""
+MAX_TITLE_WIDTH = 280
+"""Maximum width of the next lesson's title on its button, in pixels."""
 AGAIN = "Restore the window's setup for this step"
 
 
 class LessonPanel(Panel):
     """A step of a lesson, with buttons for navigation.
 
-    Its numbers are those of the open model, and asked for as in result panels. The buttons are
-    above the text, where neither its length nor a panel below moves them.
+    Its numbers are those of the open model, requested as in result panels. The buttons are above
+    the text, so that neither its length nor a panel below moves them.
     """
 
     slot: ClassVar[str] = "lesson"
 
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
-    unwatched = Signal()
-    """The answer is no longer needed."""
+    questionCleared = Signal()
+    """There is no question: an answer is not needed."""
     stepRequested = Signal(int)
-    """Go on by so many steps."""
+    """Step by this number."""
     againRequested = Signal()
     """Set the window up for this step again."""
     finishRequested = Signal()
@@ -77,7 +77,7 @@ class LessonPanel(Panel):
         self.again.clicked.connect(self.againRequested)
         self.previous.clicked.connect(lambda: self.stepRequested.emit(-1))
         self.next.clicked.connect(self._on_next)
-        self.next.setText(FINISH)  # of its two texts the one that is wider
+        self.next.setText(FINISH)  # the wider of its two texts
         self.next.setMinimumWidth(self.next.sizeHint().width())
         self.further = QPushButton()
         self.further.clicked.connect(self._on_further)
@@ -137,7 +137,7 @@ class LessonPanel(Panel):
         self._show_text(new=True)
 
     def _on_model_changed(self) -> None:
-        self._effects = None  # those of the model before
+        self._effects = None  # of the previous model
         self._on_lesson_changed()
 
     def _show_further(self) -> None:
@@ -147,11 +147,11 @@ class LessonPanel(Panel):
         offered = course is not None and course.at_end and model is not None
         self.further.setVisible(following is not None and offered)
         if following is not None:
-            # Titles may be of any length, and an "&" in one is no key.
+            # Titles may be of any length, and an "&" in one does not mark a key.
             title = following.title.replace("&", "&&")
             self.further.setText(
                 self.fontMetrics().elidedText(
-                    f"Next lesson: {title}", Qt.TextElideMode.ElideRight, LONGEST
+                    f"Next lesson: {title}", Qt.TextElideMode.ElideRight, MAX_TITLE_WIDTH
                 )
             )
             self.further.setToolTip(wrapped(following.about))
@@ -165,7 +165,7 @@ class LessonPanel(Panel):
     def _ask(self, *, fetch: bool = False) -> None:
         question = self._question()
         if question is None:
-            self.unwatched.emit()
+            self.questionCleared.emit()
         else:
             self.asked.emit(question, fetch)
 
@@ -176,7 +176,7 @@ class LessonPanel(Panel):
             if self._question() != before:
                 self._ask()
         answer = self._answer()
-        # Until numbers of new effects are known, those before stay in view.
+        # Until the numbers of new effects are known, the previous ones stay visible.
         if answer is not None and (self.course, answer) != self._shown:
             self._show_text(new=False)
 
@@ -257,6 +257,6 @@ class LessonPanel(Panel):
 
 
 def _button(text: str, tip: str) -> QPushButton:
-    made = QPushButton(text)
-    made.setToolTip(wrapped(tip))
-    return made
+    button = QPushButton(text)
+    button.setToolTip(wrapped(tip))
+    return button

@@ -30,11 +30,11 @@ HEADINGS: Mapping[Section, str] = {
     "look": "LOOK AT", "try": "TRY", "question": "A QUESTION", "answer": "AN ANSWER",
 }  # fmt: skip
 LINE_HEIGHT = 125
-"""Percentage of the font's line height, for legible longer texts."""
+"""Line height in percent of the font's, for legibility of longer texts."""
 _OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _LIKE_HTML = QTextDocument.MarkdownFeature.MarkdownNoHTML
-# The "!" before a link that makes a picture of it, unless a backslash takes that meaning away.
 _PICTURE = re.compile(r"(?<!\\)((?:\\\\)*)!(?=\[)")
+"""Matches the "!" that makes a link a picture, unless it is escaped."""
 
 
 class LessonPage(MarkdownPage):
@@ -78,7 +78,7 @@ class LessonPage(MarkdownPage):
         self.show_text(self._text, answered=self._answered, keep=True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Follow a focused link, and scroll by pages; other keys are the window's."""
+        """Follow a focused link, and scroll by pages; other keys are left to the window."""
         if event.key() in _OWN_KEYS:
             super().keyPressEvent(event)
         else:
@@ -91,9 +91,9 @@ class LessonPage(MarkdownPage):
                 continue
             if section in HEADINGS:
                 yield f"#### {HEADINGS[section]}"
-            # No line ends between a number and its sign.
+            # No line break between a number and its sign.
             text = text.replace(" %", "\N{NO-BREAK SPACE}%")
-            # A picture would be read from any place on this machine: it becomes a link.
+            # Pictures become links: their files would be read from anywhere on this machine.
             yield _PICTURE.sub(r"\1\!", text)
 
     def _dress(self, document: QTextDocument) -> None:
@@ -111,7 +111,7 @@ class LessonPage(MarkdownPage):
         cursor.mergeBlockFormat(space)
         for start, length, there in runs(block):
             target = there.anchorHref()
-            link = _leads_somewhere(target)
+            link = _has_action(target)
             cursor.setPosition(start)
             cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
             look = QTextCharFormat()
@@ -129,7 +129,7 @@ class LessonPage(MarkdownPage):
                 cursor.mergeCharFormat(look)
 
 
-def _leads_somewhere(target: str) -> bool:
-    """Return whether a link does something: other ones, and what is no link, are shown as text."""
+def _has_action(target: str) -> bool:
+    """Return whether a link has an action; others are shown as plain text."""
     within = (f"{PANEL_LINK}:", f"{OPEN_LINK}:")
     return target == ANSWER or target.startswith(within) or is_web_page(target)

@@ -1,7 +1,6 @@
 """The question of the lesson panel: the numbers in a step's text.
 
-Those of effects are measured in another panel, when the user asks for it: they are part of the
-question.
+Effects are measured in another panel, on request of the user, so they are part of the question.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class FactsOf:
     wanted
         The wanted facts, without duplicates.
     effects
-        What was measured in the panel of effects, if facts are about it; None before.
+        Results of the panel of effects, if facts need them; None before they are measured.
     """
 
     wanted: tuple[Wanted, ...]
@@ -39,29 +38,29 @@ class FactsOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_for([name for name, _ in self.wanted])
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Facts]:
-        found: dict[Wanted, str | bool | None] = {}
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Facts]:
+        facts: dict[Wanted, str | bool | None] = {}
         for name, positions in self.wanted:
-            yield Progress(len(found) / len(self.wanted), "Computing the numbers of this step")
-            findings = Findings(about, positions, self.effects)
+            yield Progress(len(facts) / len(self.wanted), "Computing the numbers of this step")
+            findings = Findings(context, positions, self.effects)
             measure = holds if name in CONDITIONS else number
-            found[name, positions] = measure(name, findings)
-        yield MappingProxyType(found)
+            facts[name, positions] = measure(name, findings)
+        yield MappingProxyType(facts)
 
 
 def facts_of(wanted: tuple[Wanted, ...], effects: LossEffects | None) -> FactsOf:
-    """Return the question for some facts; without effects, if none is about these."""
+    """Return the question for some facts, with the effects only if a fact needs them."""
     return FactsOf(wanted, effects if needs_effects(name for name, _ in wanted) else None)
 
 
 def measured_effects(answer: Answer | None) -> LossEffects | None:
-    """Return what the panel of effects has measured; None if that is nothing, or not a loss."""
+    """Return the measured effects on the loss; None if there are none."""
     result = None if answer is None or answer.state != "ready" else answer.result
     if not isinstance(result, Effects) or result.baseline is None:
         return None
     costs = (
-        Cost(name, one.delta, one.low, one.high, one.attention)
-        for name, one in result.found.items()
-        if not one.why
+        Cost(name, effect.delta, effect.low, effect.high, effect.attention)
+        for name, effect in result.found.items()
+        if not effect.why
     )
     return LossEffects(result.baseline, tuple(costs))

@@ -1,4 +1,4 @@
-"""What the network makes of the prompt: its next tokens, or why there are none."""
+"""The network's predictions for the prompt: its next tokens, or why there are none."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class TokenRows(TextRows):
 
     def replace(self, run: PromptRun | None) -> None:
         """Set the tokens of a run; None for none."""
-        found = () if run is None else run.next_tokens
+        tokens = () if run is None else run.next_tokens
         self.beginResetModel()
         self.cells = tuple(
             (
-                token_label(one.text),
-                format_percent(one.before),
-                "" if one.after is None else format_percent(one.after),
+                token_label(token.text),
+                format_percent(token.before),
+                "" if token.after is None else format_percent(token.after),
             )
-            for one in found
+            for token in tokens
         )
-        self.tips = tuple(f"{token_label(one.text)} · token {one.token}" for one in found)
+        self.tips = tuple(f"{token_label(token.text)} · token {token.token}" for token in tokens)
         self.endResetModel()
 
 
@@ -66,25 +66,25 @@ class NextTokens(QWidget):
         self.table = FittedTable(self.rows, "Next tokens", ROW_HEIGHT, TOKEN, WIDTHS, {})
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.moved = FixedText(1, SMALL)
-        self.said = label(role="muted", wrap=True)
-        self.said.setAlignment(Qt.AlignmentFlag.AlignTop)
-        vbox((self.table, 1), self.moved, (self.said, 1), parent=self, spacing=GRID // 2)
+        self.message = label(role="muted", wrap=True)
+        self.message.setAlignment(Qt.AlignmentFlag.AlignTop)
+        vbox((self.table, 1), self.moved, (self.message, 1), parent=self, spacing=GRID // 2)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours, and the height of rows to that of the text."""
+        """Set the colours, and the height of rows for the size of text."""
         self.moved.set_color(theme.muted)
         self.table.verticalHeader().setMinimumSectionSize(theme.px(ROW_HEIGHT))
         self.table.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))
 
     def show_run(self, run: PromptRun | None, failure: str) -> None:
-        """Show what was found; or a sentence why there is nothing."""
+        """Show the tokens of a run, or a sentence why there are none."""
         self.table.setVisible(run is not None and bool(run.next_tokens))
         self.table.setColumnHidden(AFTER, run is None or run.moved is None)
         self.rows.replace(run)
-        said = ENCODER if run is not None and not run.next_tokens else failure
-        self.said.setText(said)
-        self.said.setVisible(bool(said))
+        message = ENCODER if run is not None and not run.next_tokens else failure
+        self.message.setText(message)
+        self.message.setVisible(bool(message))
         moved = _moved(run)
         self.moved.set_text(moved)
         self.moved.tip = MOVED_TIP
@@ -92,10 +92,10 @@ class NextTokens(QWidget):
 
 
 def _moved(run: PromptRun | None) -> str:
-    """Say how much a change moves."""
+    """Describe how much a change moves."""
     if run is None or run.change is None or run.moved is None:
         return ""
-    # Not before it is needed: the panel is built with the window.
+    # Imported late: the panel is built with the window.
     from gui.services.effects import named
 
     return f"{format_percent(run.moved)} moves: {named(run.change)}"

@@ -35,7 +35,7 @@ class NamedNumber(QWidget):
         self._title = label(title, "small")
         self.value = label(ABSENT, selectable=True)
         for part in (self._title, self.value):
-            # The width is the grid's; a longer number does not move its neighbours.
+            # The grid sets the width: a longer number does not move its neighbours.
             part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         vbox(self._title, self.value, parent=self, spacing=0)
         self.set_title(title, tip)
@@ -75,7 +75,7 @@ class PositionCard(QWidget):
         self._lay_out()
 
     def show_position(self, position: int, token: str | None, place: str = "") -> None:
-        """Show the position, and its token, or the place or the label of its row, if any."""
+        """Show the position and its token, or the place or label of its row, if any."""
         _set_text(self.title, str(position))
         shown = place if token is None else token
         if self.token.text() != shown:
@@ -97,7 +97,7 @@ class PositionCard(QWidget):
         components
             The shown components, 1-based.
         fitted
-            NamedNumber of the range's components; others have no coordinates.
+            Number of fitted components; further ones have no coordinates.
         """
         self.norm.set_value(NOT_YET if details is None else format_number(details.norm))
         self.residual.set_value(NOT_YET if details is None else format_number(details.residual))
@@ -131,7 +131,7 @@ class PositionCard(QWidget):
             grid.setColumnStretch(column, 1)
         grid.addWidget(self.norm, 0, 0)
         grid.addWidget(self.residual, 0, 1)
-        # In the cell that is left: beside the range there is no room for both.
+        # In the free cell: beside the range there is no room for both.
         grid.addWidget(self.outlier, 0, 2, Qt.AlignmentFlag.AlignBottom)
         vbox(self.heading, self.range, grid, parent=self, spacing=GRID // 2)
 
@@ -144,6 +144,6 @@ def _component_tip(component: int) -> str:
 
 
 def _set_text(shown: QLabel, text: str) -> None:
-    # Setting an unchanged text causes a layout of the parents, too.
+    # Setting an unchanged text would cause a layout of the parents, too.
     if shown.text() != text:
         shown.setText(text)

@@ -134,7 +134,7 @@ class PositionsPanel(Panel):
     def _request(self, first: int, last: int) -> None:
         if (first, last) != self.session.positions:
             self.rangeRequested.emit(first, last)
-        # Show the session's range, if the request changed nothing.
+        # Restore the session's range, if the request changed nothing.
         self._on_positions_changed()
 
     def _on_first_entered(self, first: int) -> None:
@@ -163,7 +163,7 @@ class PositionsPanel(Panel):
         return range_presets(model.n_positions if model is not None else 0, outliers)
 
     def _on_model_changed(self) -> None:
-        self.components.forget()  # first, so that none of its bars stand beside the new ones
+        self.components.forget()  # first, so that no old bars are beside new ones
         self._on_opening_changed()
 
     def _on_opening_changed(self) -> None:

@@ -30,7 +30,7 @@ class Preset:
 
 
 def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | None:
-    """Return the longest range without outliers, the first one of equal length.
+    """Return the longest range without outliers; the first one of equally long ones.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class PromptField(QPlainTextEdit):
 
 
 class PromptPanel(Panel):
-    """A text field, the tokens of its text, and what the network makes of it.
+    """A text field, the tokens of its text, and the network's predictions for it.
 
     Signals
     -------
@@ -90,7 +90,7 @@ class PromptPanel(Panel):
     tokenizerRequested()
         The user agrees to the download of a large tokenizer.
     runRequested(), stopRequested()
-        The text is to be run through the network; or no longer.
+        Run the text through the network, or stop that.
     selectionRequested(object)
         A tuple of positions in the order of selection, the last one the current.
     hoverRequested(object)
@@ -139,7 +139,7 @@ class PromptPanel(Panel):
         self.outcome.set_theme(theme)
 
     def _set_height(self) -> None:
-        """Give the field two lines."""
+        """Set the height of the field to two lines."""
         self.field.setFixedHeight(2 * (self.theme.px(TEXT) + 3) + 14)
 
     def _connect(self) -> None:
@@ -181,14 +181,14 @@ class PromptPanel(Panel):
         (self.stopRequested if self.session.prompt_running else self.runRequested).emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc stops here too, since the panel may be a window of its own."""
+        """Stop on Esc, also if the panel is a window of its own."""
         if event.key() == Qt.Key.Key_Escape and self.session.prompt_running:
             self.stopRequested.emit()
         else:
             super().keyPressEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop what is running when the panel is closed, but not with a minimised window."""
+        """Stop a run when the panel is closed, but not when the window is minimised."""
         super().hideEvent(event)
         if self.session.prompt_running and not event.spontaneous():
             self.stopRequested.emit()
@@ -220,7 +220,7 @@ class PromptPanel(Panel):
             and not session.tokens_missing
         )
         if waiting:
-            # Not at once: the tokens usually arrive immediately.
+            # Delayed: the tokens usually arrive immediately.
             if not self._late.isActive():
                 self._late.start()
             return
@@ -236,7 +236,7 @@ class PromptPanel(Panel):
         self._show_page()
 
     def _show_run(self) -> None:
-        """Show what is known of the text; a new result comes to the front."""
+        """Show the state of the run; a new result is shown in front."""
         session = self.session
         run, failure = session.prompt_run, session.prompt_run_failed
         known = run is not None or bool(failure)
@@ -248,22 +248,22 @@ class PromptPanel(Panel):
         self._show_page()
 
     def _show_page(self) -> None:
-        """Show the tokens or the outcome, with what belongs beside the buttons."""
+        """Show the tokens or the outcome, and the widgets beside the buttons."""
         session = self.session
         split = session.tokens is not None and not self._sentence()
         known = split and (session.prompt_run is not None or bool(session.prompt_run_failed))
         counted = not known and not session.prompt_running
         surplus = bool(self.surplus.text())
-        # There is no room for all: what goes has to go first, or the panel would grow.
-        seen = {
+        # Hide first, then show: there is no room for all, and the panel would grow.
+        visible = {
             self.count: counted and not surplus,
             self.surplus: counted and surplus,
             self.progress: split and session.prompt_running,
             self.shown: known,
             self.run: split,
         }
-        for part in sorted(seen, key=lambda part: seen[part]):
-            part.setVisible(seen[part])
+        for part in sorted(visible, key=lambda part: visible[part]):
+            part.setVisible(visible[part])
         if split:
             outcome = known and self.shown.value() == NEXT
             self._pages.setCurrentWidget(self.outcome if outcome else self.flow)
@@ -303,8 +303,8 @@ class PromptPanel(Panel):
     def _show_marks(self) -> None:
         self.flow.set_marks(self.session.hover, self.session.selection)
 
-    def _lay_out_words(self) -> QWidget:
-        """Return a page with the sentence, and the button under it."""
+    def _sentence_page(self) -> QWidget:
+        """Return a page with the sentence and the button below it."""
         page = QWidget()
         fetch = (self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
         vbox(self.sentence, fetch, 1, parent=page, spacing=GRID)
@@ -316,7 +316,7 @@ class PromptPanel(Panel):
         parts = (self.count, self.surplus, self.progress, self.shown, 1, self.run, self.clear)
         row = hbox(*parts, spacing=GRID)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._lay_out_words())
+        self._pages.addWidget(self._sentence_page())
         self._pages.addWidget(self.flow)
         self._pages.addWidget(self.outcome)
         margins = (GRID, GRID, GRID, GRID // 2)

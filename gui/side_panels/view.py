@@ -51,7 +51,7 @@ _SPAN = {
     "period": ("Period", "The period in positions"),
     "token": ("Tokens", "Tokens of the prompt, or labels of the rows"),
 }
-"""Titles of the third row where it is not about the span, with tooltips."""
+"""Titles and tooltips of the third row if it does not show the span."""
 
 _MAPS = {
     "jet": "As in the helix article. Vivid, but not perceptually uniform, and ambiguous for "
@@ -66,7 +66,7 @@ _MAPS = {
 
 
 class _Pages(QStackedWidget):
-    """As high as its first page, so that a row does not change with what it is about."""
+    """Pages as high as the first one, so that the height of the row is constant."""
 
     def sizeHint(self) -> QSize:
         first = self.widget(0)
@@ -88,14 +88,14 @@ class ViewPanel(Panel):
     projectionRequested
         "perspective" or "parallel".
     keepTurnedRequested
-        Whether the curve stays turned after a drag.
+        Whether the curve keeps its orientation after a drag.
     lookRequested
         A field of the session, and its value: one of :class:`gui.state.values.CurveLook`, the
         period, or a colour map.
     columnRequested
-        A column of the file that was read last.
+        A column of the last read file.
     columnFileRequested
-        A file with columns is to be chosen.
+        Choose a file with columns.
     """
 
     colorByRequested = Signal(str, int)
@@ -191,7 +191,7 @@ class ViewPanel(Panel):
 
     def _arrange(self) -> None:
         colors = hbox((self.color_by, 3), self.component, (self.column, 3), spacing=GRID // 2)
-        # What the third row is about depends on what the colours are.
+        # The content of the third row depends on the colours.
         self.spans = _Pages()
         for part in (self.color_span, self.period, self.hint):
             self.spans.addWidget(part)
@@ -285,11 +285,13 @@ class ViewPanel(Panel):
             self.columnFileRequested.emit()
 
     def _columns(self) -> tuple[PositionColumn, ...]:
-        """Return the columns on offer: the model's own, those of the file or a saved project."""
+        """Return the available columns: the model's, and those of the file or a saved project."""
         session = self.session
         own = () if session.model is None else session.model.columns
-        known, one = session.columns, session.color_column
-        return (*own, *(known if one is None or one in known or not one.file else (one,)))
+        known, column = session.columns, session.color_column
+        if column is not None and column not in known and column.file:
+            known = (column,)
+        return (*own, *known)
 
     def _show_columns(self) -> None:
         columns, column = self._columns(), shown_column(self.session)
@@ -297,14 +299,14 @@ class ViewPanel(Panel):
         if column is None:
             return
         self.column.clear()
-        self.column.addItems([*(one.name for one in columns), "Other file…"])
+        self.column.addItems([*(column.name for column in columns), "Other file…"])
         if column in columns:
             self.column.setCurrentIndex(columns.index(column))
             of = column.file or "this model"
             self.column.setToolTip(wrapped(f"“{column.name}” of {of}"))
 
     def _show_span(self) -> None:
-        """Show in the third row what is to choose about the colours."""
+        """Show the colours' options in the third row."""
         session = self.session
         title, tip = _SPAN.get(session.color_by, ("Span", self.color_span.accessibleName()))
         self.span_title.setText(title)
@@ -331,7 +333,7 @@ class ViewPanel(Panel):
         periodic = session.color_by == "period"
         colormap = session.cyclic_colormap if periodic else session.colormap
         named = column is not None and not column.numeric
-        # Categories have colours of their own, and no order that could span anything.
+        # Categories have their own colours and no order, so there is no span.
         self.colormap.setEnabled(session.color_by != "token" and not named)
         self.color_span.setEnabled(not named)
         self.colormap.setCurrentIndex(self.colormap.findData(colormap))

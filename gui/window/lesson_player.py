@@ -237,7 +237,7 @@ class LessonPlayer(QObject):
         assert isinstance(panel, LessonPanel)
         answers = self._window.controller.answers
         panel.asked.connect(lambda question, fetch: answers.ask(DOCK, question, fetch=fetch))
-        panel.unwatched.connect(lambda: answers.forget(DOCK))
+        panel.questionCleared.connect(lambda: answers.forget(DOCK))
         panel.stepRequested.connect(self.go_on)
         panel.againRequested.connect(self.set_up)
         panel.finishRequested.connect(self.finish)

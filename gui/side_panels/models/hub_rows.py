@@ -24,7 +24,7 @@ def typed_address(text: str) -> HubAddress | None:
 def is_explicit(text: str) -> bool:
     """Return whether a text is likely a model's full id or the address of its page.
 
-    A single word is an id of the oldest models only, and more often a search.
+    A single word is more often a search: only the oldest models have such ids.
     """
     return "/" in text or "@" in text
 
@@ -41,7 +41,7 @@ def address_line(address: HubAddress, *, offline: bool) -> ModelLine:
 
 
 def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bool) -> Group | None:
-    """Return the lines about the Hub for a search; None for none.
+    """Return the lines about the Hub for a search; None if there are none.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
     """
     if "@" in text or "://" in text or is_path(text):
         return None  # not a search
-    found = _results(session, text, shown)
-    lines = found or _search(session, text)
+    results = _results(session, text, shown)
+    lines = results or _search(session, text)
     address = typed_address(text)
     # Not during a search: a second Enter would open a model.
-    is_id = not (is_explicit(text) or found or _same(session.searching, text))
+    is_id = not (is_explicit(text) or results or _same(session.searching, text))
     if address is not None and lacking and is_id:
         lines = (*lines, address_line(address, offline=session.offline))
-    return Group(TITLE, lines, UNIT if found else "")
+    return Group(TITLE, lines, UNIT if results else "")
 
 
 def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
@@ -90,7 +90,7 @@ def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
 def _results(session: Session, text: str, shown: Container[str]) -> tuple[ModelLine, ...]:
     if session.offline or not _same(session.found_for, text) or _same(session.searching, text):
         return ()
-    return tuple(_result(one) for one in session.found if identity(one.id) not in shown)
+    return tuple(_result(entry) for entry in session.found if identity(entry.id) not in shown)
 
 
 def _result(entry: CatalogueEntry) -> ModelLine:
@@ -104,5 +104,5 @@ def _note(sentence: str) -> ModelLine:
     return ModelLine("", sentence, kind="note", wraps=True)
 
 
-def _same(one: str, other: str) -> bool:
-    return one.casefold().split() == other.casefold().split()
+def _same(search: str, text: str) -> bool:
+    return search.casefold().split() == text.casefold().split()

@@ -1,4 +1,4 @@
-"""Drawing of lines and headings of the model list."""
+"""Draws the lines and headings of the model list."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ModelDelegate(QStyledItemDelegate):
         painter.setFont(_font(self._view.font(), pixels, heavy=heavy))
         painter.setPen(QColor(color))
         metrics = painter.fontMetrics()
-        # In the middle: the end of an id matters more than its middle.
+        # In the middle: the end of an id is more important.
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(0, room.width()))
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
         painter.drawText(room, side | Qt.AlignmentFlag.AlignVCenter, shown)
@@ -121,7 +121,7 @@ def _wrapped(line: ModelLine, font: QFont, width: int) -> QTextLayout:
 
 
 def _font(font: QFont, pixels: int, *, heavy: bool = False) -> QFont:
-    made = sized(font, pixels)
-    made.setWeight(QFont.Weight.DemiBold if heavy else QFont.Weight.Normal)
-    made.setFeature(QFont.Tag("tnum"), 1)
-    return made
+    sized_font = sized(font, pixels)
+    sized_font.setWeight(QFont.Weight.DemiBold if heavy else QFont.Weight.Normal)
+    sized_font.setFeature(QFont.Tag("tnum"), 1)
+    return sized_font

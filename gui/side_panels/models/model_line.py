@@ -51,7 +51,7 @@ class ModelLine:
     preferred: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("title", "state"):  # folders and ids of the Hub are called anything
+        for name in ("title", "state"):  # names of folders and ids of the Hub are not trusted
             object.__setattr__(self, name, visible(getattr(self, name)))
 
     @property

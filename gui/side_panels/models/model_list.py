@@ -41,7 +41,7 @@ class ModelList(QListView):
         self._items = QStandardItemModel(self)
         self._groups: tuple[Group, ...] = ()
         self._held = False
-        self._asked = ""
+        self._searching = ""
         self._placing = False
         self.offer = StickyOffer(theme, self)
         self._delegate = ModelDelegate(theme, self)
@@ -72,8 +72,7 @@ class ModelList(QListView):
             The groups.
         searched
             Whether they belong to another search: then they are shown from the top, with the
-            preferred line as the current one; without a search, with the open one
-            visible.
+            preferred line as the current one; without a search, with the open model visible.
         """
         self._show_groups(groups, searched=searched)
         self._place_offer()
@@ -83,14 +82,14 @@ class ModelList(QListView):
         if groups == before and not searched:
             return
         current, top = self._current(), self.verticalScrollBar().value()
-        opened, in_sight = self._open_keys(), self._open_in_sight()
+        opened, visible = self._open_keys(), self._open_is_visible()
         asking = _group_of(before, current) if current and current.kind == "search" else ""
         self._groups = groups
         if groups != before:
             self._fill()
         preferred = [line for line in self.lines() if line.preferred]
         if searched:
-            self._asked = ""
+            self._searching = ""
             self.scrollToTop()
             self._go_to(preferred)
             if not preferred:
@@ -100,12 +99,14 @@ class ModelList(QListView):
         same = [line for line in self.lines() if current is not None and line.key == current.key]
         self._go_to(same if same and (self.hasFocus() or not preferred) else preferred)
         if asking and not same:
-            self._show_asked(asking)
-        elif self._asked and _lines_of(groups, self._asked) == _lines_of(before, self._asked):
-            self._show_asked(self._asked)
-        elif self._asked:
-            self._show_answer()
-        elif in_sight or opened != self._open_keys():
+            self._show_searching(asking)
+        elif self._searching and _lines_of(groups, self._searching) == _lines_of(
+            before, self._searching
+        ):
+            self._show_searching(self._searching)
+        elif self._searching:
+            self._show_results()
+        elif visible or opened != self._open_keys():
             self._scroll_to_open()
 
     def lines(self) -> tuple[ModelLine, ...]:
@@ -151,9 +152,9 @@ class ModelList(QListView):
                 self.copyRequested.emit(line)
         elif event.key() in MOVES:
             super().keyPressEvent(event)
-            # At an end too, where the window would walk along the curve.
+            # At an end, too; otherwise the window would step along the curve.
             event.accept()
-        else:  # such as 0 to 9, by which Qt would look for a line
+        else:  # such as 0 to 9, by which Qt would search for a line
             event.ignore()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -197,8 +198,8 @@ class ModelList(QListView):
         """Show the offer to search the Hub under the list while its line is not visible."""
         if self._placing:
             return
-        line = next((one for one in self.lines() if one.kind == "search"), None)
-        self._placing = True  # changed margins lead here again
+        line = next((line for line in self.lines() if line.kind == "search"), None)
+        self._placing = True  # changing the margins calls this again
         try:
             beyond = line is not None and self._is_beyond(line)
             with self.held():
@@ -230,8 +231,8 @@ class ModelList(QListView):
                 self._items.appendRow(_item(line))
 
     def _indexes(self) -> list[QModelIndex]:
-        every = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        return [index for index in every if isinstance(index.data(ROLE), ModelLine)]
+        indexes = (self._items.index(row, 0) for row in range(self._items.rowCount()))
+        return [index for index in indexes if isinstance(index.data(ROLE), ModelLine)]
 
     def _current(self) -> ModelLine | None:
         row = self.currentIndex().data(ROLE)
@@ -240,7 +241,7 @@ class ModelList(QListView):
     def _open_keys(self) -> list[tuple[str, str]]:
         return [line.key for line in self.open_lines()]
 
-    def _open_in_sight(self) -> bool:
+    def _open_is_visible(self) -> bool:
         room = self.viewport().rect()
         rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).is_open]
         return any(room.intersects(rect) for rect in rects)
@@ -248,32 +249,32 @@ class ModelList(QListView):
     def _go_to(self, lines: Sequence[ModelLine]) -> None:
         """Make the first of some lines current, or none."""
         wanted = lines[0].key if lines else None
-        found = [index for index in self._indexes() if index.data(ROLE).key == wanted]
-        self.setCurrentIndex(found[0] if found else QModelIndex())
+        matching = [index for index in self._indexes() if index.data(ROLE).key == wanted]
+        self.setCurrentIndex(matching[0] if matching else QModelIndex())
 
-    def _show_asked(self, title: str) -> None:
+    def _show_searching(self, title: str) -> None:
         """Show that a search is running; there is no current line meanwhile."""
-        self._asked = title
+        self._searching = title
         if self._is_in_use():
             self._go_to([])
         heading = self._heading_of(title)
         self.scrollTo(heading.siblingAtRow(heading.row() + 1))
 
-    def _show_answer(self) -> None:
+    def _show_results(self) -> None:
         """Show the results of a search, with the first one as the current line."""
-        title, self._asked = self._asked, ""
+        title, self._searching = self._searching, ""
         if self._is_in_use():
             self._go_to([line for line in _lines_of(self._groups, title) if line.kind != "note"])
         self.scrollTo(self._heading_of(title), QAbstractItemView.ScrollHint.PositionAtTop)
 
     def _is_in_use(self) -> bool:
-        """Return whether it has the focus of its window, which may be inactive."""
+        """Return whether the list has the focus of its window, which may be inactive."""
         return self.window().focusWidget() is self
 
     def _heading_of(self, title: str) -> QModelIndex:
-        every = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        headings = [one for one in every if isinstance(one.data(ROLE), Group)]
-        return next((one for one in headings if one.data(ROLE).title == title), QModelIndex())
+        indexes = (self._items.index(row, 0) for row in range(self._items.rowCount()))
+        headings = [index for index in indexes if isinstance(index.data(ROLE), Group)]
+        return next((index for index in headings if index.data(ROLE).title == title), QModelIndex())
 
     def _scroll_to_open(self) -> None:
         for index in self._indexes():

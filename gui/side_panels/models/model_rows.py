@@ -34,7 +34,7 @@ from gui.style.theme import format_bytes, format_count
 MAX_RECENT = 4
 """Maximum number of recent sources, to leave room for the catalogue."""
 
-MADE = "Made of a model when opened."
+DERIVED = "Made of a model when opened."
 _MEANING: dict[ModelState, str] = {
     "bundled": "Included with Helixscope.",
     "computed": "Computed when opened; it has no tokens or weights.",
@@ -56,7 +56,7 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
     search
         The search; "" for all lines.
     opened
-        The open source's remembered name; "" for none.
+        The stored name of the open source; "" for none.
     """
     text = " ".join(search.split())
     address = typed_address(text) if text else None
@@ -96,7 +96,7 @@ def source_title(source: str, models: Sequence[ModelRow]) -> str:
 
 
 def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]:
-    """Mark the line for Enter: the exact typed model, else the first one that can be chosen.
+    """Mark the line for Enter: the exact typed model, otherwise the first one that can be opened.
 
     A single word that may be an id is searched in the list first, then on the Hub.
     """
@@ -165,7 +165,7 @@ def _state(row: ModelRow, offline: bool) -> str:
 
 
 def _away(entry: CatalogueEntry, offline: bool) -> str:
-    """Return the download size of a model that is not here."""
+    """Describe the download needed to open a model that is not on this machine."""
     if offline:
         return "Not on this machine, and Helixscope is offline."
     if entry.index_only:
@@ -194,9 +194,9 @@ def _path_line(path: str) -> ModelLine:
 
 
 def _named_line(source: str) -> ModelLine:
-    """Return a line that opens a computed table, or what is made of a model, as typed."""
+    """Return a line that opens a computed or derived table, as typed."""
     if is_derived(source):
-        return ModelLine(source, f"Open {source}", "computed", tip=MADE, wraps=True)
+        return ModelLine(source, f"Open {source}", "computed", tip=DERIVED, wraps=True)
     return ModelLine(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
 
 

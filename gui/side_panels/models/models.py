@@ -32,7 +32,7 @@ _EMPTY = "No models are listed. Open a folder or file with your own checkpoint."
 
 
 class ModelPanel(Panel):
-    """The catalogue with search and state, recent sources, and the buttons to open others.
+    """The catalogue with search and state, recent sources, and the buttons to open other sources.
 
     Signals
     -------
@@ -60,7 +60,7 @@ class ModelPanel(Panel):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
-        self._opened = self._asked = ""
+        self._opened = self._requested = ""
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search, or enter an id or a path")
         self.search.setClearButtonEnabled(True)
@@ -101,9 +101,9 @@ class ModelPanel(Panel):
         self.search.selectAll()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Down goes from the search field to the list, and Esc clears the field.
+        """Go from the search field to the list on Down, and clear the field on Esc.
 
-        Undo is the window's while no typing is left to undo.
+        Undo is left to the window while the field has nothing to undo.
         """
         if (
             isinstance(event, QKeyEvent)
@@ -172,7 +172,7 @@ class ModelPanel(Panel):
             self.searchRequested.emit(line.source)
         # After the second click of a double-click the model is open or opening already.
         elif not line.refusal and not line.is_open and not self._is_opening(line.source):
-            self._asked = line.source
+            self._requested = line.source
             self.openRequested.emit(line.source)
 
     def _on_search_entered(self) -> None:
@@ -221,9 +221,9 @@ class ModelPanel(Panel):
     def _on_model_changed(self) -> None:
         model = self.session.model
         self._opened = known_name(model.source) if model is not None else ""
-        asked, self._asked = self._asked, ""
-        if model is not None and asked and _same(asked, self._opened):
-            # Otherwise it would go on hiding the catalogue; unlike clear, this cannot be undone.
+        requested, self._requested = self._requested, ""
+        if model is not None and requested and _same(requested, self._opened):
+            # Otherwise the search would hide the catalogue. Unlike clear, this cannot be undone.
             self.search.setText("")
         self._show_lines()
 
@@ -262,8 +262,8 @@ class ModelPanel(Panel):
             self._column.activate()
 
 
-def _same(asked: str, opened: str) -> bool:
-    """Return whether what was opened is what was asked for: formulas are given in full."""
-    if is_computed(asked):
-        return opened.startswith(asked.partition(",")[0])
-    return identity(asked) == identity(opened)
+def _same(requested: str, opened: str) -> bool:
+    """Return whether the opened source is the requested one; an opened formula is complete."""
+    if is_computed(requested):
+        return opened.startswith(requested.partition(",")[0])
+    return identity(requested) == identity(opened)

@@ -41,7 +41,7 @@ def test_esc_in_the_window_stops_it(application, settle, endless, qtbot):
     assert not session.prompt_running
     qtbot.waitUntil(lambda: bool(ended))
     settle()
-    assert panel.outcome.said.isVisible()
+    assert panel.outcome.message.isVisible()
 
 
 def test_the_change_in_front_is_run(application, settle, endless, qtbot):
