@@ -36,15 +36,14 @@ class Command:
     # not triggered by typing or moving a slider.
     shortcut: str = ""
     tip: str = ""  # One sentence for the status bar and the tooltip
-    # Whether it is a switch; whether it needs an open model.
-    checkable: bool = False
-    needs_model: bool = False
+    checkable: bool = False  # Whether it is a switch
+    needs_model: bool = False  # Whether it needs an open model
 
     @property
     def has_plain_key(self) -> bool:
-        """Whether the focused widget gets it first: an arrow, or a key without a modifier.
+        """Whether the focused widget gets the key first: an arrow, or a key without a modifier.
 
-        F1 to F35 are shortcuts all the same.
+        F1 to F35 are shortcuts nevertheless.
         """
         key = self.shortcut
         if key.rpartition("+")[2] in _ARROWS:
@@ -57,18 +56,18 @@ class Command:
 
     @property
     def key(self) -> str:
-        """The shortcut for display, as the system writes it, and "→" for "Right"."""
+        """The shortcut for display, as the system writes it; arrows are signs."""
         modifiers, plus, key = native_keys(self.shortcut).rpartition("+")
         return modifiers + plus + _SIGNS.get(key, key)
 
 
 def for_system(commands: Iterable[Command], system: str = sys.platform) -> tuple[Command, ...]:
-    """Return commands without the keys that a system keeps for itself.
+    """Replace the keys that a system reserves.
 
-    On macOS, where Ctrl stands for ⌘, some hide, minimise or uncover all windows.
+    On macOS, where Ctrl means ⌘, some hide, minimise or uncover all windows.
     """
     keys = _ON_MACOS if system == "darwin" else {}
-    return tuple(one.with_key(keys.get(one.name, one.shortcut)) for one in commands)
+    return tuple(c.with_key(keys.get(c.name, c.shortcut)) for c in commands)
 
 
 _ON_MACOS = {"open_hub": "Ctrl+U", "compare_add": "Ctrl+E", "full_screen": "Meta+Ctrl+F"}
@@ -299,14 +298,14 @@ class Actions:
     Attributes
     ----------
     commands
-        The commands by their names, with the keys that they have now.
+        The commands by their names, with their current keys.
 
     Parameters
     ----------
     window
         The window that gets menus, actions and shortcuts.
     handlers
-        A function for every command name; a checkable one gets the new state.
+        A function for every command name; that of a checkable command gets the new state.
     """
 
     def __init__(self, window: QMainWindow, handlers: Mapping[str, Callable[..., object]]) -> None:
@@ -342,13 +341,13 @@ class Actions:
         self.set_title(command.name, action.text().partition("\t")[0], action)
 
     def set_title(self, name: str, title: str, action: QAction | None = None) -> None:
-        """Set a command's text in the menu, with its key if that is a plain one."""
+        """Set a command's text in the menu, with its key if that is a plain key."""
         command = self.commands[name]
         key = f"\t{command.key}" if command.has_plain_key else ""
         (action or self.by_name[name]).setText(f"{title}{key}")
 
     def set_keys(self, changed: Mapping[str, str]) -> None:
-        """Give commands other keys, by their names, and all others their own; "" for none."""
+        """Set the keys of commands by their names ("" for none), and defaults for all others."""
         self._plain.clear()
         for command in COMMANDS:
             key = changed.get(command.name, command.shortcut)
@@ -383,7 +382,7 @@ class Actions:
 
 
 def key_text(key: int, modifiers: Qt.KeyboardModifier) -> str:
-    """Return a pressed key with its modifiers as the table of commands writes it."""
+    """Return a pressed key with its modifiers, written as in the table of commands."""
     modifiers &= ~Qt.KeyboardModifier.KeypadModifier
     if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
         # Whether "+" needs Shift depends on the keyboard.

@@ -30,8 +30,8 @@ PICTURE = (320, 240)
 LINES = 420
 """Maximum height of a picture in logical pixels, so that points are not too small."""
 ABOVE, SHARES = ("inspector", "prompt"), (0.3, 0.22, 0.48)
-"""Other panels in its column, and the division of the column."""
-NO_PART = (
+"""Other panels in the bookmarks' column, and the division of the column."""
+PREFERENCES = (
     "keep_turned", "norms_quantity", "norms_relative", "cameras_linked", "ranges_linked",
     "compare_columns",
 )  # fmt: skip
@@ -48,7 +48,7 @@ class BookmarkKeeper:
         self._begun = False
         self._listening = Listening()
         self._listening.to(window.session.events.work, self._on_opened)
-        window.docks[DOCK].visibilityChanged.connect(self._on_seen)
+        window.docks[DOCK].visibilityChanged.connect(self._on_visibility_changed)
 
     def release(self) -> None:
         """Stop listening."""
@@ -86,9 +86,9 @@ class BookmarkKeeper:
         shown, model = window.controller.shown, session.model
         if model is None or shown is None or session.curve is None:
             return
-        window.viewport.catch_up()  # it paints nothing while it is hidden
+        window.viewport.catch_up()  # it does not paint while it is hidden
         work = take_work(session, shown, window.viewport.camera.place)
-        fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
+        fields = {name: value for name, value in work.fields.items() if name not in PREFERENCES}
         alignment, others = self._aligned()
         work = replace(work, fields=fields, alignment=alignment, others=others)
 
@@ -103,18 +103,18 @@ class BookmarkKeeper:
     def go_to(self, key: str) -> None:
         """Show a bookmark's view, opening its model if necessary."""
         window = self._window
-        one = next((one for one in window.session.bookmarks if one.key == key), None)
-        if one is not None:
+        bookmark = next((mark for mark in window.session.bookmarks if mark.key == key), None)
+        if bookmark is not None:
             if window.session.model is not None:
                 window.undo.separate()
                 window.viewport.camera.left.emit(window.viewport.camera.place)
-            window.controller.go_to(one.work)
+            window.controller.go_to(bookmark.work)
 
     def items(self) -> list[Item]:
         """Return an item for each bookmark, for the command palette."""
         return [
-            Item(f"Go to “{one.name}”", "Bookmarks", partial(self.go_to, one.key))
-            for one in self._window.session.bookmarks
+            Item(f"Go to “{bookmark.name}”", "Bookmarks", partial(self.go_to, bookmark.key))
+            for bookmark in self._window.session.bookmarks
         ]
 
     def _aligned(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
@@ -124,24 +124,24 @@ class BookmarkKeeper:
         alignment = take_alignment(session, [key for key, _, _ in opened])
         if alignment is None or not isinstance(alignment.what, OfCompared):
             return alignment, ()
-        _, other, wanted = opened[alignment.what.key]
-        return replace(alignment, what=OfCompared(0)), (take_other(other, wanted, None),)
+        _, session, request = opened[alignment.what.key]
+        return replace(alignment, what=OfCompared(0)), (take_other(session, request, None),)
 
     def _bring(self) -> None:
-        """Bring the panel to the front; if it was closed, it gets half of its column."""
+        """Bring the panel to the front; if it was closed, give it half of its column."""
         window, dock = self._window, self._window.docks[DOCK]
-        comes = dock.isHidden() and not dock.isFloating()
+        opens = dock.isHidden() and not dock.isFloating()
         window.bring(DOCK)
         self.need()
         above = [window.docks[name] for name in ABOVE]
-        if comes and all(one.isVisible() and not one.isFloating() for one in above):
+        if opens and all(other.isVisible() and not other.isFloating() for other in above):
             docks = [*above, dock]
-            height = sum(one.height() for one in docks)
-            sizes = {one: round(part * height) for one, part in zip(docks, SHARES, strict=True)}
+            height = sum(dock.height() for dock in docks)
+            sizes = {dock: round(part * height) for dock, part in zip(docks, SHARES, strict=True)}
             share(window, sizes, Qt.Orientation.Vertical)
 
-    def _on_seen(self, seen: bool) -> None:
-        if seen:
+    def _on_visibility_changed(self, visible: bool) -> None:
+        if visible:
             self.need()
 
     def _on_opened(self, work: Work | None) -> None:
@@ -150,7 +150,7 @@ class BookmarkKeeper:
             self.bookmarks.merge(work.bookmarks)
 
     def _picture(self) -> bytes:
-        """Return a small PNG of the viewport; nothing where none can be drawn."""
+        """Return a small PNG of the viewport; empty if it cannot be drawn."""
         from PIL import Image
 
         from gui.export.pictures import PictureError, render_scene

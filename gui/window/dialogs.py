@@ -42,13 +42,13 @@ DRAWN: Rows = (
     ("{}, then drag", "Select the points inside"),
     ("… with Shift, Ctrl", "Add to the selection, remove from it"),
 )
-"""More rows for the viewport: the keys of both commands are those that they have now."""
+"""More rows for the viewport, with the current keys of both commands."""
 TURNING: Rows = (
     ("Shift ← → ↑ ↓", "Rotate"),
     ("Ctrl ← → ↑ ↓", "Move"),
     ("Alt ← →", "Roll"),
 )
-"""Rows for the commands of the menu "Rotate and move", one for each kind."""
+"""Rows that summarise the commands of the menu "Rotate and move"."""
 PLOT: Rows = (
     ("Click, Shift-click", "Select, add or remove"),
     ("Shift-drag", "Select a range"),
@@ -76,12 +76,12 @@ DIGITS: Rows = (
     ("1 … 7", "Open a group of panels, or its next panel"),
     ("8, 9", "Open Positions, View"),
 )
-MOST_HEIGHT = 632
+MAX_HEIGHT = 632
 """Maximum height of the table of keys in logical pixels."""
 AROUND_KEYS = QMargins(2 * GRID, 2 * GRID, 2 * GRID, 8 * GRID)
-"""What is around the table of keys: margins, and the button."""
+"""Space around the table of keys: margins, and the button."""
 FRAME_HEIGHT = 4 * GRID
-"""What the desktop's title bar takes of the screen's height, at most."""
+"""Maximum height of the desktop's title bar."""
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "It makes the findings of several articles explorable: “GPT-2’s positional embedding matrix "
@@ -91,7 +91,7 @@ ABOUT = (
 
 
 def room_on_screen(window: QWidget) -> QSize:
-    """Return the largest size with which a window and its title bar are within the screen."""
+    """Return the largest size of a window that fits the screen with its title bar."""
     return window.screen().availableSize() - QSize(0, FRAME_HEIGHT)
 
 
@@ -103,7 +103,7 @@ def show_shortcuts(parent: QWidget, commands: Iterable[Command]) -> None:
 def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) -> QDialog:
     """Create the dialog of keyboard and mouse commands, in three columns.
 
-    ``commands`` are those of the table, with the keys that they have now.
+    ``commands`` are those of the table, with their current keys.
     """
     commands = tuple(commands)
     steps_as_usual = {*filter(is_step, commands)} == {*filter(is_step, COMMANDS)}
@@ -129,25 +129,25 @@ def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) ->
     scrolled.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrow keys scroll it
     scrolled.setProperty("ring", True)
     scrolled.setAccessibleName("Keys and gestures")
-    scrolled.setMinimumSize(width, min(MOST_HEIGHT, room.height()))
+    scrolled.setMinimumSize(width, min(MAX_HEIGHT, room.height()))
     _finish(dialog, vbox(scrolled))
     return dialog
 
 
 def viewport_rows(commands: Iterable[Command]) -> Rows:
-    """Return what the mouse does in the viewport, with the keys of drawing around points."""
+    """Return the rows of mouse gestures in the viewport, with the keys of selection by drawing."""
     drawing = {c.name: c for c in commands if c.name in ("select_box", "select_lasso")}
     keys = [c.key for c in drawing.values() if c.key] or [c.title for c in drawing.values()]
-    return (*VIEWPORT, *((how.format(" or ".join(keys)), does) for how, does in DRAWN))
+    return (*VIEWPORT, *((how.format(" or ".join(keys)), meaning) for how, meaning in DRAWN))
 
 
 def show_about(parent: QWidget) -> None:
-    """Show the version and the sources of ideas."""
+    """Show the version and the articles."""
     _run(about_dialog(parent))
 
 
 def about_dialog(parent: QWidget) -> QDialog:
-    """Create the dialog with the version and the sources of ideas."""
+    """Create the dialog with the version and the articles."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("About Helixscope")
     icon = label()

@@ -32,12 +32,11 @@ WIDTH = 480
 
 
 class EmptyState(Panel):
-    """Explains the window, and offers ways to open a model."""
+    """Explains the window, and has buttons to open a model."""
 
-    # The user wants to open a model on the Hub, a folder, a file.
-    hubRequested = Signal()
-    folderRequested = Signal()
-    fileRequested = Signal()
+    hubRequested = Signal()  # The user wants to open a model on the Hub
+    folderRequested = Signal()  # The user wants to open a folder
+    fileRequested = Signal()  # The user wants to open a file
     lessonRequested = Signal()  # The user wants to begin with a lesson
     cancelRequested = Signal()  # The user cancels the opening
 
@@ -70,10 +69,10 @@ class EmptyState(Panel):
         self.cancel.clicked.connect(lambda: self.cancelRequested.emit())
         self.bar = FetchBar()
         self.bar.setFixedWidth(240)
-        # A column of its own, because wrapped labels in an aligned layout get too few lines.
+        # A separate column: in an aligned layout, wrapped labels get too few lines.
         self._words = QWidget()
         vbox(*texts[:2], parent=self._words, spacing=2 * GRID)
-        # Room for the texts of a wait, so that nothing moves when one begins.
+        # Room for the texts of a wait, so that nothing moves when it begins.
         self.details.setFixedHeight(2 * self.details.fontMetrics().lineSpacing())
         self.details.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         inside = QWidget()

@@ -1,4 +1,4 @@
-"""Exporting what the window shows: its scene, its numbers, and a Python script of it."""
+"""Exports of what the window shows: its scene, its numbers, and a Python script."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def export_data(window: HostWindow) -> None:
 
     if window.session.model is None:
         return
-    shown = dict(results_in_sight(window))
+    shown = dict(visible_results(window))
     numbers = {name: panel.numbers() for name, panel in shown.items()}
     tables = {name: panel.tables() for name, panel in shown.items()}
     try:
@@ -76,7 +76,7 @@ def export_data(window: HostWindow) -> None:
     window.controller.save(path, write, "The data could not be exported", beside)
 
 
-def results_in_sight(window: HostWindow) -> Iterator[tuple[str, ResultPanel]]:
+def visible_results(window: HostWindow) -> Iterator[tuple[str, ResultPanel]]:
     """Yield the visible panels that show a result, with their names.
 
     Hidden panels may show results of an earlier range.
@@ -100,7 +100,7 @@ def window_script(window: HostWindow) -> str:
         return Sight(CameraPose.of(interactor.camera), size, scene.theme.name, scene.compact)
 
     panels = {
-        window.docks[name].windowTitle(): one.python() for name, one in results_in_sight(window)
+        window.docks[name].windowTitle(): panel.python() for name, panel in visible_results(window)
     }
     cells = {key: cell for key, cell in window.grid.cells.items() if cell.isVisible()}
     others = {key: sight(cell.viewport) for key, cell in cells.items()}

@@ -59,31 +59,31 @@ class HostWindow(QMainWindow):
 
     @abstractmethod
     def arrangement(self) -> Layout:
-        """Return the places of the docks, as they are without a maximised one."""
+        """Return the places of the docks; a maximised one counts as restored."""
 
     @abstractmethod
     def arrange_as(self, layout: Layout) -> None:
-        """Put the docks in their places, a maximised one first."""
+        """Put the docks in their places, after restoring a maximised one."""
 
     @abstractmethod
     def restore_docks(self, state: QByteArray) -> None:
-        """Give the docks the places of a ``saveState()``; the toolbar stays as it is."""
+        """Restore the places of the docks from a ``saveState()``, but not the toolbar."""
 
     @abstractmethod
     def make_panel(self, dock: str) -> Panel:
         """Create the panel of a dock, unconnected."""
 
     def ask_folder(self, title: str, kind: str) -> str:
-        """Ask for a folder, beside that of the same kind before; "" if none is chosen."""
+        """Ask for a folder, starting at the last one of this kind; "" if none is chosen."""
         folder = QFileDialog.getExistingDirectory(self, title, folder_for(self.session, kind))
         if folder:
             remember_folder(self.session, kind, Path(folder))
         return folder
 
     def ask_file(self, title: str, kind: str, kinds: str) -> str:
-        """Ask for a file, in the folder of the same kind before; "" if none is chosen.
+        """Ask for a file, starting in the last folder of this kind; "" if none is chosen.
 
-        ``kinds`` are the patterns that the dialog offers.
+        ``kinds`` are the dialog's file filters.
         """
         start = folder_for(self.session, kind)
         file, _ = QFileDialog.getOpenFileName(self, title, start, kinds)
@@ -109,7 +109,7 @@ class HostWindow(QMainWindow):
         model = self.session.model
         source = "" if model is None else model_source(model.source)
         if model is not None and source == model.source and model.tokens_tensor is None:
-            source = ""  # it has none
+            source = ""  # the model has no tokens
         dialog = TokenDialog(self, source)
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
         dialog.deleteLater()
@@ -117,22 +117,22 @@ class HostWindow(QMainWindow):
             self.controller.open(dialog.source)
 
     def open_columns(self) -> None:
-        """Ask for a table of the user's own, and colour the curve by a column of it."""
+        """Ask for a table, and colour the curve by one of its columns."""
         title = "Colour by a column of a table"
         if file := self.ask_file(title, title, TABLES):
             self.controller.color_by_file(Path(file))
 
     def add_beside(self, source: str) -> None:
-        """Show a source beside the open model, in a view of its own."""
+        """Show a source beside the open model, in its own view."""
         comparing = self.controller.comparing
         key = comparing.find(source)
-        if key in {one.key for one in self.session.compared if not one.in_grid}:
+        if key in {model.key for model in self.session.compared if not model.in_grid}:
             comparing.give_view(key)
         else:
             comparing.add_source(source)
 
     def set_field(self, field: str, value: object) -> None:
-        """Set a field of the session that is for the user to set."""
+        """Set a field of the session that the user may set."""
         self.session.want(**{field: value})
 
     def focus_on(self, dock: str) -> None:

@@ -1,4 +1,4 @@
-"""The dialog that asks what to measure inside a model, and shows the progress."""
+"""The dialog with the settings and the progress of a measurement inside a model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _COUNTERS = {
     "line": "Character in the line", "brackets": "Bracket depth", "newline": "Since the newline",
 }  # fmt: skip
 _STEPS = 1000
-"""Of the bar, during a download."""
+"""Steps of the bar during a download."""
 _DEVICES = ("cpu", "cuda", "mps")
 
 
@@ -63,7 +63,7 @@ class InsideDialog(QDialog):
         self.setModal(False)
         self.running = False
         self.offered: WholeModel | None = None
-        """What the button downloads first; None before its size is shown."""
+        """The model that the button downloads first; None before its size is shown."""
         self.measureRequested: Callable[[PositionsSettings, Path, str], None] = lambda *_: None
         self.stopRequested: Callable[[], None] = lambda: None
         self.source, self.out = QLineEdit(), QLineEdit()
@@ -73,7 +73,7 @@ class InsideDialog(QDialog):
         self._named = ""
         self.source.textChanged.connect(self._on_source)
         self.texts = TextsChoice()
-        self.texts.failed.connect(self.say)
+        self.texts.failed.connect(self.show_message)
         self.windows = _number("Windows of text", 4, 100_000, _USUAL.texts_at_most)
         self.length = _number("Tokens of a window", 20, 65_536, _USUAL.length)
         self.device = DropDown()
@@ -88,7 +88,7 @@ class InsideDialog(QDialog):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Progress")
-        self.said = label("", "muted", wrap=True)
+        self.message = label("", "muted", wrap=True)
         self.buttons = QDialogButtonBox()
         self.measure = self.buttons.addButton(MEASURE, QDialogButtonBox.ButtonRole.ActionRole)
         self.measure.setDefault(True)
@@ -136,63 +136,63 @@ class InsideDialog(QDialog):
         about = label(ABOUT, "muted", wrap=True)
         margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
         column = vbox(
-            about, self._fields, self.bar, self.said, self.buttons,
+            about, self._fields, self.bar, self.message, self.buttons,
             parent=self, spacing=2 * GRID, margins=margins,
         )  # fmt: skip
-        for words in (about, self.said):
-            words.setFixedWidth(WIDTH)
+        for text in (about, self.message):
+            text.setFixedWidth(WIDTH)
         column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
 
     # ---- what is shown -----------------------------------------------------------------------
 
     def show_source(self, source: str) -> None:
-        """Ask about a model; the result of another one is not replaced."""
+        """Show a model's source; for another model, the result folder is cleared."""
         if source != self.source.text():
             self.out.clear()
         self.source.setText(source)
 
     def show_running(self, running: bool) -> None:
-        """Show the settings, or that they are being measured."""
+        """Set whether a measurement is running."""
         self.running = running
         self._fields.setEnabled(not running)
         self.measure.setVisible(not running)
         self.stop.setVisible(running)
         self.bar.setVisible(running)
-        self.say("Starting…" if running else "")
+        self.show_message("Starting…" if running else "")
         self.bar.setRange(0, 0)
 
-    def show_progress(self, told: WorkerProgress) -> None:
-        """Show what the measurement does."""
-        counted = told.total > 1
-        self.bar.setRange(0, told.total if counted else 0)
-        self.bar.setValue(told.done)
-        done, total = format_count(told.done), format_count(told.total)
-        self.say(f"{told.what}: {done} of {total} windows" if counted else f"{told.what}…")
+    def show_progress(self, progress: WorkerProgress) -> None:
+        """Show the progress of the measurement."""
+        what, counted = progress.what, progress.total > 1
+        self.bar.setRange(0, progress.total if counted else 0)
+        self.bar.setValue(progress.done)
+        done, total = format_count(progress.done), format_count(progress.total)
+        self.show_message(f"{what}: {done} of {total} windows" if counted else f"{what}…")
 
     def show_download(self, progress: TransferProgress) -> None:
-        """Show how much of a model has been downloaded."""
+        """Show the progress of a download."""
         self.bar.setRange(0, _STEPS)  # a number of bytes may be too large for a bar
         self.bar.setValue(round(_STEPS * progress.done / max(progress.total, 1)))
-        said = f"Downloading {progress.what}: {format_part(progress.done, progress.total)}"
+        text = f"Downloading {progress.what}: {format_part(progress.done, progress.total)}"
         if progress.bytes_per_second is not None:
-            said += f", {format_bytes(progress.bytes_per_second)}/s"
-        self.say(progress.waiting or said)
+            text += f", {format_bytes(progress.bytes_per_second)}/s"
+        self.show_message(progress.waiting or text)
 
     def offer(self, source: str, model: WholeModel) -> None:
-        """Ask whether to download a model that is not complete."""
+        """Offer to download a model that is not complete."""
         self.offered, size = model, format_bytes(model.nbytes)
         self.measure.setText(f"Download {size} and measure")
-        self.say(f"{source} is not complete on this machine: {size} to download.")
+        self.show_message(f"{source} is not complete on this machine: {size} to download.")
 
-    def forget_offer(self) -> None:
-        """Let the button measure, and download nothing."""
+    def withdraw_offer(self) -> None:
+        """Reset the button to measure without a download."""
         self.offered = None
         self.measure.setText(MEASURE)
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a sentence below the settings."""
-        self.said.setText(text)
-        self.said.setVisible(bool(text))
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop a measurement."""
@@ -203,7 +203,7 @@ class InsideDialog(QDialog):
         self.stopRequested()
         super().reject()
 
-    # ---- what is wanted ----------------------------------------------------------------------
+    # ---- settings ------ ----------------------------------------------------------------------
 
     def settings(self) -> PositionsSettings:
         """Return the chosen settings."""
@@ -220,8 +220,8 @@ class InsideDialog(QDialog):
         """Name the result after the model, unless the user has named it."""
         self.measure.setEnabled(bool(text.strip()))
         if self.offered is not None:
-            self.forget_offer()
-            self.say("")
+            self.withdraw_offer()
+            self.show_message("")
         if self.out.text() in ("", self._named):
             place = QStandardPaths.writableLocation(
                 QStandardPaths.StandardLocation.DocumentsLocation
@@ -238,17 +238,17 @@ class InsideDialog(QDialog):
 def _choose(parent: QWidget, field: QLineEdit) -> None:
     # Qt warns of names that no file can have.
     start = field.text() if path_exists(field.text()) else ""
-    found = QFileDialog.getExistingDirectory(parent, field.accessibleName(), start)
-    if found:
-        field.setText(found)
+    folder = QFileDialog.getExistingDirectory(parent, field.accessibleName(), start)
+    if folder:
+        field.setText(folder)
 
 
-def _number(name: str, least: int, most: int, value: int) -> QSpinBox:
-    made = QSpinBox()
-    made.setRange(least, most)
-    made.setValue(value)
-    made.setAccessibleName(name)
-    made.setToolTip(wrapped(name))
-    made.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-    made.setFixedWidth(9 * GRID)
-    return made
+def _number(name: str, minimum: int, maximum: int, value: int) -> QSpinBox:
+    field = QSpinBox()
+    field.setRange(minimum, maximum)
+    field.setValue(value)
+    field.setAccessibleName(name)
+    field.setToolTip(wrapped(name))
+    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    field.setFixedWidth(9 * GRID)
+    return field

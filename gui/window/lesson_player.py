@@ -34,7 +34,7 @@ BESIDE = ("inspector", "prompt")
 BOOKMARKS = "bookmarks"
 COLUMN = (*BESIDE, BOOKMARKS)
 """Panels that share the room below the lesson, one at a time."""
-WIDTH, LEAST, BELOW = 336, 320, {"inspector": 208, "prompt": 152, BOOKMARKS: 240}
+WIDTH, MIN_HEIGHT, BELOW = 336, 320, {"inspector": 208, "prompt": 152, BOOKMARKS: 240}
 """Width of the lesson's column, minimum height of the lesson, and heights of the panel below it, in
 pixels.
 """
@@ -50,7 +50,7 @@ OF_MODEL = ("positions", "selection", "snapshot")
 class Before:
     """The state of the window before a lesson."""
 
-    layout: QByteArray  # Layout of its docks, with those in front
+    layout: QByteArray  # Layout of its docks, with the front tabs
     fields: Fields  # Fields of the session
     model: PositionalModel | None
     place: Place  # The camera's place
@@ -63,7 +63,7 @@ class Before:
         kept = MappingProxyType(fields)
         return cls(window.saveState(), kept, session.model, window.viewport.camera.place)
 
-    def give_back(self, window: HostWindow) -> None:
+    def restore(self, window: HostWindow) -> None:
         """Restore the window; fields of a model only if it is still open."""
         same = self.model is window.session.model
         names = (*ALWAYS, *(OF_MODEL if same else ()))
@@ -78,7 +78,7 @@ class Before:
 def make_room(window: HostWindow, lesson: QDockWidget) -> None:
     """Place the lesson at the top of the right column, wide enough for its lines.
 
-    What else is there has one place below it, as tabs: so the lesson is never pressed together.
+    Other panels of the column are tabs below it, so that the lesson keeps its height.
     """
     drop_dragged_dock()
     if lesson.isFloating():
@@ -110,9 +110,9 @@ def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
 
 
 def share_column(window: HostWindow, lesson: QDockWidget, name: str) -> None:
-    """Give a panel below the lesson its height, and the lesson the rest."""
+    """Set the height of a panel below the lesson; the lesson gets the remaining height."""
     dock = window.docks[name]
-    room = {lesson: max(lesson.height() - BELOW[name], LEAST), dock: BELOW[name]}
+    room = {lesson: max(lesson.height() - BELOW[name], MIN_HEIGHT), dock: BELOW[name]}
     share(window, room, Qt.Orientation.Vertical)
 
 
@@ -127,30 +127,30 @@ class LessonPlayer(QObject):
 
     Attributes
     ----------
-    put_back
-        Called before a lesson starts or ends, to bring back what a maximised panel hides.
+    restore_maximized
+        Called before a lesson starts or ends, to restore what a maximised panel hides.
     is_covered
-        Returns whether a maximised panel, or the 3D view, hides the lesson, which then goes on.
+        Returns whether a maximised panel or 3D view hides the lesson, which then stays active.
     """
 
     ending = Signal()
-    """A lesson ends, and is still where it was."""
+    """A lesson is about to end; its dock is still in place."""
     left = Signal()
-    """A lesson has ended, and the window is as before."""
+    """A lesson has ended, and the window is restored."""
 
     def __init__(self, window: HostWindow, folders: Sequence[Path]) -> None:
         super().__init__(window)
         self._window = window
         self._session, self._dock = window.session, window.docks[DOCK]
         self.lessons = Lessons(window.session, folders, window.docks)
-        self.put_back: Callable[[], None] = lambda: None
+        self.restore_maximized: Callable[[], None] = lambda: None
         self.is_covered: Callable[[], bool] = lambda: False
         self._before: Before | None = None
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._aim_camera)
-        # A panel that begins to float, also under a drag, is hidden for a moment; a layout that is
-        # restored then would delete what Qt is about to move.
+        # A panel that begins to float, also by a drag, is hidden for a moment; restoring a layout
+        # then would delete what Qt is about to move.
         self._toggled = QTimer(self, interval=0, singleShot=True)
         self._toggled.timeout.connect(self._on_dock_toggled)
         self.action = QAction("Lesson", window)
@@ -161,7 +161,7 @@ class LessonPlayer(QObject):
         self._bookmarks.visibilityChanged.connect(self._on_bookmarks_toggled)
         self._listening = Listening()
         events = self._session.events
-        # Last of all: panels that a step configures have followed the model before.
+        # After panels that a step configures have followed the model.
         self._listening.to(events.shown, self._on_model_changed)
         self._listening.to(events.answers, self._on_answers_changed)
         for signal in (events.curve, events.turn):
@@ -176,9 +176,9 @@ class LessonPlayer(QObject):
     # ---- start and end -------------------------------------------------------------------
 
     def open(self) -> None:
-        """Start where the user left off; or bring the active lesson to the front."""
+        """Continue where the user left off, or bring the active lesson to the front."""
         if self._before is None:
-            self.put_back()
+            self.restore_maximized()
             self._before = Before.of(self._window)
             self.lessons.read()
             self._build()
@@ -190,7 +190,7 @@ class LessonPlayer(QObject):
         self._dock.raise_()
 
     def begin_with_sample(self) -> None:
-        """Start on the bundled model, if none is open."""
+        """Open the bundled model, and start."""
         self._window.controller.open("sample", table="")
         self.open()
 
@@ -198,18 +198,18 @@ class LessonPlayer(QObject):
         """End the lesson and restore the window."""
         if self._before is None:
             return
-        self.put_back()
+        self.restore_maximized()
         self.ending.emit()
         before, self._before = self._before, None
         self._aim, self._due = "", False
-        before.give_back(self._window)
+        before.restore(self._window)
         self._dock.hide()
         self._window.controller.answers.forget(DOCK)
         self._show_state()
         self.left.emit()
 
     def finish(self) -> None:
-        """End the lesson after its last step; when opened again, the next one begins."""
+        """End the lesson after its last step; the next one begins when lessons are opened again."""
         if self.on:
             self.lessons.finish()
             self.leave()
@@ -248,7 +248,7 @@ class LessonPlayer(QObject):
     # ---- steps ---------------------------------------------------------------------------
 
     def go_on(self, steps: int) -> None:
-        """Go some steps forward, or back, within the lesson."""
+        """Go some steps forward or back within the lesson."""
         if self.on and self.lessons.step(steps):
             self.set_up()
 
@@ -296,7 +296,7 @@ class LessonPlayer(QObject):
             self._configure(name, options)
 
     def _configure(self, name: str, options: Fields) -> None:
-        """Set a panel's options; report if that is impossible."""
+        """Set a panel's options, or report why that is impossible."""
         try:
             self._window.panels[name].configure(**options)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -334,8 +334,8 @@ class LessonPlayer(QObject):
             self._go(course.lesson, course.step.line)
 
     def _on_answers_changed(self) -> None:
-        """Update what depends on the model's numbers when these are known."""
-        if not self._due:  # as ever without a lesson, whose text takes long to import
+        """Update options that depend on the model's numbers when these are known."""
+        if not self._due:  # as without a lesson, whose module takes long to import
             return
         from gui.services.lessons.text import options_for, wanted_for
 
@@ -351,12 +351,12 @@ class LessonPlayer(QObject):
                 self._configure(setup.panel, options)
 
     def _on_bookmarks_toggled(self, visible: bool) -> None:
-        """Leave the lesson its room when bookmarks are opened below it."""
+        """Share the column when bookmarks are opened below the lesson."""
         if visible and self.on and not self._bookmarks.isFloating():
             share_column(self._window, self._dock, BOOKMARKS)
 
     def _on_dock_toggled(self) -> None:
-        """End the lesson with its dock; start if the dock was shown by Qt's own menu of docks."""
+        """End the lesson if its dock is closed; start if Qt's own menu of docks has shown it."""
         hidden = self._dock.isHidden()
         if self.on and hidden and not self.is_covered():
             self.leave()

@@ -1,4 +1,4 @@
-"""The main window: empty until its parts are built, so that it is there while VTK is imported.
+"""The main window: empty until its parts are built, so that it is shown while VTK is imported.
 
 User intents go to the controller or into the session; nothing is computed here.
 """
@@ -57,31 +57,31 @@ def first_size(available: QSize) -> QSize:
 
 
 class MainWindow(HostWindow):
-    """The application's window: at first empty, so that it can be shown at once.
+    """The application's window: initially empty, so that it can be shown at once.
 
     Parameters
     ----------
     settings, theme
         The stored settings; the colours.
     restore
-        Whether to arrange it as it was when last closed.
+        Whether to restore the arrangement of the last session.
 
     Attributes
     ----------
     is_built
-        Whether its parts are there, which :func:`gui.window.parts.build_parts` builds.
+        Whether :func:`gui.window.parts.build_parts` has built its parts.
     built_panels
-        The panels that are there so far.
+        The panels built so far.
     stored_layout
-        How the docks were arranged when it was last closed; None as at first.
+        The arrangement of the docks in the last session; None for the initial one.
     may_close
-        Called when the window is to close; returns False if it stays open.
+        Called before the window closes; returns False to keep it open.
     """
 
     settingsRequested = Signal()  # The user wants to see the settings
 
     choose_theme: Callable[[ThemeChoice], None]
-    # The parts, from the time when they are built.
+    # The parts, once they are built.
     empty_state: EmptyState
     notice_bar: NoticeBar
     side_by_side: SideBySide
@@ -116,9 +116,9 @@ class MainWindow(HostWindow):
 
     @property
     def panels(self) -> dict[str, Panel]:
-        """The panels by their docks' names, built on first use, after the first frame.
+        """The panels by their docks' names, built on first use.
 
-        So the curve appears sooner.
+        This is after the first frame, so that the curve appears sooner.
         """
         self._build_panels()
         return self.built_panels
@@ -126,8 +126,8 @@ class MainWindow(HostWindow):
     def _build_panels(self) -> None:
         if self.built_panels:
             return
-        # Questions import its modules, each on its own thread. Without the package itself two of
-        # them may wait for each other, and fail (https://github.com/python/cpython/issues/83065).
+        # Questions import its modules, each on its own thread. If the package itself is not
+        # imported before, this may deadlock (https://github.com/python/cpython/issues/83065).
         import scipy  # noqa: F401
 
         from gui.window.panel_wiring import connect_panel
@@ -135,7 +135,7 @@ class MainWindow(HostWindow):
         for dock in (dock for dock in DOCKS if not dock.lazy):
             panel = self.built_panels[dock.name] = dock.make(self.session, self.theme)
             connect_panel(panel, self)
-        # Visible panels ask at once, so they must be connected.
+        # Visible panels ask questions at once, so they must be connected.
         for name, panel in self.built_panels.items():
             self.docks[name].setWidget(DockPanel(panel))
         self._set_minimum_widths()
@@ -155,7 +155,7 @@ class MainWindow(HostWindow):
         self.settings.sync()
 
     def arrange(self) -> None:
-        """Arrange the current workspace as at first; an active lesson goes on."""
+        """Restore the initial arrangement of the current workspace; an active lesson continues."""
         self.workspaces.reset()
 
     def arrangement(self) -> Layout:
@@ -172,7 +172,7 @@ class MainWindow(HostWindow):
         self.toolbar.setHidden(hidden)
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours, and what depends on the size of text."""
+        """Set the colours and the size of text."""
         self.theme = theme
         self.results.set_theme(theme)
         self.grid.set_theme(theme)
@@ -183,7 +183,7 @@ class MainWindow(HostWindow):
         self._set_minimum_widths()
 
     def check_theme(self, choice: ThemeChoice) -> None:
-        """Check the theme that was chosen in the menu."""
+        """Check the chosen theme in the menu."""
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
 
@@ -217,7 +217,7 @@ class MainWindow(HostWindow):
         self.settings.toolbar = on
 
     def maximize(self) -> None:
-        """Maximise the panel that has the focus, or the 3D view; or put all back."""
+        """Maximise the panel that has the focus, or the 3D view; or restore all."""
         focus = QApplication.focusWidget()
         docks = self.docks.values()
         self.workspaces.maximized.toggle(
@@ -257,13 +257,13 @@ class MainWindow(HostWindow):
         menu.popup(at)
 
     def make_panel(self, dock: str) -> Panel:
-        (found,) = (one for one in DOCKS if one.name == dock)
-        panel = self.panels[dock] = found.make(self.session, self.theme)
+        (entry,) = (entry for entry in DOCKS if entry.name == dock)
+        panel = self.panels[dock] = entry.make(self.session, self.theme)
         self.docks[dock].setWidget(DockPanel(panel))
         return panel
 
     def build_panels(self) -> None:
-        """Build what was not needed for the first frame."""
+        """Build the parts that the first frame does not need."""
         if self.isVisible():  # not if it was closed meanwhile
             self._build_panels()
             if self.stored_layout is not None:
@@ -275,11 +275,11 @@ class MainWindow(HostWindow):
         super().changeEvent(event)
         activation = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
         if activation and self.is_built:
-            # Another program, such as a training run, may have been at work.
+            # Another program, such as a training run, may have changed files.
             self.controller.changed_files.look()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Run the commands of plain keys that the focused widget did not use."""
+        """Run the commands of plain keys that the focused widget does not use."""
         if not self.is_built:
             return
         digit = QKeySequence(event.keyCombination().key()).toString()
@@ -313,7 +313,7 @@ class MainWindow(HostWindow):
         if not self.may_close():
             event.ignore()
             return
-        self.may_close = lambda: True  # it is closed once more at the end
+        self.may_close = lambda: True  # close() is called again at the end
         self.lesson_player.stop()
         self.side_columns.stop()
         self.keep_settings()
@@ -337,6 +337,6 @@ class MainWindow(HostWindow):
 
 
 def _accept_copy(event: QDropEvent) -> None:
-    """Accept a file as a copy: a file manager removes what is accepted as moved."""
+    """Accept a file as a copy: a file manager deletes a moved one."""
     event.setDropAction(Qt.DropAction.CopyAction)
     event.accept()

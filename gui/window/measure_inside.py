@@ -1,7 +1,7 @@
-"""Measuring the positions inside a model, beside the window.
+"""Measures the positions inside a model, in the background.
 
 A model on the Hub that is not complete here is downloaded first: the first press of the button
-finds out its size, and the second one agrees to it.
+shows its size, and the second one starts the download.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class InsideMeasurer:
-    """Asks what to measure inside a model, measures it, and opens the result."""
+    """Asks for settings, measures the positions inside a model, and opens the result."""
 
     def __init__(self, window: HostWindow) -> None:
         self._window = window
@@ -47,7 +47,7 @@ class InsideMeasurer:
 
     @property
     def dialog(self) -> InsideDialog:
-        """The dialog, which keeps what was chosen."""
+        """The dialog, which keeps its settings."""
         from gui.window.inside_dialog import InsideDialog
 
         if self._dialog is None:
@@ -67,13 +67,13 @@ class InsideMeasurer:
         dialog.activateWindow()
 
     def close(self) -> None:
-        """Stop, because the window is closing; what was summed is kept."""
+        """Stop, because the window is closing; partial sums are kept."""
         self._stop()
         if self._dialog is not None:
             self._dialog.close()
 
     def _begin(self, settings: PositionsSettings, out: Path, device: str) -> None:
-        """Measure; before that, look whether the model is complete, or download the rest."""
+        """Measure, after checking that the model is complete, or downloading its missing files."""
         dialog, model = self.dialog, self.dialog.offered
         dialog.show_running(True)
         if model is not None:
@@ -87,7 +87,7 @@ class InsideMeasurer:
 
         controller, dialog = self._window.controller, self.dialog
         self._on_stop = STOPPED_LOOKING
-        dialog.say(LOOKING)
+        dialog.show_message(LOOKING)
 
         def on_found(missing: WholeModel | None) -> None:
             if missing is None:
@@ -105,12 +105,12 @@ class InsideMeasurer:
         )
 
     def _download(self, model: WholeModel, measure: Callable[[], None]) -> None:
-        """Download the rest of a model, and measure."""
+        """Download the missing files of a model, and measure."""
         from geometry.hub.whole_model import fetch_model
 
         controller = self._window.controller
         self._on_stop = STOPPED_DOWNLOAD
-        self.dialog.forget_offer()  # the size of what is left is another one
+        self.dialog.withdraw_offer()  # after this, another size will remain
 
         def on_done(_: Path) -> None:
             controller.refresh_models()
@@ -144,7 +144,7 @@ class InsideMeasurer:
         def on_result(outcome: T | HelixscopeError) -> None:
             if isinstance(outcome, HelixscopeError):
                 dialog.show_running(False)
-                dialog.say(f"{outcome} {notice_of(outcome, what).advice}".strip())
+                dialog.show_message(f"{outcome} {notice_of(outcome, what).advice}".strip())
             else:
                 on_done(outcome)
 
@@ -162,17 +162,17 @@ class InsideMeasurer:
         dialog.show_running(True)
         stopped = self._stopped = threading.Event()
 
-        def work(tell: Callable[[WorkerProgress], None]) -> Path | HelixscopeError | None:
-            telling = run_in_subprocess(
+        def work(report: Callable[[WorkerProgress], None]) -> Path | HelixscopeError | None:
+            run = run_in_subprocess(
                 "positions", settings=asdict(settings), out=str(out), device=device
             )
-            with closing(telling):
+            with closing(run):
                 while not stopped.is_set():
                     try:
-                        tell(next(telling))
+                        report(next(run))
                     except StopIteration:
                         return out
-                    except HelixscopeError as error:  # said in the dialog
+                    except HelixscopeError as error:  # shown in the dialog
                         return error
             return None
 
@@ -189,7 +189,7 @@ class InsideMeasurer:
     def _on_done(self, outcome: Path | HelixscopeError | None) -> None:
         self.dialog.show_running(False)
         if isinstance(outcome, HelixscopeError):
-            self.dialog.say(f"{outcome} {outcome.advice}".strip())
+            self.dialog.show_message(f"{outcome} {outcome.advice}".strip())
         elif outcome is not None:
             self.dialog.accept()
             self._window.controller.open(str(outcome))
@@ -199,4 +199,4 @@ class InsideMeasurer:
         if self._dialog is not None and self._dialog.running:
             self._window.controller.give_up(SLOT)
             self._dialog.show_running(False)
-            self._dialog.say(self._on_stop)
+            self._dialog.show_message(self._on_stop)

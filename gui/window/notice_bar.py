@@ -19,8 +19,7 @@ class NoticeBar(Panel):
     """Shows ``session.notice`` above the viewport; hidden if there is none."""
 
     dismissed = Signal()  # The user closed the notice
-    # Notice, str: to open the source that it is about with this tensor, or rows of it, as its
-    # positions.
+    # The notice, and the tensor or rows of it with which to open its source.
     tableRequested = Signal(object, str)
     insideRequested = Signal(str)  # To measure the positions inside this source
     retryRequested = Signal()  # The user wants to retry, or to open a changed model again
@@ -29,7 +28,7 @@ class NoticeBar(Panel):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.setObjectName("notice")
-        self.setMinimumWidth(1)  # so that it takes no width from the panels beside the viewport
+        self.setMinimumWidth(1)  # otherwise it would take width from the panels beside the viewport
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = label(selectable=True, wrap=True)
         self._advice = label(role="muted", selectable=True, wrap=True)
@@ -99,6 +98,7 @@ class NoticeBar(Panel):
     def _show_details(self) -> None:
         notice = self.session.notice
         if notice is not None:
-            said = "\n".join(filter(None, (notice.text, notice.advice)))
-            parts = [notice.details] if notice.text in notice.details else [said, notice.details]
+            message = "\n".join(filter(None, (notice.text, notice.advice)))
+            details = notice.details
+            parts = [details] if notice.text in details else [message, details]
             show_text(self, "Details", "\n\n".join(filter(None, parts)))

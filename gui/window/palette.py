@@ -1,4 +1,4 @@
-"""The command palette: finds commands, panels and models by a few letters."""
+"""The command palette: a search of commands, panels and models."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ class Item:
 
 
 FUZZY = 3
-"""Letters of a word from which on it may have gaps."""
+"""Minimum number of letters of a word that may match with gaps."""
 
 
 def matching(items: Iterable[Item], text: str) -> list[Item]:
     """Return the items with all words of a text, best matches first.
 
-    A word counts most at the beginning of the title, then at the beginning of one of its words,
-    then anywhere in it, then in the kind, and least if only its letters are in the title in this
-    order, from the beginning of a word. Of equal ones, those with the words nearer to the beginning
-    come first: "Open sample" before "Undo: opening sample". Case is ignored.
+    The best match of a word is at the beginning of the title, then at the beginning of one of its
+    words, then anywhere in it, then in the kind, and last by its letters only, in order from the
+    beginning of a word. Equal matches are ordered by the places of the words in the title: "Open
+    sample" is before "Undo: opening sample". Case is ignored.
     """
     words = text.lower().split()
-    found = []
+    scored = []
     for item in items:
         scores = [_score(item, word) for word in words]
         if None not in scores:
             title = item.title.lower()
             places = [place if (place := title.find(word)) >= 0 else len(title) for word in words]
-            found.append(((sum(score or 0 for score in scores), sum(places)), item))
-    return [item for _, item in sorted(found, key=lambda scored: scored[0])]
+            scored.append(((sum(score or 0 for score in scores), sum(places)), item))
+    return [item for _, item in sorted(scored, key=lambda pair: pair[0])]
 
 
 def _score(item: Item, word: str) -> int | None:
@@ -85,20 +85,20 @@ def _score(item: Item, word: str) -> int | None:
     return 4 if len(word) >= FUZZY and re.search(in_order, title) else None
 
 
-def positions_meant(
+def typed_positions(
     text: str,
     n_positions: int,
     select: Callable[[tuple[int, ...]], None],
     show: Callable[[int, int], None],
 ) -> list[Item]:
     """Return items for a typed number, or a range, of positions."""
-    meant = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?", text)
-    if meant is None:
+    match = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?", text)
+    if match is None:
         return []
-    first, last = int(meant[1]), int(meant[2] or meant[1])
+    first, last = int(match[1]), int(match[2] or match[1])
     if not first <= last < n_positions:
         return []
-    if meant[2] is None:
+    if match[2] is None:
         name = format_count(first)
         return [Item(f"Go to position {name}", "Positions", lambda: select((first,)))]
     span = f"{format_count(first)}\N{EN DASH}{format_count(last)}"
@@ -106,9 +106,9 @@ def positions_meant(
 
 
 def source_kind(text: str, *, word: bool = False) -> str:
-    """Return what kind of source a typed text is by its form; "" for none.
+    """Return the kind of source of a typed text, by its form; "" for none.
 
-    A single word, which may be an id of the oldest models, counts only with ``word``.
+    A single word, which may be an id of the oldest models, is a source only with ``word``.
     """
     if is_computed(text):
         return "Formula"
@@ -121,7 +121,7 @@ def source_kind(text: str, *, word: bool = False) -> str:
     return "Path" if "/" in text or (word and text.endswith(FILE_SUFFIXES)) else ""
 
 
-def sources_meant(
+def typed_sources(
     text: str,
     open_model: Callable[[str], object] | None,
     add: Callable[[str], object] | None,
@@ -131,20 +131,20 @@ def sources_meant(
     Parameters
     ----------
     text
-        What was typed.
+        The typed text.
     open_model
-        Opens a source; None to offer only that it is added.
+        Opens a source; None to offer only adding it.
     add
-        Shows it beside the open model; None if that is impossible.
+        Adds it beside the open model; None if that is impossible.
     """
     source = text.strip()
     kind = source_kind(source, word=open_model is None) if source else ""
-    found = []
+    items = []
     if kind and open_model is not None:
-        found.append(Item(f"Open {visible(source)}", kind, partial(open_model, source)))
+        items.append(Item(f"Open {visible(source)}", kind, partial(open_model, source)))
     if kind and add is not None and not is_work(source):
-        found.append(Item(f"Add {visible(source)} beside", kind, partial(add, source)))
-    return found
+        items.append(Item(f"Add {visible(source)} beside", kind, partial(add, source)))
+    return items
 
 
 WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
@@ -209,42 +209,42 @@ class Palette(QFrame):
     def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
         return items_of(self._window, bookmarks)
 
-    def _meant(self, text: str) -> list[Item]:
-        """Return items for what was typed, which are no names: positions, sources."""
+    def _typed_items(self, text: str) -> list[Item]:
+        """Return items for typed positions and sources."""
         session, controller = self._window.session, self._window.controller
-        found, add = [], None
+        items, add = [], None
         if session.model is not None:
             n, show = session.model.n_positions, controller.request_positions
-            found = positions_meant(text, n, controller.select, show)
+            items = typed_positions(text, n, controller.select, show)
             add = self._window.add_beside
-        return found + sources_meant(text, controller.open, add)
+        return items + typed_sources(text, controller.open, add)
 
     def _show_matching(self, text: str) -> None:
         self.list.clear()
-        found = self._meant(text) + matching(self._items, text)
-        for item in found:
+        items = self._typed_items(text) + matching(self._items, text)
+        for item in items:
             row = QTreeWidgetItem(self.list, [item.title, item.kind, item.key])
             row.setData(0, Qt.ItemDataRole.UserRole, item)
             for column in (1, 2):
                 row.setForeground(column, self._muted)
         if (first := self.list.topLevelItem(0)) is not None:
             self.list.setCurrentItem(first)
-        self.list.setVisible(bool(found))
-        self.nothing.setText(self._nothing(text))
-        self.nothing.setVisible(not found)
-        self.list.setFixedHeight(ROW_HEIGHT * min(len(found), ROWS) + 4)
+        self.list.setVisible(bool(items))
+        self.nothing.setText(self._no_match_text(text))
+        self.nothing.setVisible(not items)
+        self.list.setFixedHeight(ROW_HEIGHT * min(len(items), ROWS) + 4)
         self.adjustSize()
 
-    def _nothing(self, text: str) -> str:
-        """Return what to say of a text without matches."""
+    def _no_match_text(self, text: str) -> str:
+        """Return the message for a text without matches."""
         return NOTHING
 
     def _run(self, row: QTreeWidgetItem | None) -> None:
         if row is not None:
             item: Item = row.data(0, Qt.ItemDataRole.UserRole)
             self.close()  # first, because the command may open a window
-            # Once this event is handled: in the loop of a dialog the closed palette would be
-            # deleted, while its list still handles the click that opened the dialog.
+            # After this event: the event loop of a dialog would delete the closed palette while its
+            # list still handles the click.
             QTimer.singleShot(0, self._window, item.run)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -261,7 +261,7 @@ class Palette(QFrame):
 
 
 class AddPalette(Palette):
-    """Finds a model to show beside the open one: by its name, path, id or formula.
+    """Searches for a model to show beside the open one, by its name, path, id or formula.
 
     ``add`` is called with its source.
     """
@@ -282,17 +282,17 @@ class AddPalette(Palette):
             for title, kind, source in (*recent, *listed)
         ]
 
-    def _meant(self, text: str) -> list[Item]:
-        return sources_meant(text, None, self._add)
+    def _typed_items(self, text: str) -> list[Item]:
+        return typed_sources(text, None, self._add)
 
-    def _nothing(self, text: str) -> str:
+    def _no_match_text(self, text: str) -> str:
         return A_PROJECT if is_work(text.strip()) else NOTHING
 
 
 def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
     """Return the items for a window's current state."""
     actions = window.commands.by_name
-    found = [
+    items = [
         Item(
             actions[command.name].text().partition("\t")[0],
             command.menu.partition("/")[0].rstrip("-"),
@@ -302,26 +302,26 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
         for command in window.commands.commands.values()
         if actions[command.name].isEnabled() and command.name != "palette"
     ]
-    found += [
+    items += [
         Item(f"Show {dock.title}", "Panels", _bring(window, dock.name))
         for dock in DOCKS
         if dock.name not in ("lesson", "bookmarks")  # which have commands
     ]
-    found += bookmarks
+    items += bookmarks
     session, opening = window.session, window.controller.open
-    found += [
+    items += [
         Item(f"Open {short_name(source)}", "Recent", _open(opening, source))
         for source in (*_recent(session), *session.surveys)
     ]
-    found += [
+    items += [
         Item(f"Open {row.entry.title}", f"Models, {row.state}", _open(opening, row.entry.id))
         for row in session.models
     ]
-    return found
+    return items
 
 
 def _recent(session: Session) -> list[str]:
-    """Return what was opened recently, without models of the catalogue, which have their items."""
+    """Return the recent sources, without models of the catalogue, which have their own items."""
     listed = {row.entry.id for row in session.models}
     return [source for source in session.recent if source not in listed]
 

@@ -53,4 +53,4 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.selectionRequested.connect(controller.select)
             panel.hoverRequested.connect(controller.hover)
         case _:
-            raise TypeError(f"nobody answers {type(panel).__name__}")
+            raise TypeError(f"unknown panel {type(panel).__name__}")

@@ -1,6 +1,6 @@
-"""The parts of the main window: the viewport, panels, menus, and what connects them.
+"""The parts of the main window: the viewport, panels, menus, and their connections.
 
-They are built when the window is already there.
+They are built when the empty window is shown already.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def build_parts(
     controller: Controller,
     choose_theme: Callable[[ThemeChoice], None],
 ) -> None:
-    """Build all that is in a window.
+    """Build the content of a window.
 
     Parameters
     ----------
     session, controller
-        The state it shows, the controller.
+        The state to show, and the controller.
     choose_theme
         Called with the user's choice of theme; the application then calls
         :meth:`gui.window.main_window.MainWindow.set_theme`.
@@ -134,8 +134,8 @@ def build_parts(
     )
     maximized = window.workspaces.maximized
     window.results.tabs.maximize = maximized.toggle
-    window.results.tabs.put_back = maximized.restore
-    window.lesson_player.put_back = maximized.restore
+    window.results.tabs.restore_maximized = maximized.restore
+    window.lesson_player.restore_maximized = maximized.restore
     window.lesson_player.is_covered = lambda: maximized.hides(window.docks[LESSON])
     _build_recent_menu(window)
     window.status_bar = StatusBar(session, theme)
@@ -143,7 +143,7 @@ def build_parts(
     window.summary = Summary(session, theme, window.menuBar())
     window.toolbar = ToolBar(window.commands)
     window.addToolBar(window.toolbar)
-    # Qt's own menu of docks and toolbars has it, too.
+    # Qt's own menu of docks and toolbars has the toolbar, too.
     window.toolbar.toggleViewAction().triggered.connect(window.show_toolbar)
     window.show_toolbar(settings.toolbar)
     window.side_columns = SideColumns(window)
@@ -189,13 +189,13 @@ def _build_panel_menu(window: MainWindow) -> None:
     group = ""
     for dock in DOCKS:
         action = window.docks[dock.name].toggleViewAction()
-        if dock.name == LESSON:  # it does more than show a panel
+        if dock.name == LESSON:  # its action does more than show a panel
             action = window.lesson_player.action
         if dock.group != group:
             menu.insertSeparator(first)
             group = dock.group
             if len(GROUPS.get(group, ())) > 1:
-                title = QAction(group, menu)  # a style sheet draws no title of a section
+                title = QAction(group, menu)  # with a style sheet, titles of sections are not drawn
                 title.setEnabled(False)
                 menu.insertAction(first, title)
         action.setText(f"{dock.title}\t{dock.key}" if dock.key else dock.title)
@@ -204,7 +204,7 @@ def _build_panel_menu(window: MainWindow) -> None:
 
 
 def _arrange(window: MainWindow) -> None:
-    """Arrange the docks as they were when the window was last closed, or as at first."""
+    """Restore the docks' arrangement of the last session, or the initial one."""
     window.setCorner(Qt.Corner.BottomLeftCorner, LEFT)
     window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
     window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
@@ -222,7 +222,7 @@ def _arrange(window: MainWindow) -> None:
 
 
 def show_model(window: MainWindow) -> None:
-    """Show the open model, or that there is none, in commands and title."""
+    """Update commands and title for the open model, if any."""
     model = window.session.model
     window.commands.set_model_open(model is not None)
     by_name = window.commands.by_name
@@ -291,8 +291,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "zoom_in": lambda: view.zoom(1.25),
         "zoom_out": lambda: view.zoom(0.8),
         "spin": view.set_spinning,
-        **{f"turn_{way}": partial(view.turn, *step) for way, step in STEPS.items()},
-        **{f"move_{way}": partial(view.shift, *step) for way, step in STEPS.items()},
+        **{f"turn_{name}": partial(view.turn, *step) for name, step in STEPS.items()},
+        **{f"move_{name}": partial(view.shift, *step) for name, step in STEPS.items()},
         "roll_left": lambda: view.turn(0, 0, -1),
         "roll_right": lambda: view.turn(0, 0, 1),
         "parallel": lambda on: window.set_field("projection", "parallel" if on else "perspective"),
@@ -340,14 +340,14 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
 
 
 def arm(window: MainWindow, shape: Shape | None) -> None:
-    """Set what the next drag in a view does: draw a shape, or rotate the curve."""
+    """Set whether the next drag in a view draws a shape or rotates the curve."""
     window.grid.arm(shape)
     window.viewport.interactor.setFocus()
 
 
 def show_view(window: MainWindow) -> None:
-    """Focus the 3D view; a maximised panel that hides it gives it its place again."""
-    window.workspaces.maximized.bring_view()
+    """Focus the 3D view; restore it first if a maximised panel hides it."""
+    window.workspaces.maximized.show_view()
     focus_view(window)
 
 

@@ -15,9 +15,9 @@ from gui.widgets.tooltips import wrapped
 
 _READY = Session().status
 SHOWN_MS = 10_000
-"""Time for which it is said what was done last; what is being done ends with "…", and stays."""
+"""Time for which a status stays; that of work in progress ends with "…" and stays longer."""
 HEIGHT = 3 * GRID
-"""Height with the cancel button, used always, so that its appearance changes no layout."""
+"""Height with the cancel button, so that showing it does not change the layout."""
 OFFLINE = (
     "Helixscope makes no network requests. Turn off “Work offline” in the File menu to go online."
 )
@@ -71,8 +71,8 @@ class StatusBar(QStatusBar):
     def _on_status_changed(self) -> None:
         session = self._session
         # "Ready" is hidden during a download of a tokenizer or a matrix.
-        resting = session.status == _READY and session.transfer is not None
-        self.status.setText("" if resting else session.status)
+        hidden = session.status == _READY and session.transfer is not None
+        self.status.setText("" if hidden else session.status)
         if session.status == _READY or session.status.endswith("…"):
             self._over.stop()
         elif not self._over.isActive():

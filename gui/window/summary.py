@@ -18,11 +18,11 @@ class Summary(Panel):
     def __init__(self, session: Session, theme: Theme, bar: QMenuBar) -> None:
         super().__init__(session, theme)
         self._bar = bar
-        self._words = label(role="muted")
-        self._words.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._text = label(role="muted")
+        self._text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         row = QHBoxLayout(self)
         row.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
-        row.addWidget(self._words)
+        row.addWidget(self._text)
         bar.setCornerWidget(self)
         bar.installEventFilter(self)
         self.listen(session.events.model, self._on_changed)
@@ -34,23 +34,23 @@ class Summary(Panel):
         return super().eventFilter(watched, event)
 
     def _fit(self) -> None:
-        """Show it only beside all menus: it is in the title and in the caption, too."""
+        """Show the summary only if there is room for all menus: title and caption have it, too."""
         metrics = self._bar.fontMetrics()
         menus = (metrics.horizontalAdvance(menu.text()) + 2 * GRID for menu in self._bar.actions())
-        self._words.setVisible(sum(menus) + self._needed <= self._bar.width())
+        self._text.setVisible(sum(menus) + self._needed <= self._bar.width())
 
     @property
     def _needed(self) -> int:
-        return self._words.sizeHint().width() + 4 * GRID
+        return self._text.sizeHint().width() + 4 * GRID
 
     def _on_changed(self) -> None:
         model, curve = self.session.model, self.session.curve
         if model is None or curve is None:
-            self._words.setText("")
+            self._text.setText("")
             return
         total = format_percent(sum(curve.explained_variance_ratio))
-        self._words.setText(f"{model.name} · {ranged(model, curve.pca.positions)} · {total}")
+        self._text.setText(f"{model.name} · {ranged(model, curve.pca.positions)} · {total}")
         self._fit()
-        # Resizing causes a new layout of the window, so not with each tick of the range slider.
+        # Resizing causes a new layout of the window, so not on each tick of the range slider.
         if self.sizeHint().width() > self.width():
             self._bar.setCornerWidget(self)

@@ -33,19 +33,19 @@ WIDTH, HEIGHT = 72 * GRID, 54 * GRID
 WHICH = "Which of these tensors has a row for each position?"
 FIRST = "First rows that are no positions"
 AUTOMATIC = "Automatic: by the model’s family, if it is known, otherwise none"
-_AUTOMATIC = -2  # The id of its button; of -1 Qt makes another one
+_AUTOMATIC = -2  # The id of its button; Qt replaces -1
 
 
 class TableDialog(QDialog):
-    """Asks for a table; :attr:`table` is what to open with once it was accepted.
+    """Asks for a table; :attr:`table` is the choice, once it is accepted.
 
     Parameters
     ----------
     candidates
         The tensors to choose from, the likeliest first.
     first_rows
-        If there is one candidate, and only its row for position 0 is unknown: the possible ones,
-        of which none is chosen at first. Empty to ask for the tensor as well.
+        Possible rows of position 0, none of them preselected, if there is one candidate; empty to
+        ask for the tensor as well.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class TableDialog(QDialog):
         self._fill_list()
         for first in first_rows or (_AUTOMATIC, *EXAMPLES):
             self._add_row(first)
-        asked = self._asked_rows() if first_rows else self._asked_tables()
+        fields = self._row_fields() if first_rows else self._table_fields()
         margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        vbox((asked, 1), self.buttons, parent=self, spacing=2 * GRID, margins=margins)
+        vbox((fields, 1), self.buttons, parent=self, spacing=2 * GRID, margins=margins)
         self.list.currentItemChanged.connect(self._show_counts)
-        self.rows.buttonToggled.connect(self._allow)
+        self.rows.buttonToggled.connect(self._update_button)
         self._show_counts()
         (self.rows.buttons()[0] if first_rows else self.list).setFocus()
 
     @property
     def table(self) -> str:
-        """The chosen tensor, or its rows from one on, as ``open_model`` takes them."""
+        """The chosen tensor or rows of it, as an argument of ``open_model``."""
         name, first = self._candidate.name, self.rows.checkedId()
         return name if first == _AUTOMATIC else rows_from(name, first)
 
@@ -97,9 +97,9 @@ class TableDialog(QDialog):
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self.list.headerItem().setTextAlignment(1, right)
-        for one in self._candidates:
-            row = QTreeWidgetItem(self.list, [visible(one.name), _shape(one)])
-            row.setToolTip(0, wrapped(one.name))
+        for tensor in self._candidates:
+            row = QTreeWidgetItem(self.list, [visible(tensor.name), _shape(tensor)])
+            row.setToolTip(0, wrapped(tensor.name))
             row.setTextAlignment(1, right)
         self.list.setCurrentIndex(self.list.model().index(0, 0))
         self.list.itemActivated.connect(self.choose.click)
@@ -109,14 +109,15 @@ class TableDialog(QDialog):
         button.setChecked(first == _AUTOMATIC)
         self.rows.addButton(button, first)
 
-    def _asked_tables(self) -> QVBoxLayout:
+    def _table_fields(self) -> QVBoxLayout:
         self.resize(WIDTH, HEIGHT)
         rows = vbox(label(FIRST, "muted"), *self._row_buttons(), spacing=GRID // 2)
         return vbox(label(WHICH), (self.list, 1), rows, spacing=GRID)
 
-    def _asked_rows(self) -> QVBoxLayout:
-        one = self._candidate
-        what = label(f"{one.name} has {format_count(table_shape(one)[0])} rows.", wrap=True)
+    def _row_fields(self) -> QVBoxLayout:
+        tensor = self._candidate
+        n_rows = format_count(table_shape(tensor)[0])
+        what = label(f"{tensor.name} has {n_rows} rows.", wrap=True)
         what.setFixedWidth(WIDTH)
         return vbox(what, label(FIRST, "muted"), *self._row_buttons(), 1, spacing=GRID)
 
@@ -124,7 +125,7 @@ class TableDialog(QDialog):
         return ((button, 0, Qt.AlignmentFlag.AlignLeft) for button in self.rows.buttons())
 
     def _show_counts(self) -> None:
-        """Show how many positions each choice leaves of the chosen tensor."""
+        """Show the number of positions of the chosen tensor for each choice."""
         n_rows = table_shape(self._candidate)[0]
         for button in self.rows.buttons():
             first = self.rows.id(button)
@@ -135,9 +136,9 @@ class TableDialog(QDialog):
             count = f"{format_count(left) if left > 0 else 'no'} position{'s' * (left != 1)}"
             button.setText(f"{first}{known}: {count}")
             button.setEnabled(left > 0)
-        self._allow()
+        self._update_button()
 
-    def _allow(self) -> None:
+    def _update_button(self) -> None:
         checked = self.rows.checkedButton()
         self.choose.setEnabled(checked is not None and checked.isEnabled())
 

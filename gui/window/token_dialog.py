@@ -37,7 +37,7 @@ TEXT_FILES = "Text files (*.txt);;All files (*)"
 
 
 class TokenDialog(QDialog):
-    """Asks for a list and a model; :attr:`source` is what to open once it was accepted."""
+    """Asks for a list and a model; :attr:`source` is the source to open, once it is accepted."""
 
     def __init__(self, parent: QWidget, source: str) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class TokenDialog(QDialog):
 
     @property
     def source(self) -> str:
-        """The source that was chosen."""
+        """The chosen source."""
         words = self.words.currentData() or self.file.text().strip()
         return Derived("tokens", words, self.model.text().strip()).source
 
@@ -92,7 +92,7 @@ class TokenDialog(QDialog):
         column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
 
     def _show(self) -> None:
-        """Enable what can be used."""
+        """Enable the fields and the button."""
         own = not self.words.currentData()
         for part in (self.file, self.browse):
             part.setEnabled(own)

@@ -20,21 +20,20 @@ TOOLS = (
 """Groups of commands with short titles."""
 
 
-LEAVE_FIRST = (
+HIDDEN_FIRST = (
     ("view_xy", "view_xz", "view_yz"),
     ("parallel", "faint", "sphere"),
     ("select_box", "select_lasso", "measure"),
     ("view_article", "view_isometric", "spin"),
     ("bookmark", "save_picture"),
 )
-"""Commands whose buttons leave where there is no room for all, in this order."""
+"""Commands whose buttons are hidden if there is no room for all, in this order."""
 
 
 class ToolBar(QToolBar):
     """Buttons for the commands of :data:`TOOLS`, and for the workspaces at the right end.
 
-    Where the window is narrow or its text large, those of :data:`LEAVE_FIRST` are only in the
-    menus.
+    If the window is narrow or its text large, those of :data:`HIDDEN_FIRST` are only in the menus.
 
     Attributes
     ----------
@@ -48,10 +47,10 @@ class ToolBar(QToolBar):
         self.setMovable(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.buttons: dict[str, QToolButton] = {}
-        self._left = 0  # Number of groups of LEAVE_FIRST that have left
-        self._needed: dict[int, int] = {}  # Width without so many of them
-        # Places in the bar: to hide them leaves the commands in the menus. They are not removed and
-        # made again, since Python would keep every button.
+        self._hidden = 0  # Number of hidden groups of HIDDEN_FIRST
+        self._needed: dict[int, int] = {}  # Width by the number of hidden groups
+        # Actions of the bar: hiding them keeps the commands in the menus. They are not removed and
+        # created again, as Python would keep every button.
         self._groups: list[tuple[QAction | None, dict[str, QAction]]] = []
         for group in TOOLS:
             separator = self.addSeparator() if self._groups else None
@@ -87,24 +86,24 @@ class ToolBar(QToolBar):
 
     def _fit(self) -> None:
         """Show as many buttons as there is room for."""
-        for left in range(len(LEAVE_FIRST) + 1):
-            if left not in self._needed:
-                self._show_without(left)
-                self._needed[left] = self.sizeHint().width()
-            if self._needed[left] <= self.width():
+        for hidden in range(len(HIDDEN_FIRST) + 1):
+            if hidden not in self._needed:
+                self._hide_groups(hidden)
+                self._needed[hidden] = self.sizeHint().width()
+            if self._needed[hidden] <= self.width():
                 break
-        self._show_without(left)
+        self._hide_groups(hidden)
 
-    def _show_without(self, left: int) -> None:
-        if left == self._left:
+    def _hide_groups(self, count: int) -> None:
+        if count == self._hidden:
             return
-        self._left = left
-        away = {name for group in LEAVE_FIRST[:left] for name in group}
+        self._hidden = count
+        hidden = {name for group in HIDDEN_FIRST[:count] for name in group}
         begun = False
         for separator, places in self._groups:
             for name, place in places.items():
-                place.setVisible(name not in away)
-            stays = any(name not in away for name in places)
+                place.setVisible(name not in hidden)
+            stays = any(name not in hidden for name in places)
             if separator is not None:
                 separator.setVisible(stays and begun)
             begun = begun or stays

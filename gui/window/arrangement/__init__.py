@@ -1,1 +1,1 @@
-"""Where things are in the window: docks and their tabs, workspaces, models side by side."""
+"""The arrangement of the window: docks and their tabs, workspaces, models side by side."""

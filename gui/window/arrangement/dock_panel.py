@@ -1,4 +1,4 @@
-"""What is in a dock: a panel, which scrolls where the dock is lower than the panel has to be."""
+"""The content of a dock: a panel, which scrolls if the dock is lower than its minimum height."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QScrollBar
 from gui.style.theme import GRID
 from gui.widgets.panel import Panel
 
-LEAST_SEEN = 8 * GRID
+MIN_SCROLLED_HEIGHT = 8 * GRID
 """Minimum height of a panel that scrolls."""
 
 
 class DockPanel(QScrollArea):
-    """Holds a panel as wide as there is room, and at least as high as it has to be.
+    """Holds a panel as wide as the dock, and at least as high as its minimum height.
 
-    Not by Qt's way of resizing it, which makes texts that wrap as high as they like to be. The bar
-    is over the panel's margin, so that it takes no width: with the width the height could change.
+    Qt's own resizing would use the preferred height of wrapped texts. The bar covers the panel's
+    margin, so that it takes no width, which could change the height.
 
     Attributes
     ----------
     panel, scrolls
-        The panel, and whether this may be lower than the panel likes to be.
+        The panel, and whether this may be lower than the panel's minimum height.
     """
 
     accessible_role = QAccessible.Role.Grouping
@@ -44,19 +44,23 @@ class DockPanel(QScrollArea):
         self.setWidget(panel)
 
     def set_scrolls(self, on: bool) -> None:
-        """Set whether it may be lower than the panel likes to be."""
+        """Set whether this may be lower than the panel's minimum height."""
         if on != self.scrolls:
             self.scrolls = on
             self.updateGeometry()
 
     @property
     def needed(self) -> QSize:
-        """The size that the panel likes to have at least."""
+        """The minimum size of the panel."""
         return self.panel.minimumSizeHint().expandedTo(self.panel.minimumSize())
 
     def minimumSizeHint(self) -> QSize:
         needed = self.needed
-        return QSize(needed.width(), min(needed.height(), LEAST_SEEN)) if self.scrolls else needed
+        return (
+            QSize(needed.width(), min(needed.height(), MIN_SCROLLED_HEIGHT))
+            if self.scrolls
+            else needed
+        )
 
     def sizeHint(self) -> QSize:
         return self.panel.sizeHint()
@@ -73,7 +77,7 @@ class DockPanel(QScrollArea):
 
     def _fit(self) -> None:
         room, width = self.viewport().size(), self.bar.sizeHint().width()
-        self.panel.resize(room.width(), self.panel.height())  # its rows are those of this width
+        self.panel.resize(room.width(), self.panel.height())  # wraps its rows to this width
         self.panel.resize(room.width(), max(room.height(), self.panel.min_height_for(room.width())))
         self.bar.setGeometry(self.width() - width, 0, width, self.height())
 

@@ -27,21 +27,21 @@ from gui.widgets.label import without_keys
 from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_button
 
 CLOSER = 12
-"""Pixels by which a tab is narrower where there is little room, as in the style sheet."""
+"""Pixels by which a tab is narrower if there is little room, as in the style sheet."""
 SPARED = frozenset({"float", "close"})
-"""Buttons that leave first where there is little room."""
+"""Buttons that are hidden first if there is little room."""
 FIRST_SHARE, FIRST_SHARE_BESIDE = 0.36, 0.5
-"""Share of the window's height that panels below the viewport get at first, and of its width beside
-it."""
-FIRST_HEIGHT, MOST_SHARE = 324, 0.44
-"""Least height of the panels below the viewport at first, in logical pixels, and the largest share
-of a low window's height for it."""
+"""Initial share of the window's height for panels below the viewport, and of its width for panels
+beside it."""
+FIRST_HEIGHT, MAX_SHARE = 324, 0.44
+"""Minimum initial height of panels below the viewport, in logical pixels, and its maximum share of
+a low window's height."""
 
 
 class DockTabs(QObject):
     """Shows the docks of a place as tabs of their groups, and hides their title bars.
 
-    Qt has a tab for each dock, far too many for a row. A bar of groups covers them; the panels of a
+    Qt has a tab for each dock, too many for a row. A bar of groups covers them; the panels of a
     group are chosen in their headers. While all panels are hidden, a bar in the central widget
     opens them again.
 
@@ -52,21 +52,21 @@ class DockTabs(QObject):
     closed_bar
         The bar of the central widget.
     maximize
-        Called with a dock to maximise, or to bring back.
-    put_back
-        Called before panels are put away or shown, to bring back what a maximised one hides.
+        Called with a dock to maximise or restore.
+    restore_maximized
+        Called before panels are hidden or shown, to restore what a maximised panel hides.
     """
 
     def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
         super().__init__(window)
         self._window, self._docks = window, docks
         self.maximize: Callable[[QDockWidget], None] = lambda dock: None
-        self.put_back: Callable[[], None] = lambda: None
+        self.restore_maximized: Callable[[], None] = lambda: None
         self._latest: dict[str, str] = {}  # The dock that was in front last, by group
         self._bars: dict[QTabBar, GroupBar] = {}  # By Qt's bar, its parent
         self._open = True
-        self._put_away: tuple[str, ...] = ()
-        # Of the window's height below the viewport, or width beside it, as panels were put away
+        self._closed: tuple[str, ...] = ()
+        # Of the window's height below the viewport, or width beside it, when panels were hidden
         self._shares: dict[Qt.Orientation, float] = {}
         self.closed_bar = GroupBar(self._latest, closed=True)
         self.closed_bar.hide()
@@ -108,71 +108,73 @@ class DockTabs(QObject):
         return any(not (dock.isHidden() or dock.isFloating()) for dock in self._docks.values())
 
     def close(self) -> None:
-        """Put all docked panels away."""
-        self.put_back()
-        self._put_away = tuple(
+        """Hide all docked panels."""
+        self.restore_maximized()
+        self._closed = tuple(
             name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
         )
         for dock in self._docks.values():
             if not dock.isFloating() and not dock.visibleRegion().isEmpty():
-                way, place = self._way(dock), _place_of(self._window, dock)
-                self._shares[way] = _along(way, place.size()) / _along(way, self._window.size())
-        for name in self._put_away:
+                orientation, place = self._orientation(dock), _place_of(self._window, dock)
+                size, room = place.size(), self._window.size()
+                self._shares[orientation] = _along(orientation, size) / _along(orientation, room)
+        for name in self._closed:
             self._docks[name].hide()
         self._settle()
 
     def open(self, front: str = "") -> None:
-        """Bring back the panels that were put away, one of them in front."""
-        names = self._put_away or tuple(
+        """Show the hidden panels again, one of them in front."""
+        names = self._closed or tuple(
             name for name, dock in self._docks.items() if not dock.isFloating()
         )
-        # The first one that is shown is built.
+        # The first panel shown is built.
         front = front or self._latest.get("", names[0] if names else "")
         layout = self._window.layout()
         assert layout is not None
         with gui_first():
             for name in sorted(names, key=lambda name: name != front):
                 self._docks[name].show()
-            layout.activate()  # before it, a window that is not seen yet raises no tab
+            layout.activate()  # otherwise a window that is not visible yet raises no tab
         if front in self._docks:
             self._docks[front].show()
             self._docks[front].raise_()
         self.settle()
         if front in self._docks:
-            way = self._way(self._docks[front])
-            room = _along(way, self._window.size())
-            below = way is Qt.Orientation.Vertical
+            orientation = self._orientation(self._docks[front])
+            room = _along(orientation, self._window.size())
+            below = orientation is Qt.Orientation.Vertical
             first = first_height(room) if below else FIRST_SHARE_BESIDE * room
-            size = self._shares[way] * room if way in self._shares else first
-            share(self._window, {self._docks[front]: round(size)}, way)
+            size = self._shares[orientation] * room if orientation in self._shares else first
+            share(self._window, {self._docks[front]: round(size)}, orientation)
 
-    def _way(self, dock: QDockWidget) -> Qt.Orientation:
-        """Return in which direction a dock shares the window with the viewport."""
+    def _orientation(self, dock: QDockWidget) -> Qt.Orientation:
+        """Return the orientation in which a dock shares the window with the viewport."""
         beside = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
-        ways = Qt.Orientation
-        return ways.Horizontal if self._window.dockWidgetArea(dock) in beside else ways.Vertical
+        if self._window.dockWidgetArea(dock) in beside:
+            return Qt.Orientation.Horizontal
+        return Qt.Orientation.Vertical
 
-    def forget_shares(self) -> None:
-        """Open the panels as high, or as wide, as at first."""
+    def reset_shares(self) -> None:
+        """Open the panels with their initial height or width."""
         self._shares.clear()
 
     def show(self, name: str) -> None:
-        """Show a dock in front of the others."""
+        """Show a dock in front."""
         dock = self._dock(name)
         if dock.isHidden():
-            self.put_back()
+            self.restore_maximized()
         if name in self._docks and not (self.is_open or dock.isFloating()):
             self.open(name)
         dock.show()
         dock.raise_()
-        self._note_front(name)
+        self._store_front(name)
 
-    def _note_front(self, name: str) -> None:
+    def _store_front(self, name: str) -> None:
         self._latest[group_of(name)] = self._latest[""] = name
 
     def settle(self) -> None:
-        """Take the docks as they are: a layout has put them there."""
-        self._put_away = ()
+        """Accept the docks' current state, which a layout has set."""
+        self._closed = ()
         self._settle()
 
     def _settle(self) -> None:
@@ -180,25 +182,25 @@ class DockTabs(QObject):
         self.update()
 
     def toggle(self) -> None:
-        """Put the panels away, or bring them back, also from behind what is maximised."""
+        """Hide the panels, or show them again, also if a maximised panel hides them."""
         if self.is_open:
             self.close()
             return
-        self.put_back()
+        self.restore_maximized()
         if not self.is_open:
             self.open()
 
     # ---- tabs ----
 
     def latest(self, group: str) -> str:
-        """Return the dock of a group that was in front last, "" if none was."""
+        """Return the dock of a group that was last in front; "" for none."""
         return self._latest.get(group, "")
 
     def update(self) -> None:
         """Show title bars of docks without tabs, and the tabs of the others."""
-        if self.is_open and not self._open:  # one was shown: it brings the others
+        if self.is_open and not self._open:  # one was shown, so the others are shown, too
             shown = next(n for n, dock in self._docks.items() if not dock.isHidden())
-            self.put_back()
+            self.restore_maximized()
             self.show(shown) if self._open else self.open(shown)
             return
         self._open = self.is_open
@@ -207,14 +209,14 @@ class DockTabs(QObject):
             title = dock.titleBarWidget()
             if isinstance(title, DockTitle):
                 title.set_collapsed(tabbed)
-        self._bars = {bar: made for bar, made in self._bars.items() if shiboken6.isValid(bar)}
+        self._bars = {bar: cover for bar, cover in self._bars.items() if shiboken6.isValid(bar)}
         for bar in tab_bars(self._window):
             self._cover(bar)
         self.closed_bar.show_docks({n: d.windowTitle() for n, d in self._docks.items()}, "")
         self.closed_bar.setVisible(not self._open)
 
     def _cover(self, bar: QTabBar) -> None:
-        """Cover one of Qt's bars by the groups of its docks, if it has any of these docks."""
+        """Cover one of Qt's bars with the groups of its docks, if it has any of these docks."""
         titles = {dock.windowTitle(): name for name, dock in self._docks.items()}
         tabs = [bar.tabText(at) for at in range(bar.count())]
         if not any(title in titles for title in tabs):
@@ -233,7 +235,7 @@ class DockTabs(QObject):
         names = {titles.get(title, title): title for title in tabs}
         front = list(names)[bar.currentIndex()]
         if bar.isVisible():
-            self._note_front(front)
+            self._store_front(front)
         self._bars[bar].show_docks(names, front)
         self._fit(bar)
         self._bars[bar].show()
@@ -254,38 +256,39 @@ class DockTabs(QObject):
                 self._soon.start()
         elif isinstance(event, QResizeEvent):
             if isinstance(watched, QDockWidget):
-                self._note_share(watched)
+                self._store_share(watched)
             elif self._window.width() != self._settled_width:
                 self._resized.start()
         return super().eventFilter(watched, event)
 
-    def _note_share(self, dock: QDockWidget) -> None:
-        """Note a dock's share of the window, unless the window has another size than before."""
-        width, there = self._window.width(), not (dock.isFloating() or dock.isHidden())
-        if there and width == self._settled_width and self._way(dock) is Qt.Orientation.Horizontal:
+    def _store_share(self, dock: QDockWidget) -> None:
+        """Store a dock's share of the window, unless the window is being resized."""
+        width, docked = self._window.width(), not (dock.isFloating() or dock.isHidden())
+        beside = self._orientation(dock) is Qt.Orientation.Horizontal
+        if docked and width == self._settled_width and beside:
             self._share_beside = dock.width() / width
 
     def _keep_share(self) -> None:
         front, layout = self._beside_the_view(), self._window.layout()
         if front is not None and layout is not None:
-            layout.activate()  # sizes are of the docks as they are laid out
+            layout.activate()  # otherwise sizes are outdated
             width = round(self._share_beside * self._window.width())
             share(self._window, {front: width}, Qt.Orientation.Horizontal)
         self._settled_width = self._window.width()
 
     def _beside_the_view(self) -> QDockWidget | None:
-        """Return the panel in front at a side of the viewport; None if they are below it."""
+        """Return the front panel at a side of the viewport; None if panels are below it."""
         return next(filter(self._is_beside, self._docks.values()), None)
 
     def _is_beside(self, dock: QDockWidget) -> bool:
-        seen = not (dock.isFloating() or dock.isHidden() or dock.visibleRegion().isEmpty())
-        return seen and self._way(dock) is Qt.Orientation.Horizontal
+        visible = not (dock.isFloating() or dock.isHidden() or dock.visibleRegion().isEmpty())
+        return visible and self._orientation(dock) is Qt.Orientation.Horizontal
 
     def _fit(self, bar: QTabBar) -> None:
         self._bars[bar].setGeometry(bar.rect())
 
     def _dock(self, name: str) -> QDockWidget:
-        """Return a dock by its name; another one, dropped among the panels, by its title."""
+        """Return a dock by its name; other docks, dropped among the panels, by their titles."""
         if name in self._docks:
             return self._docks[name]
         docks = self._window.findChildren(QDockWidget)
@@ -300,30 +303,30 @@ class DockTabs(QObject):
 
 
 def first_height(window: int) -> int:
-    """Return the height of panels below the viewport at first, in a window of some height."""
-    return round(min(max(FIRST_SHARE * window, FIRST_HEIGHT), MOST_SHARE * window))
+    """Return the initial height of panels below the viewport, for a window's height."""
+    return round(min(max(FIRST_SHARE * window, FIRST_HEIGHT), MAX_SHARE * window))
 
 
 def group_of(dock: str) -> str:
-    """Return the title of a dock's group; a dock of no group is one by itself."""
+    """Return the title of a dock's group; a dock without a group is its own group."""
     return PANELS[dock].group if dock in PANELS else dock
 
 
 class GroupBar(QWidget):
     """A tab for each group of docks, and buttons for the dock in front.
 
-    A click shows the dock of a group that was in front last. A double-click maximises it, and
-    beside the tabs the dock in front; the middle button closes it, and the tab's menu has all docks
-    of the group.
+    A click shows the dock of a group that was last in front. A double-click maximises it; beside
+    the tabs, it maximises the dock in front. The middle button closes it. The tab's menu has all
+    docks of the group.
 
     Parameters
     ----------
     latest
-        The dock of each group that was in front last, by the group's title.
+        The dock of each group that was last in front, by the group's title.
     parent
-        Qt's tab bar, which it covers.
+        Qt's tab bar, which this covers.
     closed
-        Whether it stands for panels that are put away: then no tab is the current one.
+        Whether the panels are hidden; then no tab is the current one.
     """
 
     dockRequested = Signal(str)
@@ -331,7 +334,7 @@ class GroupBar(QWidget):
     floatRequested = Signal(str)
     closeRequested = Signal(str)
     allRequested = Signal()
-    """Put all panels away, or bring them back."""
+    """Hide all panels, or show them again."""
 
     def __init__(
         self, latest: Mapping[str, str], parent: QWidget | None = None, *, closed: bool = False
@@ -376,7 +379,7 @@ class GroupBar(QWidget):
         event.accept()  # Qt's bar below would change the dock in front
 
     def show_docks(self, titles: Mapping[str, str], front: str) -> None:
-        """Show the groups of docks, which are given with their titles."""
+        """Show the groups of docks; ``titles`` are by the docks' names."""
         groups: dict[str, tuple[str, ...]] = {}
         for name in titles:
             groups[group_of(name)] = (*groups.get(group_of(name), ()), name)
@@ -391,7 +394,7 @@ class GroupBar(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Leave out buttons that the tabs' menu has, too, where there is no room for all tabs."""
+        """Hide buttons that the tabs' menu has, too, if there is no room for all tabs."""
         buttons = sum(button.sizeHint().width() for button in self.buttons.values())
         fits = self.tabs.needed + buttons + GRID <= self.width()
         for name in SPARED & self.buttons.keys():
@@ -428,14 +431,14 @@ class GroupBar(QWidget):
 
 
 class _Tabs(QTabBar):
-    """A tab bar whose tabs are chosen by a click or a key, and whose other gestures are signals."""
+    """A tab bar whose tabs are chosen by a click or a key; other gestures emit signals."""
 
     clicked = Signal(int)
     menuRequested = Signal(int, QContextMenuEvent)
     maximizeRequested = Signal(int)
     closeRequested = Signal(int)
     barDoubleClicked = Signal()
-    """Beside the tabs."""
+    """A double-click beside the tabs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -469,22 +472,24 @@ class _Tabs(QTabBar):
 
     @property
     def needed(self) -> int:
-        """The least width in which all tabs are seen."""
+        """The minimum width in which all tabs are visible."""
         width = sum(self.tabSizeHint(at).width() for at in range(self.count()))
         return width - (0 if self.property("close") else CLOSER * self.count())
 
     def _fit(self) -> None:
-        """Move the tabs closer together rather than hide some."""
+        """Move the tabs closer together if there is little room."""
         now = bool(self.property("close"))
         close = self.needed + CLOSER * self.count() > self.width()
         if close != now:
             self.setProperty("close", close)
             self.style().unpolish(self)
             self.style().polish(self)
-            QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))  # its tabs' places too
+            QApplication.sendEvent(
+                self, QEvent(QEvent.Type.StyleChange)
+            )  # updates its tabs' places, too
 
     def _on_pressed(self, at: int) -> None:
-        if at == self.currentIndex():  # another one is told by currentChanged
+        if at == self.currentIndex():  # for other tabs, currentChanged is emitted
             self.clicked.emit(at)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -503,7 +508,7 @@ class _Tabs(QTabBar):
             self.maximizeRequested.emit(at) if at >= 0 else self.barDoubleClicked.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.accept()  # Qt's would change tabs, and so build one panel after another
+        event.accept()  # Qt would change tabs, and so build one panel after another
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         at = self.tabAt(event.pos())
@@ -511,12 +516,12 @@ class _Tabs(QTabBar):
             self.menuRequested.emit(at, event)
 
 
-def _along(way: Qt.Orientation, size: QSize) -> int:
-    return size.width() if way is Qt.Orientation.Horizontal else size.height()
+def _along(orientation: Qt.Orientation, size: QSize) -> int:
+    return size.width() if orientation is Qt.Orientation.Horizontal else size.height()
 
 
 def _place_of(window: QMainWindow, dock: QDockWidget) -> QRect:
-    """Return the place of a docked panel in the window, with the tabs that it shares it with."""
+    """Return the place of a docked panel in the window, including the tab bar of that place."""
     place = dock.geometry()
     if window.tabifiedDockWidgets(dock):
         for bar in tab_bars(window):

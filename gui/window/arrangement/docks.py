@@ -35,7 +35,7 @@ FLOAT_OFFSET = 4 * GRID
 
 
 def title_button(sign: str, tip: str, slot: Callable[[], object]) -> QToolButton:
-    """Return a small button of a title bar; the keyboard has its command in the menus."""
+    """Return a small button of a title bar, without focus: the menus have its command, too."""
     button = QToolButton()
     button.setText(sign)
     button.setToolTip(wrapped(tip))
@@ -74,7 +74,7 @@ class DockTitle(QWidget):
         dock.topLevelChanged.connect(self._on_floated)
 
     def set_collapsed(self, collapsed: bool) -> None:
-        """Hide the content where a tab shows the same, or show it again."""
+        """Hide the content if a tab shows the same, or show it again."""
         if collapsed == self._collapsed:
             return
         self._collapsed = collapsed
@@ -92,7 +92,7 @@ class DockTitle(QWidget):
         self._dock.setFloating(not self._dock.isFloating())
 
     def _on_floated(self, floating: bool) -> None:
-        # Without an offset it would seem that the panel beside it had vanished.
+        # Without an offset, the panel would seem to have vanished.
         if floating and not QApplication.mouseButtons():
             self._dock.move(self._dock.pos() + QPoint(FLOAT_OFFSET, FLOAT_OFFSET))
 
@@ -104,13 +104,12 @@ class Dock:
     name: str  # Key of the panel, also in a saved layout
     title: str
     area: Qt.DockWidgetArea  # Initial dock area
-    # Builds the panel; imports happen here, not at start-up.
-    make: Callable[[Session, Theme], Panel]
+    make: Callable[[Session, Theme], Panel]  # Builds the panel, and imports its module
     # Whether the panel is built when it first becomes visible, instead of after the first frame.
     lazy: bool = False
     closed: bool = False  # Whether it is initially closed
     group: str = ""  # Of result panels, the title of their group
-    key: str = ""  # The digit that brings it to the front, or its group
+    key: str = ""  # The digit that brings the panel or its group to the front
 
 
 def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
@@ -125,7 +124,7 @@ def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
 
 
 def _side(path: str) -> Callable[[Session, Theme], Panel]:
-    """Return a factory of another panel, by "module:class" below :mod:`gui.side_panels`."""
+    """Return a factory of a side panel, by "module:class" below :mod:`gui.side_panels`."""
     module, _, name = path.partition(":")
 
     def make(session: Session, theme: Theme) -> Panel:
@@ -157,30 +156,30 @@ DOCKS = (
     ),
     *_results(),
 )
-"""In the order of the menu."""
+"""All docks, in the order of the menu."""
 KEYS = {dock.key: dock for dock in DOCKS if dock.key}
 """The dock of each digit."""
 
 
 def tab_bars(window: QMainWindow) -> list[QTabBar]:
-    """Return Qt's bars of docks that share a place.
+    """Return Qt's tab bars of docks that share a place.
 
-    Not by ``findChildren``: in PySide the window then keeps a Python object of each that it has
-    found, also once Qt has deleted that, as it does with each change of the arrangement.
+    Not by ``findChildren``: PySide then keeps a Python object of each bar, even after Qt has
+    deleted it, which happens with each change of the arrangement.
     """
-    return [one for one in window.children() if isinstance(one, QTabBar)]
+    return [child for child in window.children() if isinstance(child, QTabBar)]
 
 
 def share(
     window: QMainWindow, sizes: Mapping[QDockWidget, int], orientation: Qt.Orientation
 ) -> None:
-    """Give docks their sizes, in pixels, as far as there is room.
+    """Set the sizes of docks in pixels, as far as there is room.
 
-    A dock that was taken out of the window has none, for the moment.
+    Docks that are temporarily not in the window are skipped.
     """
-    there = {
+    docked = {
         dock: size
         for dock, size in sizes.items()
         if window.dockWidgetArea(dock) is not Qt.DockWidgetArea.NoDockWidgetArea
     }
-    window.resizeDocks(list(there), list(there.values()), orientation)
+    window.resizeDocks(list(docked), list(docked.values()), orientation)

@@ -14,23 +14,23 @@ from gui.window.arrangement.docks import DOCKS
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
-MOST_STEPS = 2_000
+MAX_STEPS = 2_000
 """Maximum number of skipped controls in the search for a visible one."""
 
 
 def in_front(dock: QDockWidget) -> bool:
-    """Return whether a dock is visible, and not a tab behind another.
+    """Return whether a dock is visible, and not a tab behind another one.
 
-    For Qt the content of such a tab is visible, but outside the window.
+    Qt considers the content of such a tab visible, but outside the window.
     """
     return dock.isVisible() and (dock.isFloating() or not dock.visibleRegion().isEmpty())
 
 
 def focus_next_panel(window: HostWindow, step: int) -> None:
     """Focus the next visible panel, or the previous one; the 3D view counts as a panel."""
-    seen = [dock.name for dock in DOCKS if in_front(window.docks[dock.name])]
+    visible = [dock.name for dock in DOCKS if in_front(window.docks[dock.name])]
     places: list[tuple[QWidget, Callable[[], object]]] = [
-        (window.docks[name], partial(_enter, window, name)) for name in seen
+        (window.docks[name], partial(_enter, window, name)) for name in visible
     ]
     if window.grid.isVisible():  # not while a panel is maximised
         places.insert(0, (window.grid, partial(focus_view, window)))
@@ -60,7 +60,7 @@ def past_hidden(window: HostWindow, step: Callable[[], bool]) -> bool:
     ``step`` focuses the next control; it returns False if there is none.
     """
     hidden = [dock for dock in window.docks.values() if not in_front(dock)]
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if not step():
             return False
         focus = QApplication.focusWidget()

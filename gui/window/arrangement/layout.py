@@ -1,7 +1,7 @@
-"""Where the window and its docks are: read from them as plain values, and given back.
+"""The places of the window and its docks, as plain values that can be saved and restored.
 
-Qt's own bytes are never taken from a file: it does not check them, and a single changed byte can
-end the process.
+Qt's own bytes are never read from a file: Qt does not check them, and a single changed byte can end
+the process.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ AREAS: Mapping[Area, Qt.DockWidgetArea] = {
 _NAMES = {area: name for name, area in AREAS.items()}
 _ORIENTATIONS = {"row": Qt.Orientation.Horizontal, "column": Qt.Orientation.Vertical}
 NARROW = frozenset(dock.name for dock in DOCKS if dock.area != BOTTOM)
-"""Docks of controls, whose columns are as wide in any window."""
+"""Docks of controls, whose columns have the same width in any window."""
 TITLE_BAR = 5 * GRID
-"""Estimated height of the window manager's title bar, which is known only later."""
+"""Estimated height of the window manager's title bar, which is not known yet."""
 
 
 def take_place(window: QMainWindow) -> WindowPlace:
-    """Return where a window is on the screen."""
+    """Return the place of a window on the screen."""
     normal = window.normalGeometry()
     if window.isFullScreen():
         return WindowPlace(_bounded(normal), "full screen")
@@ -58,7 +58,7 @@ def take_place(window: QMainWindow) -> WindowPlace:
 
 
 def put(window: QMainWindow, place: WindowPlace) -> None:
-    """Put a window where it was, as far as there is a screen."""
+    """Put a window in a place, moved onto the screens if necessary."""
     window.setGeometry(_on_screen(place.rectangle, window))
     if place.state == "full screen":
         window.setWindowState(Qt.WindowState.WindowFullScreen)
@@ -98,24 +98,25 @@ def _groups(window: HostWindow, names: list[str]) -> list[tuple[Tabs, Rectangle]
     """Return the groups of docks that are tabs of each other, with their rectangles."""
     bars = tab_bars(window)
     titles = {window.docks[name].windowTitle(): name for name in names}
-    found, rest = [], list(names)
-    while rest:
-        tabbed = {one.objectName() for one in window.tabifiedDockWidgets(window.docks[rest[0]])}
-        group = [name for name in rest if name == rest[0] or name in tabbed]
-        rest = [name for name in rest if name not in group]
+    groups, remaining = [], list(names)
+    while remaining:
+        first = remaining[0]
+        tabbed = {dock.objectName() for dock in window.tabifiedDockWidgets(window.docks[first])}
+        group = [name for name in remaining if name == first or name in tabbed]
+        remaining = [name for name in remaining if name not in group]
         tabs, room = Tabs(tuple(group), group[0]), QRect()
         for bar in bars:
             order = [titles.get(bar.tabText(at), "") for at in range(bar.count())]
             if len(group) > 1 and set(order) == set(group):
                 tabs, room = Tabs(tuple(order), order[bar.currentIndex()]), bar.geometry()
-        found.append((tabs, _bounded(room.united(window.docks[tabs.front].geometry()))))
-    return found
+        groups.append((tabs, _bounded(room.united(window.docks[tabs.front].geometry()))))
+    return groups
 
 
 def drop_dragged_dock() -> None:
-    """Let go of a dock that is being dragged, before the layout changes.
+    """End the drag of a dock, before the layout changes.
 
-    Qt keeps pointers into the layout as long as the drag lasts.
+    During a drag, Qt keeps pointers into the layout.
     """
     dragged = QWidget.mouseGrabber()
     if isinstance(dragged, QDockWidget):
@@ -128,10 +129,10 @@ def drop_dragged_dock() -> None:
 
 
 def apply_layout(window: HostWindow, layout: Layout) -> None:
-    """Put a window's docks where they were; docks that the layout lacks are where they are first.
+    """Put a window's docks in their places; docks that the layout lacks are in their initial ones.
 
-    Docks are put in their places while they are hidden, and of tabs the front one is shown first:
-    so only panels that will be seen are built.
+    Docks are placed while they are hidden, and the front one of tabs is shown first, so that only
+    visible panels are built.
     """
     drop_dragged_dock()
     docks = window.docks
@@ -159,7 +160,7 @@ def apply_layout(window: HostWindow, layout: Layout) -> None:
         for node in layout.areas.values():
             for tabs in _leaves(node):
                 _show([name for name in tabs.docks if name not in away], tabs.front, docks)
-        window.results.tabs.settle()  # of title bars, which take room
+        window.results.tabs.settle()  # sets title bars, which take room
         _lay_out(window)
         for node in layout.areas.values():
             for tabs in _leaves(node):
@@ -179,16 +180,16 @@ def _leaves(node: Node) -> list[Tabs]:
 
 
 def _grow(window: HostWindow, node: Node) -> None:
-    """Put all docks of a node beside its first one, which is in its place."""
+    """Put all docks of a node beside its first one, which is in place already."""
     docks = window.docks
     if isinstance(node, Tabs):
         for before, name in pairwise(node.docks):
             window.tabifyDockWidget(docks[before], docks[name])
         return
-    # First all parts: a dock that has tabs can no longer be split.
-    for one, other in pairwise(node.parts):
+    # First all parts: a dock with tabs cannot be split any more.
+    for part, following in pairwise(node.parts):
         orientation = _ORIENTATIONS[node.direction]
-        window.splitDockWidget(docks[_first(one)], docks[_first(other)], orientation)
+        window.splitDockWidget(docks[_first(part)], docks[_first(following)], orientation)
     for part in node.parts:
         _grow(window, part)
 
@@ -208,9 +209,9 @@ def _lay_out(window: QMainWindow) -> None:
 
 
 def resize_docks(window: HostWindow, layout: Layout) -> None:
-    """Give docks their shares of the window.
+    """Set the docks' shares of the window.
 
-    Once more when panels are built, whose minimum sizes change them.
+    Called again when panels are built, whose minimum sizes change the docks.
     """
     docks = window.docks
     layout = in_window(layout, _size_of(window), NARROW)
@@ -240,40 +241,40 @@ def _resize_parts(window: HostWindow, node: Node, shown: Collection[str]) -> Non
 
 
 def _fronts(node: Node, shown: Collection[str]) -> list[str]:
-    """Return one dock of each place in which any are shown: the front one, if it is."""
+    """Return one shown dock of each place: the front one, if it is shown."""
     fronts = []
     for tabs in _leaves(node):
-        there = [name for name in tabs.docks if name in shown]
-        if there:
-            fronts.append(tabs.front if tabs.front in there else there[0])
+        visible = [name for name in tabs.docks if name in shown]
+        if visible:
+            fronts.append(tabs.front if tabs.front in visible else visible[0])
     return fronts
 
 
 def _bounded(rectangle: QRect) -> Rectangle:
-    """Return a rectangle as it can be saved."""
-    left, top = (max(-LARGEST, min(one, LARGEST)) for one in (rectangle.x(), rectangle.y()))
-    width, height = (max(1, min(one, LARGEST)) for one in (rectangle.width(), rectangle.height()))
+    """Return a rectangle with the bounds of saved ones."""
+    left, top = (max(-LARGEST, min(at, LARGEST)) for at in (rectangle.x(), rectangle.y()))
+    width, height = (max(1, min(n, LARGEST)) for n in (rectangle.width(), rectangle.height()))
     return left, top, width, height
 
 
 def _on_screen(rectangle: Rectangle, window: QWidget) -> QRect:
-    """Return a rectangle of a window that is within the screens that there are.
+    """Return the rectangle of a window, moved into the screens.
 
-    One that is not comes to the screen that has most of it, below the room for its title bar.
+    If it is not within them, it is moved to the screen with most of it, below a title bar.
     """
-    wanted = QRect(*rectangle)
-    wanted.setSize(wanted.size().expandedTo(window.minimumSizeHint()))
+    moved = QRect(*rectangle)
+    moved.setSize(moved.size().expandedTo(window.minimumSizeHint()))
     rooms = [screen.availableGeometry() for screen in QGuiApplication.screens()]
-    outside = QRegion(wanted)
+    outside = QRegion(moved)
     for room in rooms:
         outside -= QRegion(room)
     if outside.isEmpty():
-        return wanted
-    seen = [room.intersected(wanted).size() for room in rooms]
-    areas = [size.width() * size.height() for size in seen]
+        return moved
+    parts = [room.intersected(moved).size() for room in rooms]
+    areas = [size.width() * size.height() for size in parts]
     room = rooms[areas.index(max(areas))]  # the first one is the primary screen
     room.setTop(room.top() + TITLE_BAR)
-    wanted.setSize(wanted.size().boundedTo(room.size()))
-    wanted.moveLeft(max(room.left(), min(wanted.left(), room.right() + 1 - wanted.width())))
-    wanted.moveTop(max(room.top(), min(wanted.top(), room.bottom() + 1 - wanted.height())))
-    return wanted
+    moved.setSize(moved.size().boundedTo(room.size()))
+    moved.moveLeft(max(room.left(), min(moved.left(), room.right() + 1 - moved.width())))
+    moved.moveTop(max(room.top(), min(moved.top(), room.bottom() + 1 - moved.height())))
+    return moved

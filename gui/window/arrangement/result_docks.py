@@ -1,4 +1,4 @@
-"""Docks of results: panels are built when they first become visible, and connected."""
+"""Docks of results, whose panels are built and connected when they first become visible."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class ResultDocks:
         self.saver = ResultSaver(controller)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
-        self._wanted: dict[str, Fields] = {}
+        self._pending: dict[str, Fields] = {}
         self.on_choices: Callable[[], None] = lambda: None
         self.on_chosen: Callable[[str, Fields, Fields], None] = lambda *_: None
         self._listening = Listening()
-        self._listening.to(session.events.model, self._forget_wanted)
+        self._listening.to(session.events.model, self._drop_pending)
         self.tabs = DockTabs(window, {name: docks[name] for name in self._table})
         for dock in self._table.values():
             self._watch(dock)
@@ -90,12 +90,12 @@ class ResultDocks:
             self.need(name)
         else:
             if self._docks[name].isHidden():
-                self.tabs.put_back()  # there is no room beside what is maximised
+                self.tabs.restore_maximized()  # there is no room beside a maximised panel
             self._docks[name].show()
             self._docks[name].raise_()
 
     def next_of(self, group: str) -> str:
-        """Return a group's panel that was in front last; the one after it, if it has the focus."""
+        """Return a group's panel that was last in front; the next one, if that has the focus."""
         names = [entry.name for entry in GROUPS[group]]
         latest = self.tabs.latest(group) or names[0]
         focus = QApplication.focusWidget()
@@ -106,30 +106,30 @@ class ResultDocks:
     def begin(self, theme: Theme) -> None:
         """Build visible panels now, and others when they become visible."""
         self._theme = theme
-        for name, seen in self._in_front.items():
-            if seen:
+        for name, in_front in self._in_front.items():
+            if in_front:
                 self.need(name)
 
     def need(self, name: str) -> None:
-        """Build a panel, if it is one of these and not built yet."""
+        """Build a result panel, if it is not built yet."""
         if name not in self._table or name in self._panels or self._theme is None:
             return
         panel = self._panels[name] = self._table[name].make(self._session, self._theme)
         self._connect(name, panel)
-        panel.configure(**self._wanted.pop(name, {}))
+        panel.configure(**self._pending.pop(name, {}))
         self._docks[name].setWidget(DockPanel(panel))
         panel.set_in_front(self._in_front[name])
 
     def options(self) -> dict[str, Fields]:
         """Return the options of all panels, built or not."""
         built = {name: self._panels[name].options() for name in self._table if name in self._panels}
-        return {**self._wanted, **{name: options for name, options in built.items() if options}}
+        return {**self._pending, **{name: options for name, options in built.items() if options}}
 
     def chosen(self) -> dict[str, Fields]:
-        """Return what was chosen in the panels: options other than those they begin with."""
-        model, found = self._session.model, dict[str, Fields]()
+        """Return the options chosen in the panels, where they differ from the initial ones."""
+        model, chosen = self._session.model, dict[str, Fields]()
         if model is None:
-            return found
+            return chosen
         from gui.panels.kit.saved_choices import saved
         from gui.panels.kit.spec import changed
 
@@ -139,14 +139,14 @@ class ResultDocks:
                 first = spec.choices_for(model, spec.defaults)
                 if name not in self._panels:
                     options = saved(spec, changed(spec, first, options))
-                begun = saved(spec, first)
-                options = {field: v for field, v in options.items() if v != begun.get(field)}
+                initial = saved(spec, first)
+                options = {field: v for field, v in options.items() if v != initial.get(field)}
             if options:
-                found[name] = options
-        return found
+                chosen[name] = options
+        return chosen
 
     def show_choices(self, name: str, options: Fields) -> Fields:
-        """Show other options in one panel, and return those that it had."""
+        """Show other options in a panel, and return the previous ones."""
         panel = self._panels.get(name)
         if panel is None:
             return options
@@ -155,27 +155,26 @@ class ResultDocks:
         return before
 
     def restore(self, options: Mapping[str, Fields]) -> None:
-        """Restore the panels' options, for those not built yet when they are built.
+        """Restore the panels' options; those of panels not built yet, when they are built.
 
-        Options that are missing, of whole panels too, are those that panels begin with, and so are
-        layers or heads that the open model lacks. Options not applied yet are dropped when another
-        model is opened.
+        Missing options, also of whole panels, and layers or heads that the open model lacks, are
+        the initial ones. Options not applied yet are dropped when another model is opened.
         """
         model = self._session.model
         if model is None:
             return
         from gui.panels.kit.saved_choices import usable
 
-        self._wanted.clear()
+        self._pending.clear()
         for name in self._table:
             chosen = options.get(name, {})
             if name in self._panels:
                 self._panels[name].restore(chosen)
-            elif name in PANELS and (found := usable(PANELS[name].spec, chosen, model)):
-                self._wanted[name] = found
+            elif name in PANELS and (valid := usable(PANELS[name].spec, chosen, model)):
+                self._pending[name] = valid
 
-    def _forget_wanted(self) -> None:
-        self._wanted.clear()
+    def _drop_pending(self) -> None:
+        self._pending.clear()
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours of panels built later."""
@@ -190,19 +189,19 @@ class ResultDocks:
     def _watch(self, dock: Dock) -> None:
         name, widget = dock.name, self._docks[dock.name]
 
-        def on_seen(seen: bool) -> None:
-            # A tab from behind others begins to float where Qt put it out of sight.
-            seen |= widget.isFloating() and not widget.isHidden()
-            self._in_front[name] = seen
+        def on_visible(visible: bool) -> None:
+            # A hidden tab that begins to float is still outside the window, where Qt put it.
+            visible |= widget.isFloating() and not widget.isHidden()
+            self._in_front[name] = visible
             if name in self._panels:
-                self._panels[name].set_in_front(seen)
-            elif seen:
+                self._panels[name].set_in_front(visible)
+            elif visible:
                 self.need(name)
 
-        widget.visibilityChanged.connect(on_seen)
+        widget.visibilityChanged.connect(on_visible)
 
     def _connect(self, name: str, panel: Panel) -> None:
-        # The first frame does not wait for it.
+        # Imported late, so that the first frame is not delayed.
         from gui.panels.kit.panel import ResultPanel
         from gui.panels.kit.wiring import connect
 
@@ -210,11 +209,11 @@ class ResultDocks:
             panel.files.saver = self.saver
             panel.choicesChanged.connect(lambda: self.on_choices())
             panel.chosen.connect(lambda before: self.on_chosen(name, before, panel.options()))
-            connect(panel, self._controller, self._intend)
+            connect(panel, self._controller, self._carry_out)
 
-    def _intend(self, wanted: object) -> None:
-        """Carry out a panel's intent for others."""
-        match wanted:
+    def _carry_out(self, intent: object) -> None:
+        """Carry out a panel's intent."""
+        match intent:
             case ShowPanel(name, choices):
                 self._show(name, choices)
             case AddModel(at, in_grid):
@@ -224,23 +223,23 @@ class ResultDocks:
             case SaveCoordinates(name):
                 self._films.ask_numbers(name)
             case _:
-                carry_out(wanted, self._controller)
+                carry_out(intent, self._controller)
 
     def _show(self, name: str, options: Fields) -> None:
-        """Bring a panel to the front, with the options another one refers to."""
+        """Bring a panel to the front, with the options of a link to it."""
         self.bring(name)
         if options:
             self._panels[name].configure(**options)
         self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)
 
 
-def carry_out(wanted: object, controller: Controller) -> None:
+def carry_out(intent: object, controller: Controller) -> None:
     """Carry out an intent that needs neither a panel nor a window.
 
-    Raises TypeError: the intent is of another kind.
+    Raises TypeError: The intent is of another kind.
     """
     session = controller.session
-    match wanted:
+    match intent:
         case OpenSource(source):
             controller.open(source)
         case ShowBeside(source):
@@ -264,4 +263,4 @@ def carry_out(wanted: object, controller: Controller) -> None:
         case CancelCheckpoints():
             controller.gatherer.cancel()
         case _:
-            raise TypeError(f"nobody answers {wanted!r}")
+            raise TypeError(f"unknown intent {intent!r}")

@@ -42,7 +42,7 @@ class SideBySide:
         self._window = window
         self._comparing = window.controller.comparing
         self._others: tuple[str, list[str]] = "", []
-        self._failed: Notice | None = None  # of the first of them
+        self._failed: Notice | None = None  # The notice if the first one failed
         self._name = NINE
         self._waiting = Listening()
         self.grid = ViewGrid(window.viewport, window.session, self._comparing, theme, self.choose)
@@ -56,7 +56,7 @@ class SideBySide:
     def choose_at(self, at: QPoint, in_grid: bool = True) -> None:
         """Show a menu of models to add, at a point of the screen.
 
-        With ``in_grid`` the chosen one gets a view of its own; otherwise only panels draw it.
+        With ``in_grid`` the chosen model gets its own view; otherwise only panels draw it.
         """
         menu = self._make_menu() if in_grid else self._make_panels_menu()
         menu.aboutToHide.connect(menu.deleteLater)
@@ -65,7 +65,7 @@ class SideBySide:
     def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
         self._add_typed(menu, self._window.add_beside)
-        shown = {known_name(one.source) for one in self._window.session.compared}
+        shown = {known_name(model.source) for model in self._window.session.compared}
         for source, title in models_at_hand(self._window.session):
             action = menu.addAction(without_keys(title))
             action.setCheckable(True)
@@ -80,16 +80,16 @@ class SideBySide:
         return menu
 
     def _add_typed(self, menu: QMenu, add: Callable[[str], object]) -> None:
-        """Add the entry of a menu by which any source can be typed."""
+        """Add the menu entry for typing any source."""
         action = menu.addAction("Id, path or formula…")
         action.setEnabled(bool(self._comparing.room))
         action.triggered.connect(lambda: AddPalette(self._window, add).popup())
         menu.addSeparator()
 
     def _make_panels_menu(self) -> QMenu:
-        """Make the menu of models to draw in panels; a second choice takes one out again."""
+        """Make the menu of models to draw in panels; choosing a drawn one removes it."""
         menu, comparing, session = QMenu(self._window), self._comparing, self._window.session
-        drawn = [one.key for one in session.compared if not one.in_grid]
+        drawn = [model.key for model in session.compared if not model.in_grid]
         self._add_typed(menu, partial(comparing.add_source, in_grid=False))
         for source, title in models_at_hand(session):
             key = comparing.find(source)
@@ -126,7 +126,7 @@ class SideBySide:
         self._show(NINE, here)
 
     def show_several(self, sources: Sequence[str]) -> None:
-        """Show models side by side, such as checkpoints of a survey, in place of those shown."""
+        """Replace the models side by side, such as by checkpoints of a survey."""
         self._show("checkpoints of a survey", list(sources))
 
     def _show(self, name: str, sources: list[str]) -> None:
@@ -137,8 +137,8 @@ class SideBySide:
         if opened in map(known_name, sources):
             self._add_all(sources)
             return
-        # The others wait for the first one: a grid needs an open model, and what is shown stays if
-        # that cannot be opened.
+        # The others wait for the first one: a grid needs an open model, and the shown models stay
+        # if it cannot be opened.
         self._others = sources[0], sources
         self._wait()
         controller.open(sources[0])
@@ -150,7 +150,7 @@ class SideBySide:
         self._waiting.to(events.notice, self._on_notice)
 
     def choose_table(self, notice: Notice, table: str) -> None:
-        """Open what a notice is about with a chosen table, and then what waited for it."""
+        """Open a notice's source with a chosen table, and then the models that wait for it."""
         if notice is self._failed:
             self._waiting.stop()
             self._wait()
@@ -170,8 +170,8 @@ class SideBySide:
 
     def _on_opening_changed(self, opening: str) -> None:
         model, (first, _) = self._window.session.model, self._others
-        there = model is not None and known_name(model.source) == known_name(first)
-        if not opening and not there:
+        is_first = model is not None and known_name(model.source) == known_name(first)
+        if not opening and not is_first:
             self._waiting.stop()  # the opening was cancelled
 
     def _on_notice(self, notice: Notice | None) -> None:
@@ -180,7 +180,7 @@ class SideBySide:
             self._failed = notice
 
     def go_on(self, step: int) -> None:
-        """Make the next model of the grid, or the previous one, the open one."""
+        """Make the next or previous model of the grid the open model."""
         keys = self._comparing.keys
         key = keys[(keys.index(MAIN) + step) % len(keys)]
         if key != MAIN:
@@ -209,8 +209,7 @@ class SideBySide:
 def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
     """Return sources and titles of other models: recent files and folders, then models here.
 
-    What would have to be downloaded is left out, and so are saved work, which is no model, the open
-    model and those in the grid.
+    Models to download, saved work, the open model and those in the grid are left out.
     """
     here = [row.entry for row in session.models if row.state != "online"]
     known = {identity(row.entry.id) for row in session.models}
@@ -222,12 +221,12 @@ def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
         and source not in session.missing
         and not is_work(source)
     ]
-    found = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}
+    models = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}
     for entry in here:
-        found.setdefault(identity(entry.id), (entry.id, entry.title))
+        models.setdefault(identity(entry.id), (entry.id, entry.title))
     if session.model is not None:
         opened = session.recent[0] if session.recent else session.model.source
-        beside = (one.source for one in session.compared if one.in_grid)
+        beside = (model.source for model in session.compared if model.in_grid)
         for source in (session.model.source, opened, *beside):
-            found.pop(identity(source), None)
-    return tuple(found.values())
+            models.pop(identity(source), None)
+    return tuple(models.values())

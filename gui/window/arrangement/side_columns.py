@@ -1,4 +1,4 @@
-"""Columns of docks beside the viewport: where the window is too low for them, panels scroll."""
+"""Columns of docks beside the viewport; their panels scroll if the window is too low."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from gui.window.arrangement.dock_panel import DockPanel
 from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, DockTitle, tab_bars
 from gui.window.host import HostWindow
 
-LEAST = QSize(600, 480)
-"""Minimum size of the window in logical pixels; more, if panels are wider."""
+MIN_SIZE = QSize(600, 480)
+"""Minimum size of the window in logical pixels; larger if panels are wider."""
 SIDE = tuple(dock.name for dock in DOCKS if dock.area != BOTTOM)
-"""The docks of panels that are beside the viewport at first."""
+"""The docks of panels that are initially beside the viewport."""
 
 
 class SideColumns(QObject):
     """Lets the panels of a column scroll while the window is too low for all of it.
 
-    A window that cannot be as wide as it has to be, as on a small screen or in a tiling desktop, is
-    without one column: the right one, or the left one when something in the right one is shown.
+    A window narrower than its minimum width, as on a small screen or in a tiling desktop, hides one
+    column: the right one, or the left one when a panel in the right one is shown.
     """
 
     def __init__(self, window: HostWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._folded: list[QDockWidget] = []
+        self._hidden: list[QDockWidget] = []
         self._width = 0  # Of the folded column
         self._shown: set[QDockWidget] = set()
         layout = window.layout()
@@ -36,10 +36,10 @@ class SideColumns(QObject):
         window.installEventFilter(self)
 
     def stop(self) -> None:
-        """Stop all changes, because the window is closing; what is folded comes back."""
+        """Stop all changes, because the window is closing; show the hidden column."""
         self._soon.stop()
         self._window.removeEventFilter(self)
-        self._unfold()
+        self._show_column()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
@@ -47,13 +47,13 @@ class SideColumns(QObject):
         return super().eventFilter(watched, event)
 
     def fit(self) -> None:
-        """Let panels scroll, or no longer, as the window is now."""
+        """Set whether panels scroll, and hide or show a column, for the window's size."""
         window = self._window
         bars = (window.menuBar(), window.toolbar, window.status_bar)
         room = window.height() - sum(bar.height() for bar in bars if bar.isVisible())
         for bar in tab_bars(window):
             bar.setAccessibleName("Panels of this place")
-            if not bar.usesScrollButtons():  # set again, they would be laid out again
+            if not bar.usesScrollButtons():  # setting them again would cause a new layout
                 bar.setElideMode(Qt.TextElideMode.ElideNone)
                 bar.setUsesScrollButtons(True)
         for name in SIDE:
@@ -67,50 +67,51 @@ class SideColumns(QObject):
                     panel.set_scrolls(low)
         layout = window.layout()
         assert layout is not None
-        least = max(LEAST.width(), layout.minimumSize().width())
+        min_width = max(MIN_SIZE.width(), layout.minimumSize().width())
         widest = window.screen().availableGeometry().width()
-        if window.width() < least and (least > widest or window.minimumWidth() == least):
-            self._fold()  # it cannot become wider, or did not
-        elif self._folded and window.width() >= least + self._width:
-            self._unfold()
+        stays = min_width > widest or window.minimumWidth() == min_width
+        if window.width() < min_width and stays:
+            self._hide_column()  # the window cannot become wider, or did not
+        elif self._hidden and window.width() >= min_width + self._width:
+            self._show_column()
         # A Wayland compositor ends a window that is larger than its screen when it fills that.
-        window.setMinimumSize(min(least, widest), LEAST.height())
+        window.setMinimumSize(min(min_width, widest), MIN_SIZE.height())
         self._shown = {dock for area in (LEFT, RIGHT) for dock in self._column(area)}
 
-    def _fold(self) -> None:
+    def _hide_column(self) -> None:
         for area in (RIGHT, LEFT):
             docks = self._column(area)
             if docks and self._shown.issuperset(docks):
-                self._folded, self._width = docks, docks[0].width()
+                self._hidden, self._width = docks, docks[0].width()
                 for dock in docks:
                     dock.hide()
                 return
 
     def _column(self, area: Qt.DockWidgetArea) -> list[QDockWidget]:
-        """Return the docks of a column that are not hidden, but for result panels."""
+        """Return the docks of a column that are not hidden, except result panels."""
         docks = [self._window.docks[name] for name in SIDE]
-        there = [dock for dock in docks if not (dock.isHidden() or dock.isFloating())]
-        return [dock for dock in there if self._window.dockWidgetArea(dock) == area]
+        shown = [dock for dock in docks if not (dock.isHidden() or dock.isFloating())]
+        return [dock for dock in shown if self._window.dockWidgetArea(dock) == area]
 
-    def _unfold(self) -> None:
-        for dock in self._folded:
+    def _show_column(self) -> None:
+        for dock in self._hidden:
             dock.show()
-        self._folded = []
+        self._hidden = []
 
     def _show_title(self, dock: QDockWidget) -> None:
-        """Show a dock's title bar, unless its tab says the same."""
-        tabs = [one for one in self._window.tabifiedDockWidgets(dock) if not one.isHidden()]
+        """Show a dock's title bar, unless its tab shows the same."""
+        tabs = [tab for tab in self._window.tabifiedDockWidgets(dock) if not tab.isHidden()]
         title = dock.titleBarWidget()
         assert isinstance(title, DockTitle)
         title.set_collapsed(bool(tabs) and not dock.isFloating())
 
     def _is_in(self, dock: QDockWidget, area: Qt.DockWidgetArea) -> bool:
-        """Return whether a dock takes height in a column: of tabs the front one."""
-        there = self._window.dockWidgetArea(dock) == area and not dock.isFloating()
-        return there and dock.isVisible() and not dock.visibleRegion().isEmpty()
+        """Return whether a dock takes height in a column: of tabs, only the front one."""
+        docked = self._window.dockWidgetArea(dock) == area and not dock.isFloating()
+        return docked and dock.isVisible() and not dock.visibleRegion().isEmpty()
 
     def _needed(self, dock: QDockWidget) -> int:
-        """Return the height that a dock has to have without scrolling, with its tabs."""
+        """Return the minimum height of a dock without scrolling, with its tabs."""
         panel, height = dock.widget(), dock.minimumSizeHint().height()
         if isinstance(panel, DockPanel):
             height += panel.needed.height() - panel.minimumSizeHint().height()

@@ -1,4 +1,4 @@
-"""Workspaces: arrangements of the docks that are chosen by one key and remembered."""
+"""Workspaces: stored arrangements of the docks, each with a key."""
 
 from __future__ import annotations
 
@@ -29,25 +29,24 @@ if TYPE_CHECKING:
 LEFT_WIDTH, RIGHT_WIDTH = 272, 240
 """Initial widths of the columns in logical pixels."""
 NARROW, LOW = 960, 672
-"""In a smaller window, in logical pixels, panels at the sides are tabs of each other at first."""
+"""In a smaller window (logical pixels), side panels are initially tabs of each other."""
 BARS_HEIGHT, FOLDED_HEIGHT = 80, 272
 """Heights of the window's menu, toolbar and status bar, and of the side panels that are tabs."""
-TABS_WIDTH, LEAST_VIEW = 480, 320
-"""Width in which the tabs of all groups of panels fit, and the least one of the viewport beside."""
+TABS_WIDTH, MIN_VIEW_WIDTH = 480, 320
+"""Width for the tabs of all groups of panels, and minimum width of the viewport beside them."""
 LESSON_WIDTH, LESSON_SHARE = 440, 0.45
-"""Initial width of a lesson in its workspace: lines of some sixty letters; its largest share of a
-narrow window. The lesson arranges the rest, so of this workspace only the width is remembered.
+"""Initial width of a lesson in its workspace, for about sixty letters; its maximum share of a
+narrow window. The lesson arranges the rest, so only its width is stored for this workspace.
 """
-MOST_OWN, LONGEST_NAME = 20, 40
+MAX_OWN, MAX_NAME_LENGTH = 20, 40
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace that is always there."""
+    """A built-in workspace."""
 
     title: str
-    first: Callable[[QSize], Layout]
-    """Its initial layout in a window of some size."""
+    first: Callable[[QSize], Layout]  # Returns its initial layout for a window's size
 
 
 LEFT_DOCKS, RIGHT_DOCKS = ("models", "positions", "view"), ("inspector", "prompt")
@@ -58,7 +57,7 @@ SIDE = (*LEFT_DOCKS, *RIGHT_DOCKS)
 def explore_layout(size: QSize) -> Layout:
     """Return the side panels beside the viewport, and the others closed.
 
-    In a low window they are tabs of each other, in a narrow one all in one column.
+    In a low window they are tabs of each other; in a narrow one, all are in one column.
     """
     left = _column(("models", 400), ("positions", 260), ("view", 180), width=LEFT_WIDTH)
     right = _column(("inspector", 500), ("prompt", 240), width=RIGHT_WIDTH)
@@ -66,20 +65,20 @@ def explore_layout(size: QSize) -> Layout:
     narrow = size.width() < NARROW
     if narrow or size.height() < LOW:
         top = ("models", *RIGHT_DOCKS) if narrow else ("models",)
-        rest = max(1, size.height() - BARS_HEIGHT - FOLDED_HEIGHT)
+        height = max(1, size.height() - BARS_HEIGHT - FOLDED_HEIGHT)
         folded = Tabs(("positions", "view"), "positions", FOLDED_HEIGHT)
-        areas["left"] = Split("column", (Tabs(top, "models", rest), folded), LEFT_WIDTH)
+        areas["left"] = Split("column", (Tabs(top, "models", height), folded), LEFT_WIDTH)
     if narrow:
         del areas["right"]
     return Layout(areas, _hidden({"bottom": PANELS}))
 
 
 def analyse_layout(size: QSize) -> Layout:
-    """Return a panel beside the viewport, as wide as that and as high as the window.
+    """Return a panel beside the viewport, of the same width and as high as the window.
 
     In a narrow window it is wider, for its tabs.
     """
-    width = max(size.width() // 2, min(TABS_WIDTH, size.width() - LEAST_VIEW))
+    width = max(size.width() // 2, min(TABS_WIDTH, size.width() - MIN_VIEW_WIDTH))
     panels = Tabs(tuple(PANELS), next(iter(PANELS)), width)
     return Layout({"right": panels}, _hidden({"left": SIDE}))
 
@@ -91,7 +90,7 @@ def compare_layout(size: QSize) -> Layout:
 
 
 def teach_layout(size: QSize) -> Layout:
-    """Return the viewport alone; the lesson opens beside it."""
+    """Return the viewport only; the lesson opens beside it."""
     return Layout({}, _hidden({"left": LEFT_DOCKS, "right": RIGHT_DOCKS, "bottom": PANELS}))
 
 
@@ -110,12 +109,12 @@ WORKSPACES = {
     "compare": Workspace("Compare", compare_layout),
     "teach": Workspace("Teach", teach_layout),
 }
-"""By name, in the order of their keys Ctrl+1 to Ctrl+4."""
+"""Built-in workspaces by name, in the order of their keys Ctrl+1 to Ctrl+4."""
 TEACH = "teach"
 
 
 class Workspaces(QObject):
-    """Arranges the window by workspaces, each remembered as the user leaves it.
+    """Arranges the window by workspaces, and stores each as the user leaves it.
 
     Parameters
     ----------
@@ -124,12 +123,12 @@ class Workspaces(QObject):
     lessons
         The lesson of the workspace for teaching.
     menu
-        Gets the user's own workspaces, before its last group.
+        Menu for the user's own workspaces, before its last group.
 
     Attributes
     ----------
     current
-        Name of the current workspace; the title of one of the user's own.
+        Name of the current workspace; for one of the user's own, its title.
     """
 
     def __init__(self, window: HostWindow, lessons: LessonPlayer, menu: QMenu) -> None:
@@ -137,7 +136,9 @@ class Workspaces(QObject):
         self._window, self._lessons, self._menu = window, lessons, menu
         self.current = "explore"
         self._arranging = False
-        self._side: dict[str, tuple[str, ...]] = {"analyse": LEFT_DOCKS}  # All are on the left
+        self._side: dict[str, tuple[str, ...]] = {
+            "analyse": LEFT_DOCKS
+        }  # Docks to show again, by workspace
         self._before_teaching = "explore"
         self._layouts: dict[str, Layout] = {}
         self._own: list[QAction] = []
@@ -146,20 +147,20 @@ class Workspaces(QObject):
         lessons.left.connect(self._on_lesson_left)
         self._show()
 
-    # ---- what is kept ----
+    # ---- storing ----
 
     def layout(self) -> Layout:
-        """Return the places of the docks, as they are without a maximised one."""
+        """Return the places of the docks; a maximised one counts as restored."""
         return self.maximized.layout or take_layout(self._window)
 
     def kept(self) -> tuple[str, dict[str, Layout]]:
-        """Return the name of the current workspace, and all layouts that differ from the first."""
+        """Return the name of the current workspace, and all layouts other than initial ones."""
         if self.current in WORKSPACES and self.current != TEACH:
             return self.current, self._layouts | {self.current: self.layout()}
         return self.current, self._layouts
 
     def restore(self, current: str, layouts: Mapping[str, Layout]) -> None:
-        """Take what was kept; the window is arranged by its own layout."""
+        """Restore stored layouts; the window is arranged separately."""
         self._layouts = dict(layouts)
         known = current in WORKSPACES or current in layouts
         self.current = current if known and current != TEACH else "explore"
@@ -168,7 +169,7 @@ class Workspaces(QObject):
     # ---- choices ----
 
     def choose(self, name: str) -> None:
-        """Arrange the window by a workspace: as the user left it, or saved one of their own."""
+        """Arrange the window by a workspace, as the user left or saved it."""
         self.maximized.restore()
         self._end_lesson()
         if self.current == TEACH:
@@ -181,19 +182,19 @@ class Workspaces(QObject):
         self._arrange()
 
     def reset(self) -> None:
-        """Arrange the current workspace as at first, or as saved; an active lesson goes on."""
-        goes_on = self._lessons.on
+        """Restore the initial or saved arrangement of the current workspace; a lesson continues."""
+        continues = self._lessons.on
         self.maximized.restore()
         self._end_lesson()
         if self.current in WORKSPACES:
             self._layouts.pop(self.current, None)
-        self._window.results.tabs.forget_shares()
+        self._window.results.tabs.reset_shares()
         self._arrange()
-        if goes_on:
+        if continues:
             self._lessons.open()
 
     def save(self) -> None:
-        """Ask for a name, and keep the window's arrangement as a workspace of the user's own."""
+        """Ask for a name, and save the window's arrangement as a workspace."""
         text, ok = QInputDialog.getText(
             self._window, "Save workspace", "Name:", QLineEdit.EchoMode.Normal, ""
         )
@@ -201,14 +202,14 @@ class Workspaces(QObject):
             self.save_as(text)
 
     def save_as(self, title: str) -> None:
-        """Keep the window's arrangement under a title; one of the same title is replaced."""
-        title = visible(title).strip()[:LONGEST_NAME]
-        known = {one.title.casefold() for one in WORKSPACES.values()} | set(WORKSPACES)
+        """Save the window's arrangement under a title, replacing a workspace of the same title."""
+        title = visible(title).strip()[:MAX_NAME_LENGTH]
+        known = {built_in.title.casefold() for built_in in WORKSPACES.values()} | set(WORKSPACES)
         own = [name for name in self._layouts if name not in WORKSPACES]
-        full = title not in own and len(own) >= MOST_OWN
+        full = title not in own and len(own) >= MAX_OWN
         if not title or title.casefold() in known or full:
             why = (
-                f"There are {MOST_OWN} workspaces; delete one first."
+                f"There are {MAX_OWN} workspaces; delete one first."
                 if full
                 else f"“{title}” is built in; choose another name."
                 if title
@@ -221,13 +222,13 @@ class Workspaces(QObject):
         self._show()
 
     def delete(self) -> None:
-        """Delete the current workspace, one of the user's own, and go to Explore."""
+        """Delete the current workspace, if it is the user's own, and choose Explore."""
         if self.current not in WORKSPACES:
             self._layouts.pop(self.current, None)
             self.choose("explore")
 
     def _arrange(self) -> None:
-        """Arrange the current workspace as remembered, or as at first."""
+        """Arrange the current workspace as stored, or initially."""
         window, kept = self._window, self._layouts.get(self.current)
         if kept is None or self.current == TEACH:
             layout = WORKSPACES[self.current].first(window.size())
@@ -244,26 +245,26 @@ class Workspaces(QObject):
             share(window, {window.docks[LESSON]: width}, Qt.Orientation.Horizontal)
 
     def _on_lesson_ending(self) -> None:
-        """Remember how wide the reader has made the lesson in its workspace."""
+        """Store the width of the lesson in its workspace."""
         lesson = self._window.docks[LESSON]
         if self.current == TEACH and not lesson.isFloating():
             column = Tabs((LESSON,), LESSON, lesson.width())
             self._layouts[TEACH] = Layout({"right": column})
 
     def _end_lesson(self) -> None:
-        """End a lesson, which has arranged the window; its workspace stays."""
+        """End a lesson, which has arranged the window, but stay in its workspace."""
         self._arranging = True
         self._lessons.leave()
         self._arranging = False
 
     def _on_lesson_left(self) -> None:
-        """Go back to the workspace before that of the lesson."""
+        """Return to the workspace before that of the lesson."""
         if self.current == TEACH and not self._arranging:
             self.current = self._before_teaching
             self._arrange()
 
     def toggle_side(self) -> None:
-        """Hide the panels at both sides of the viewport, or show those that were hidden."""
+        """Hide the panels at both sides of the viewport, or show them again."""
         docks = self._window.docks
         hides = bool(self._shown_at_sides())
         self.maximized.restore()
@@ -280,7 +281,7 @@ class Workspaces(QObject):
     # ---- the menu ----
 
     def _show(self) -> None:
-        """Show the user's own workspaces in the menu, and which one is current."""
+        """Show the user's own workspaces in the menu, and check the current one."""
         by_name = self._window.commands.by_name
         for name in WORKSPACES:
             by_name[f"workspace_{name}"].setChecked(name == self.current)
@@ -302,12 +303,12 @@ class Workspaces(QObject):
 
 
 class Maximized:
-    """Lets one panel, or the 3D view, fill the window, and puts all back.
+    """Lets one panel, or the 3D view, fill the window, and restores the others.
 
     Attributes
     ----------
     layout
-        The places of the docks before; None while nothing is maximised.
+        The previous places of the docks; None while nothing is maximised.
     """
 
     def __init__(self, window: HostWindow) -> None:
@@ -316,14 +317,14 @@ class Maximized:
         self._state = QByteArray()
         self._kept: tuple[QDockWidget, ...] = ()
         self._hidden: tuple[QDockWidget, ...] = ()
-        # Later: a panel that begins to float, also under a drag, is hidden for a moment.
+        # Delayed: a panel that begins to float, also by a drag, is hidden for a moment.
         self._soon = QTimer(window, interval=0, singleShot=True)
         self._soon.timeout.connect(self._on_toggled)
         for dock in window.docks.values():
             dock.visibilityChanged.connect(self._soon.start)
 
     def toggle(self, dock: QDockWidget | None) -> None:
-        """Maximise a dock with its tabs, or the 3D view (None); or put all back."""
+        """Maximise a dock with its tabs, or the 3D view (None); or restore all."""
         if self.layout is not None:
             self.restore()
             return
@@ -335,22 +336,22 @@ class Maximized:
         self.layout, self._state = take_layout(window), window.saveState()
         kept = () if dock is None else (dock, *window.tabifiedDockWidgets(dock))
         self._kept = kept
-        docked = [other for other in window.docks.values() if not other.isFloating()]
-        self._hidden = tuple(other for other in docked if other not in kept)
+        docked = [widget for widget in window.docks.values() if not widget.isFloating()]
+        self._hidden = tuple(widget for widget in docked if widget not in kept)
         window.setUpdatesEnabled(False)
         try:
-            for other in self._hidden:
-                other.hide()
+            for widget in self._hidden:
+                widget.hide()
             if dock is not None:
                 dock.show()
                 dock.raise_()
-                _centre(window).hide()
+                _central_widget(window).hide()
             window.results.tabs.settle()
         finally:
             window.setUpdatesEnabled(True)
 
     def restore(self) -> None:
-        """Put all back, with the panel in front that is now."""
+        """Restore all; the panels now in front stay in front."""
         if self.layout is None:
             return
         drop_dragged_dock()
@@ -358,7 +359,7 @@ class Maximized:
         front = [dock for dock in window.docks.values() if not dock.visibleRegion().isEmpty()]
         window.setUpdatesEnabled(False)
         try:
-            _centre(window).show()
+            _central_widget(window).show()
             window.restore_docks(self._state)
             window.results.tabs.settle()
             if layout.window != window.size().toTuple():
@@ -370,12 +371,12 @@ class Maximized:
             window.setUpdatesEnabled(True)
 
     def hides(self, dock: QDockWidget) -> bool:
-        """Return whether a dock is hidden while another, or the 3D view, is maximised."""
+        """Return whether a dock is hidden by a maximised panel or 3D view."""
         return self.layout is not None and dock in self._hidden
 
-    def bring_view(self) -> None:
-        """Put all back if the 3D view is hidden by a maximised panel."""
-        if _centre(self._window).isHidden():
+    def show_view(self) -> None:
+        """Restore all if the 3D view is hidden by a maximised panel."""
+        if _central_widget(self._window).isHidden():
             self.restore()
 
     def stop(self) -> None:
@@ -385,14 +386,14 @@ class Maximized:
             dock.visibilityChanged.disconnect(self._soon.start)
 
     def _on_toggled(self) -> None:
-        """Put the others back when no maximised panel is left in the window."""
+        """Restore the others when no maximised panel is left in the window."""
         if self.layout is None or not self._kept:
             return
         if not all(dock.isHidden() or dock.isFloating() for dock in self._kept):
             return
         closed = [dock for dock in self._kept if dock.isHidden()]
         floating = {dock: dock.pos() for dock in self._kept if dock not in closed}
-        self.restore()  # also of those that float
+        self.restore()  # also docks those that float
         for dock in closed:
             dock.hide()
         for dock, place in floating.items():
@@ -402,7 +403,7 @@ class Maximized:
             dock.move(place)
 
 
-def _centre(window: HostWindow) -> QWidget:
+def _central_widget(window: HostWindow) -> QWidget:
     centre = window.centralWidget()
     assert centre is not None
     return centre

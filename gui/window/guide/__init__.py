@@ -1,4 +1,4 @@
-"""The user guide in a window of its own: its pages, contents and search.
+"""The user guide in its own window: its pages, contents and search.
 
 The pages themselves are in ``resources/guide``.
 """

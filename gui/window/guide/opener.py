@@ -1,4 +1,4 @@
-"""Opens the guide at the panel that is in use."""
+"""Opens the guide at the section of the panel in use."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class GuideOpener:
         self.shown: GuideWindow | None = None
 
     def open(self) -> None:
-        """Show what the guide says of the panel in use, or its first page."""
-        made = self._made()
-        if made is not None:
+        """Show the section about the panel in use, or the first page."""
+        guide = self._guide_window()
+        if guide is not None:
             title = self._panel_in_use()  # before another window is shown
-            made.showNormal() if made.isMinimized() else made.show()
-            made.go(made.guide.about_panel(title))  # a page is laid out only where it is shown
-            made.raise_()
-            made.activateWindow()
+            guide.showNormal() if guide.isMinimized() else guide.show()
+            guide.go(guide.guide.about_panel(title))  # only a visible page is laid out
+            guide.raise_()
+            guide.activateWindow()
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
@@ -48,7 +48,7 @@ class GuideOpener:
         if self.shown is not None:
             self.shown.close()
 
-    def _made(self) -> GuideWindow | None:
+    def _guide_window(self) -> GuideWindow | None:
         if self.shown is None:
             from gui.window.guide.pages import UserGuide
             from gui.window.guide.window import GuideWindow
@@ -63,7 +63,7 @@ class GuideOpener:
         return self.shown
 
     def _panel_in_use(self) -> str:
-        """Return the title of the panel with the focus, else of that under the mouse, or ""."""
+        """Return the title of the panel with the focus, or under the mouse, or ""."""
         at = QCursor.pos()
         under = QApplication.widgetAt(at)
         for widget in (QApplication.focusWidget(), under):

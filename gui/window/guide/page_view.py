@@ -32,9 +32,9 @@ from gui.widgets.tooltips import wrapped
 from gui.window.guide.pages import Page, UserGuide, anchor
 
 DIMMED = 0.3
-"""Opacity of the shade over pictures in the dark theme; they show light windows."""
+"""Opacity of the shade over pictures, which show light windows, in the dark theme."""
 LINE_HEIGHT = 130
-"""Percentage of the font's line height, for legible longer texts."""
+"""Line height in percent of the font's, for legibility of longer texts."""
 MARGIN = 2 * GRID
 _FEATURES = (
     QTextDocument.MarkdownFeature.MarkdownDialectGitHub
@@ -44,7 +44,7 @@ _FENCED = QTextFormat.Property.BlockCodeFence
 
 
 class GuidePage(MarkdownPage):
-    """Shows a page, scaled pictures included; links lead within the guide or to the browser."""
+    """Shows a page with scaled pictures; links open pages of the guide, or the browser."""
 
     followed = Signal(str)
     """A link to another place of the guide, by its address."""
@@ -70,37 +70,37 @@ class GuidePage(MarkdownPage):
         self.verticalScrollBar().setValue(0)
 
     def go_to(self, part: str) -> None:
-        """Scroll to the section whose heading has an anchor."""
+        """Scroll to the section with an anchor."""
         for block in blocks(self.document()):
             if block.blockFormat().headingLevel() and anchor(block.text()) == part:
                 self._scroll_to(block.blockNumber())
                 return
 
     def return_to(self, scrolled: int) -> None:
-        """Scroll to pixels below the page's beginning."""
-        self.document().size()  # lays all of it out: the bar knows its end only then
+        """Scroll to a number of pixels below the page's beginning."""
+        self.document().size()  # lays all of it out, which sets the bar's range
         self.verticalScrollBar().setValue(scrolled)
 
     def _scroll_to(self, number: int, below: int = 0) -> None:
-        """Scroll to pixels below the beginning of a block."""
+        """Scroll to a number of pixels below the beginning of a block."""
         top = self._top(number)
         self.setTextCursor(QTextCursor(self.document().findBlockByNumber(number)))
         self.verticalScrollBar().setValue(top + below)
 
     def _top(self, number: int) -> int:
-        """Return where a block begins, in pixels from the page's beginning."""
+        """Return the top of a block, in pixels from the page's beginning."""
         document = self.document()
         document.size()  # lays all of it out
         block = document.findBlockByNumber(number)
         return round(document.documentLayout().blockBoundingRect(block).top())
 
     def _place(self) -> tuple[int, int]:
-        """Return which block is at the top, and how many pixels of it are above."""
+        """Return the number of the block at the top, and how many pixels of it are above."""
         number = self.cursorForPosition(QPoint(MARGIN, MARGIN // 2)).blockNumber()
         return number, self.verticalScrollBar().value() - self._top(number)
 
     def highlight(self, words: Sequence[str]) -> None:
-        """Mark all places of some words; none without words."""
+        """Mark all occurrences of some words."""
         self._words = tuple(words)
         marks = []
         for word in self._words:
@@ -126,7 +126,7 @@ class GuidePage(MarkdownPage):
         self._scroll_to(number, below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit pictures into the width; what is at the top stays there."""
+        """Fit pictures into the width, and keep the place at the top."""
         document, (number, below) = self.document(), self._place()
         super().resizeEvent(event)
         for name in self._images:
@@ -137,7 +137,7 @@ class GuidePage(MarkdownPage):
         self.verticalScrollBar().setValue(self._top(number) + below)
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        """Return a picture of the guide; nothing else is loaded, from nowhere."""
+        """Return a picture of the guide; nothing else is loaded."""
         if kind != int(QTextDocument.ResourceType.ImageResource.value):
             return None
         address = name.toString() if isinstance(name, QUrl) else name

@@ -11,9 +11,9 @@ GUIDE = Path(__file__).parents[3] / "resources" / "guide"
 START = "README.md"
 PANELS, KEYS = "panels.md", "keys.md"
 POINTER = 40
-"""A section of a panel with at most so many words points to another section."""
+"""Maximum number of words of a panel's section that only refers to another section."""
 BEFORE, EXCERPT = 24, 80
-"""Characters in front of what was found, and of all that is shown of it."""
+"""Number of characters before a match, and of the whole excerpt."""
 
 _LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^(`{3,})")
@@ -23,17 +23,17 @@ _FRAMES = re.compile(r"^\s*(?:[-|: ]{3,}$|[-*] |\d+\. )|\|", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, and what stands below it up to the next heading."""
+    """A heading, and the text below it up to the next heading."""
 
     page: str  # The file's name
     title: str
     level: int  # 1 for the page's title
     markdown: str
-    text: str  # The same as plain words
+    text: str  # The same as plain text
 
     @property
     def address(self) -> str:
-        """What a link to it says, from any page of the guide."""
+        """The target of links to it, from any page of the guide."""
         return self.page if self.level == 1 else f"{self.page}#{anchor(self.title)}"
 
 
@@ -53,7 +53,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A section with all words that were searched for."""
+    """A section with all words of a search."""
 
     section: Section
     excerpt: str
@@ -62,7 +62,7 @@ class Hit:
 class UserGuide:
     """The pages of a folder, in the order of the contents on its first page.
 
-    Raises OSError: the folder or its first page cannot be read.
+    Raises OSError: The folder or its first page cannot be read.
     """
 
     def __init__(self, folder: Path = GUIDE) -> None:
@@ -79,14 +79,16 @@ class UserGuide:
         return (section for page in self.pages.values() for section in page.sections)
 
     def has(self, address: str) -> bool:
-        """Return whether an address, "page.md" or "page.md#section", leads to something."""
+        """Return whether an address, "page.md" or "page.md#section", exists."""
         page, _, part = address.partition("#")
         if page not in self.pages:
             return False
-        return not part or any(part == anchor(one.title) for one in self.pages[page].sections)
+        return not part or any(
+            part == anchor(section.title) for section in self.pages[page].sections
+        )
 
     def target(self, link: str, page: str) -> str | None:
-        """Return the address that a link of a page leads to; None if that is not in the guide."""
+        """Return the address of a link on a page; None if it is not in the guide."""
         address = page + link if link.startswith("#") else link
         return address if self.has(address) else None
 
@@ -101,17 +103,17 @@ class UserGuide:
         return START
 
     def search(self, text: str) -> list[Hit]:
-        """Return the sections with all words of a text, those with all in their title first."""
+        """Return the sections with all words of a text; those with all words in the title first."""
         words = text.lower().split()
         if not words:
             return []
-        found = [one for one in self.sections if _has_all(f"{one.title} {one.text}", words)]
-        found.sort(key=lambda section: not _has_all(section.title, words))
-        return [Hit(section, excerpt(section.text, words)) for section in found]
+        sections = [s for s in self.sections if _has_all(f"{s.title} {s.text}", words)]
+        sections.sort(key=lambda section: not _has_all(section.title, words))
+        return [Hit(section, excerpt(section.text, words)) for section in sections]
 
 
 def anchor(title: str) -> str:
-    """Return the name by which links lead to a heading, as GitHub makes it."""
+    """Return the anchor of a heading, as on GitHub."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 

@@ -25,7 +25,7 @@ from gui.window.guide.page_view import GuidePage
 from gui.window.guide.pages import KEYS, START, UserGuide
 
 SIZE, CONTENTS = QSize(1000, 720), 264
-"""Of the window, and the width of the contents, in pixels."""
+"""Size of the window, and width of the contents, in pixels."""
 NOTHING = "No matches."
 _ADDRESS = Qt.ItemDataRole.UserRole
 
@@ -33,20 +33,20 @@ _ADDRESS = Qt.ItemDataRole.UserRole
 class GuideWindow(QWidget):
     """Shows the guide beside the main window.
 
-    Back and forward go through the places that were visited, as in a browser. While there is a text
-    to search for, the sections with all its words stand in place of the contents.
+    Back and forward go through the visited places, as in a browser. During a search, the sections
+    with all its words replace the contents.
     """
 
     def __init__(self, guide: UserGuide, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setWindowTitle("Guide – Helixscope")
         self.guide = guide
-        self._visited: list[tuple[str, int]] = []  # Addresses, and how far each was scrolled
+        self._visited: list[tuple[str, int]] = []  # Addresses, each with its scroll position
         self._at = -1
         # Each page in the contents, with its sections.
         self._rows: dict[str, tuple[QTreeWidgetItem, list[QTreeWidgetItem]]] = {}
-        self.back = _button("←", "Back", "Alt+Left", lambda: self._walk(-1))
-        self.forward = _button("→", "Forward", "Alt+Right", lambda: self._walk(1))
+        self.back = _button("←", "Back", "Alt+Left", lambda: self._go_in_history(-1))
+        self.forward = _button("→", "Forward", "Alt+Right", lambda: self._go_in_history(1))
         self.home = _button("Contents", "The guide's first page", "Alt+Home", self._go_home)
         self.field = QLineEdit()
         self.field.setPlaceholderText(native_keys("Search the guide (Ctrl+F)"))
@@ -63,7 +63,7 @@ class GuideWindow(QWidget):
 
     def go(self, address: str) -> None:
         """Show a place of the guide, "page.md" or "page.md#section"."""
-        self._leave()
+        self._store_scroll()
         del self._visited[self._at + 1 :]
         self._visited.append((address, 0))
         self._at = len(self._visited) - 1
@@ -120,8 +120,11 @@ class GuideWindow(QWidget):
         self.hits.itemClicked.connect(self._on_hit)
         self.page.followed.connect(self.go)
         for keys, act in (
-            ("Alt+Left", lambda: self._walk(-1)),  # a button's own would wait for its animation
-            ("Alt+Right", lambda: self._walk(1)),
+            (
+                "Alt+Left",
+                lambda: self._go_in_history(-1),
+            ),  # a button's own shortcut would wait for its animation
+            ("Alt+Right", lambda: self._go_in_history(1)),
             ("Alt+Home", self._go_home),
             ("Ctrl+F", self._start_search),
             ("F1", lambda: self.go(KEYS)),
@@ -135,16 +138,16 @@ class GuideWindow(QWidget):
     def _go_home(self) -> None:
         self.go(START)
 
-    def _walk(self, step: int) -> None:
-        """Go back or forward in the places that were visited."""
+    def _go_in_history(self, step: int) -> None:
+        """Go back or forward in the visited places."""
         if 0 <= self._at + step < len(self._visited):
-            self._leave()
+            self._store_scroll()
             self._at += step
             self._show()
             self.page.return_to(self._visited[self._at][1])
 
-    def _leave(self) -> None:
-        """Remember how far this place is scrolled."""
+    def _store_scroll(self) -> None:
+        """Store the scroll position of this place."""
         if self._at >= 0:
             address, _ = self._visited[self._at]
             self._visited[self._at] = address, self.page.verticalScrollBar().value()
@@ -161,7 +164,7 @@ class GuideWindow(QWidget):
         self._mark(address)
 
     def _mark(self, address: str) -> None:
-        """Mark a place in the contents, and unfold its page alone."""
+        """Mark a place in the contents, and expand only its page."""
         name = address.partition("#")[0]
         for page, (row, parts) in self._rows.items():
             row.setExpanded(page == name)
@@ -194,12 +197,12 @@ class GuideWindow(QWidget):
             row.setData(_ADDRESS, hit.section.address)
         self.hits.setCurrentRow(-1)
         self.hits.blockSignals(False)
-        found = self.hits.count()
-        some = "1 section" if found == 1 else f"{format_count(found)} sections"
-        self.count.setText(some if found else NOTHING)
+        count = self.hits.count()
+        text = "1 section" if count == 1 else f"{format_count(count)} sections"
+        self.count.setText(text if count else NOTHING)
         searching = bool(self._words)
         self.count.setVisible(searching)
-        self.hits.setVisible(searching and found > 0)
+        self.hits.setVisible(searching and count > 0)
         self.contents.setVisible(not searching)
         self.page.highlight(self._words)
 
@@ -218,7 +221,7 @@ class GuideWindow(QWidget):
             self.hits.setCurrentRow((row + step) % count if row >= 0 else min(step, 0) % count)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Enter goes to the next section found, Down into their list."""
+        """Go to the next matching section on Enter, and into their list on Down."""
         if watched is self.field and isinstance(event, QKeyEvent):
             pressed = event.type() == QEvent.Type.KeyPress
             if pressed and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -233,7 +236,7 @@ class GuideWindow(QWidget):
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc ends the search, and then closes the window."""
+        """End the search on Esc; without a search, close the window."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.field.text():
@@ -243,9 +246,9 @@ class GuideWindow(QWidget):
 
 
 def _button(text: str, name: str, keys: str, act: object) -> QToolButton:
-    made = QToolButton()
-    made.setText(text)
-    made.setAccessibleName(name)
-    made.setToolTip(wrapped(f"{name} ({keys})"))
-    made.clicked.connect(act)
-    return made
+    button = QToolButton()
+    button.setText(text)
+    button.setAccessibleName(name)
+    button.setToolTip(wrapped(f"{name} ({keys})"))
+    button.clicked.connect(act)
+    return button

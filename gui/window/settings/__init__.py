@@ -1,4 +1,4 @@
 """Persistent settings, their dialog, and the models in the cache.
 
-Nothing of a single session: that is saved work.
+State of a single session is saved work.
 """

@@ -1,4 +1,4 @@
-"""Settings of the appearance, and of what a model is shown as at first."""
+"""Settings of the appearance, and of the initial range of a model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class AppearancePage(QWidget):
         self.range.show_value(settings.first_range)
 
     def reset(self) -> None:
-        """Set everything on this page back to its default."""
+        """Reset all settings of this page to their defaults."""
         self._choose_map("")
         self._choose_range("typical")
         if self._settings.text_size != TEXT:

@@ -44,26 +44,25 @@ NO_TOKEN = (
 class SettingsDialog(QDialog):
     """All settings on one page.
 
-    Modeless; changes take effect at once. It reads the disk whenever it is shown, and when a model
-    has been opened.
+    Modeless; changes take effect at once. The disk is read whenever the dialog is shown, and when a
+    model has been opened.
 
     Parameters
     ----------
     cache
         The cache; its ``max_bytes`` is shown, and changed by the user.
     appearance
-        Its first section.
+        The first section.
     find_token
-        Returns the source of the access token, or None; run as a job.
+        Returns the place of the access token, or None; run as a job.
     forced_offline
         Whether the environment disables the network, regardless of the switch.
     """
 
     offlineRequested = Signal(bool)  # The user switches offline mode on or off
-    # The size limit of the cache was changed, in bytes, and has to be stored.
-    limitRequested = Signal(object)
+    limitRequested = Signal(object)  # The new size limit of the cache, in bytes, to be stored
     keysRequested = Signal()  # The user wants to change keys of commands
-    removed = Signal()  # Something was removed, so lists of local models are out of date
+    removed = Signal()  # Models were removed: lists of local models are outdated
 
     def __init__(
         self,
@@ -131,7 +130,7 @@ class SettingsDialog(QDialog):
         )  # fmt: skip
         margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
         vbox((ScrollColumn(inside), 1), buttons, parent=self, spacing=GRID, margins=margins)
-        # In reading order; where the buttons stand depends on the desktop.
+        # In reading order; the places of the buttons depend on the desktop.
         for before, after in itertools.pairwise((self.offline, self.defaults, self.keys, close)):
             self.setTabOrder(before, after)
         for title in (downloads, network):

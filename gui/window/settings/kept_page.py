@@ -35,7 +35,7 @@ from gui.widgets.label import label, message_box
 from gui.widgets.links import open_folder
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
-from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE
+from gui.window.settings.settings import MAX_CACHE, MIN_CACHE
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +57,8 @@ class KeptPage(QWidget):
     The cache's ``max_bytes`` is shown, and changed by the user.
     """
 
-    limitRequested = Signal(object)  # The size limit was changed, in bytes, and has to be stored
-    removed = Signal()  # Something was removed, so lists of local models are out of date
+    limitRequested = Signal(object)  # The new size limit, in bytes, to be stored
+    removed = Signal()  # Models were removed: lists of local models are outdated
 
     def __init__(self, jobs: Jobs, cache: Cache) -> None:
         super().__init__()
@@ -69,11 +69,11 @@ class KeptPage(QWidget):
         self._arrange()
         self._connect()
         self._show(self._kept)
-        self.table.say(" ")  # until the rows are known
+        self.table.show_message(" ")  # until the rows are known
 
     def refresh(self) -> None:
         """Read the content of the cache again."""
-        if self._changing:  # which ends with a refresh
+        if self._changing:  # a change ends with a refresh
             return
         self.limit.set_nbytes(self._cache.max_bytes)
         self._jobs.start(
@@ -102,7 +102,7 @@ class KeptPage(QWidget):
         self.folder.setToolTip(wrapped(f"Downloads are cached in {self._cache.root}"))
         self.open_folder = _button("Open folder", "Show the folder in the file manager")
         self.usage = label()
-        self.limit = AmountBox(LEAST_CACHE, MOST_CACHE)
+        self.limit = AmountBox(MIN_CACHE, MAX_CACHE)
         self.limit.setAccessibleName("Size limit of the cache")
         self.limit.setToolTip(wrapped("Size limit, such as 500 MB or 2 GB; Enter applies it"))
         self.limit.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -116,13 +116,13 @@ class KeptPage(QWidget):
     def _build_list(self) -> None:
         self.table = KeptTable()
         self.table.setMinimumHeight(6 * ROW_HEIGHT)
-        # As high as there is room: the page scrolls where this minimum is too much.
+        # As high as possible; the page scrolls if this minimum is too high.
         self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         self.remove = _button(
             "Remove", "Remove the selected models; reopening them downloads them again (Delete)"
         )
         self.clear = _button("Clear all…", "Remove everything from the cache")
-        self.said = label(role="small")
+        self.message = label(role="small")
 
     def _arrange(self) -> None:
         amount = hbox(self.usage, self.limit, 1, spacing=GRID)
@@ -137,7 +137,7 @@ class KeptPage(QWidget):
         form.addLayout(amount, 1, 1, 1, 2)
         form.addWidget(self.bar, 2, 1, 1, 2)
         form.addWidget(self.note, 3, 1, 1, 2)
-        below = hbox(self.remove, self.clear, (self.said, 1), spacing=GRID)
+        below = hbox(self.remove, self.clear, (self.message, 1), spacing=GRID)
         vbox(form, (self.table, 1), below, parent=self, spacing=GRID)
 
     def _connect(self) -> None:
@@ -158,25 +158,25 @@ class KeptPage(QWidget):
         self.bar.setValue(min(round(1000 * share), 1000))
         self.bar.setToolTip(wrapped(f"{format_percent(share)} of the limit"))
         self.table.show_commits(kept.commits)
-        self.table.say("" if kept.commits else EMPTY)
+        self.table.show_message("" if kept.commits else EMPTY)
         self._show_note()
         self._enable()
 
     def _on_slow(self) -> None:
         if not self._kept.commits:
-            self.table.say("Reading the cache…")
+            self.table.show_message("Reading the cache…")
 
     def _show_note(self) -> None:
-        """Explain the effect of the limit being typed."""
+        """Explain the effect of the typed limit."""
         typed, usage, role = self.limit.typed(), self._kept.usage, "small"
         if not self._kept.writable:
             text, role = READ_ONLY, "badge"
         elif typed is None:
             text = BOUNDS
         elif typed < usage:
-            gone = format_bytes(usage - typed)
+            excess = format_bytes(usage - typed)
             text, role = (
-                f"This removes at least {gone}: single tensors first, then models.",
+                f"This removes at least {excess}: single tensors first, then models.",
                 "badge",
             )
         else:
@@ -197,13 +197,13 @@ class KeptPage(QWidget):
         log.error("The cache could not be listed", exc_info=error)
         self._show(Kept(folder_exists=True))
         advice = error.advice if isinstance(error, HelixscopeError) else "See the log for details."
-        self.table.say(f"{error} {advice}")
+        self.table.show_message(f"{error} {advice}")
 
     # ---- changes by the user -----------------------------------------------------------
 
     def _open_folder(self) -> None:
         if not open_folder(self._cache.root):
-            self.said.setText("No file manager was found: copy the path instead.")
+            self.message.setText("No file manager was found: copy the path instead.")
 
     def _on_limit_chosen(self, nbytes: int) -> None:
         self._change(lambda: change_limit(self._cache, nbytes))
@@ -235,7 +235,7 @@ class KeptPage(QWidget):
 
     def _change(self, work: Callable[[], Removed]) -> None:
         self._changing = True
-        self.said.setText("")
+        self.message.setText("")
         self._jobs.cancel(LISTING)
         self._enable()
         self._jobs.start(
@@ -244,13 +244,13 @@ class KeptPage(QWidget):
                 work,
                 self._on_changed,
                 self._on_change_failed,
-                lambda: self.said.setText("Removing…"),
+                lambda: self.message.setText("Removing…"),
             ),
         )
 
     def _on_changed(self, removed: Removed) -> None:
         self._changing = False
-        self.said.setText(removed.said)
+        self.message.setText(removed.said)
         self._show(removed.kept)
         if removed.freed:
             self.removed.emit()
@@ -258,14 +258,14 @@ class KeptPage(QWidget):
     def _on_change_failed(self, error: Exception) -> None:
         log.error("The cache could not be changed", exc_info=error)
         self._changing = False
-        self.said.setText(str(error))
+        self.message.setText(str(error))
         self._enable()
         self.refresh()
 
 
 def _button(text: str, tip: str) -> QPushButton:
-    made = QPushButton(text)
+    button = QPushButton(text)
     # Enter belongs to the focused field.
-    made.setAutoDefault(False)
-    made.setToolTip(wrapped(tip))
-    return made
+    button.setAutoDefault(False)
+    button.setToolTip(wrapped(tip))
+    return button

@@ -66,13 +66,14 @@ class KeptRows(TitledRows):
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
         """Return a cell's text, tooltip or alignment; as ``UserRole``, its sort key."""
-        one, column = self.commits[index.row()], index.column()
+        commit, column = self.commits[index.row()], index.column()
         if role == Role.DisplayRole:
-            return _texts(one)[column]
+            return _texts(commit)[column]
         if role == Role.UserRole:
-            return (one.repo.lower(), ", ".join(one.revisions), one.nbytes, one.last_used)[column]
+            revisions = ", ".join(commit.revisions)
+            return (commit.repo.lower(), revisions, commit.nbytes, commit.last_used)[column]
         if role == Role.ToolTipRole:
-            return wrapped(_tip(one))
+            return wrapped(_tip(commit))
         if role == Role.TextAlignmentRole:
             return self.alignment(column)
         return None
@@ -97,8 +98,8 @@ class KeptTable(QTableView):
         self.sortByColumn(USED, Qt.SortOrder.DescendingOrder)
         self.selectionModel().selectionChanged.connect(lambda: self.selectionCountChanged.emit())
 
-    def say(self, text: str) -> None:
-        """Show a sentence in place of the rows; "" shows the rows again."""
+    def show_message(self, text: str) -> None:
+        """Show a message instead of the rows; "" shows the rows again."""
         self.message.setText(text)
         self.message.setVisible(bool(text))
         self.horizontalHeader().setVisible(not text)
@@ -107,11 +108,11 @@ class KeptTable(QTableView):
         """Set the commits; those still present stay selected."""
         if tuple(commits) == self._rows.commits:
             return
-        selected = {(one.repo, one.commit) for one in self.selected()}
+        selected = {(kept.repo, kept.commit) for kept in self.selected()}
         self._rows.replace(tuple(commits))
         for row in range(self._sorted.rowCount()):
-            one = self._commit(row)
-            if (one.repo, one.commit) in selected:
+            kept = self._commit(row)
+            if (kept.repo, kept.commit) in selected:
                 self.selectionModel().select(
                     self._sorted.index(row, 0),
                     self.selectionModel().SelectionFlag.Select
@@ -124,12 +125,12 @@ class KeptTable(QTableView):
         return tuple(self._commit(index.row()) for index in self.selectionModel().selectedRows())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete removes the selected rows, Ctrl+C copies their ids."""
+        """Remove the selected rows on Delete, copy their ids on Ctrl+C."""
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             if self.selected():
                 self.removeRequested.emit()
         elif event.matches(QKeySequence.StandardKey.Copy):
-            lines = [visible(f"{one.repo}@{one.commit}") for one in self.selected()]
+            lines = [visible(f"{kept.repo}@{kept.commit}") for kept in self.selected()]
             if lines:
                 QGuiApplication.clipboard().setText("\n".join(lines))
         else:
@@ -165,19 +166,19 @@ class KeptTable(QTableView):
             self.setColumnWidth(column, width)
 
 
-def _texts(one: CachedCommit) -> tuple[str, ...]:
+def _texts(kept: CachedCommit) -> tuple[str, ...]:
     return (
-        visible(short_name(one)),
-        visible(", ".join(one.revisions)),
-        format_bytes(one.nbytes),
-        when(one.last_used, time.time()),
+        visible(short_name(kept)),
+        visible(", ".join(kept.revisions)),
+        format_bytes(kept.nbytes),
+        when(kept.last_used, time.time()),
     )
 
 
-def _tip(one: CachedCommit) -> str:
-    used = datetime.fromtimestamp(one.last_used)
-    lines = [one.repo, f"Commit {one.commit}"]
-    if one.revisions:
-        lines.append(f"Revision {', '.join(one.revisions)}")
-    lines.append(f"{format_count(one.nbytes)} bytes, last used {used:%Y-%m-%d %H:%M:%S}")
+def _tip(kept: CachedCommit) -> str:
+    used = datetime.fromtimestamp(kept.last_used)
+    lines = [kept.repo, f"Commit {kept.commit}"]
+    if kept.revisions:
+        lines.append(f"Revision {', '.join(kept.revisions)}")
+    lines.append(f"{format_count(kept.nbytes)} bytes, last used {used:%Y-%m-%d %H:%M:%S}")
     return "\n".join(lines)

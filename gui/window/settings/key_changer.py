@@ -1,4 +1,4 @@
-"""Keys that the user has given to commands: stored and applied."""
+"""The user's keys of commands, stored and applied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class KeyChanger:
     Attributes
     ----------
     damaged
-        What to report of stored keys that cannot be used; None if all can.
+        Notice of stored keys that cannot be used; None if all can.
     """
 
     def __init__(self, window: HostWindow) -> None:
@@ -31,7 +31,7 @@ class KeyChanger:
             titles = {command.name: command.title for command in COMMANDS}
             names = ", ".join(titles.get(name, name) for name in left_out)
             self.damaged = Notice(f"Stored keys that cannot be used are left out: {names}.")
-            window.settings.keys = self.changed  # so that it is said once
+            window.settings.keys = self.changed  # so that the notice is shown once
         self.dialog: KeysDialog | None = None
         if self.changed:
             window.commands.set_keys(self.changed)
@@ -48,7 +48,7 @@ class KeyChanger:
         self.dialog.activateWindow()
 
     def apply(self, keys: Mapping[str, str]) -> None:
-        """Use and store keys by their commands' names; other commands have their own."""
+        """Use and store keys by their commands' names; other commands have their defaults."""
         self.changed = dict(keys)
         self._window.settings.keys = self.changed
         self._window.commands.set_keys(self.changed)

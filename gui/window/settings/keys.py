@@ -1,4 +1,4 @@
-"""Which keys commands may have, and which are stored."""
+"""Validation of stored keys, and the keys that commands may have."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PANEL_KEYS = "123456789"
 _MENU_KEYS = {f"Alt+{title.partition('&')[2][0].upper()}" for title in MENUS.values()}
 _NAVIGATION = ("Tab", "Backtab", "Return", "Enter")
 OWN = {command.name: command.shortcut for command in COMMANDS}
-"""The keys of commands at first."""
+"""The default keys of commands."""
 
 
 def usable(stored: object) -> tuple[dict[str, str], list[str]]:
     """Return the stored keys that can be used, and the names of those that cannot.
 
-    Of two commands with one key, that which was changed goes back to its own.
+    If two commands have the same key, the changed one gets its default again.
     """
     if stored is None:
         return {}, []
@@ -29,21 +29,21 @@ def usable(stored: object) -> tuple[dict[str, str], list[str]]:
         for name, key in stored.items()
         if name in OWN and isinstance(key, str) and (not key or not why_not(key))
     }
-    while (twice := _first_conflict(keys)) is not None:
-        del keys[twice]
+    while (conflict := _first_conflict(keys)) is not None:
+        del keys[conflict]
     return keys, [str(name)[:40] for name in stored if name not in keys]
 
 
 def _first_conflict(keys: Mapping[str, str]) -> str | None:
-    """Return a changed command whose key another one has, too."""
+    """Return a changed command whose key another command has, too; None if there is none."""
     return next((name for name, key in keys.items() if user_of(key, keys, name)), None)
 
 
 def user_of(key: str, keys: Mapping[str, str], but: str = "") -> Command | None:
     """Return the command that has a key, other than ``but``."""
     now = {**OWN, **keys}
-    found = (one for one in COMMANDS if key and now[one.name] == key and one.name != but)
-    return next(found, None)
+    users = (c for c in COMMANDS if key and now[c.name] == key and c.name != but)
+    return next(users, None)
 
 
 def why_not(key: str) -> str:

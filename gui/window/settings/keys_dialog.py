@@ -1,4 +1,4 @@
-"""The dialog that gives commands other keys."""
+"""The dialog to change the keys of commands."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _NAME = Qt.ItemDataRole.UserRole
 _MODIFIERS = (
     Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_AltGr, Qt.Key.Key_Meta,
 )  # fmt: skip
-_LEFT_ALONE = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_NAVIGATION = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class KeyField(QLineEdit):
-    """Shows a key, and takes the next one that is pressed; Tab moves on."""
+    """Shows a key, and emits the next one that is pressed; Tab moves the focus."""
 
     pressed = Signal(str)
 
@@ -55,9 +55,9 @@ class KeyField(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Report a key, once it is more than a modifier."""
+        """Emit a key, unless it is only a modifier."""
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if event.key() in _LEFT_ALONE and not control:
+        if event.key() in _NAVIGATION and not control:
             super().keyPressEvent(event)
         elif event.key() not in _MODIFIERS:
             key = key_text(event.key(), event.modifiers())
@@ -68,12 +68,12 @@ class KeyField(QLineEdit):
 class KeysDialog(QDialog):
     """All commands with their keys; a new key takes effect at once.
 
-    A key that another command has is only taken from it when the user says so.
+    The key of another command is taken from it only after confirmation by the user.
 
     Parameters
     ----------
     changed
-        Keys that are not the commands' own, by the commands' names.
+        Keys that differ from the defaults, by the commands' names.
     """
 
     keysChanged = Signal(object)
@@ -143,7 +143,7 @@ class KeysDialog(QDialog):
         self.list.currentItemChanged.connect(self._show_current)
         self.list.itemActivated.connect(lambda: self.field.setFocus())
         self.field.pressed.connect(self._on_pressed)
-        self.take.clicked.connect(self._take)
+        self.take.clicked.connect(self._take_key)
         self.remove.clicked.connect(lambda: self._set(""))
         self.own.clicked.connect(lambda: self._on_pressed(OWN[self._name]))
         self.reset_all.clicked.connect(self._reset_all)
@@ -157,8 +157,8 @@ class KeysDialog(QDialog):
         return "" if row is None else str(row.data(0, _NAME))
 
     def _command(self, name: str) -> Command:
-        """Return a command with the key that it has now."""
-        command = next(one for one in COMMANDS if one.name == name)
+        """Return a command with its current key."""
+        command = next(command for command in COMMANDS if command.name == name)
         return command.with_key(self.changed.get(name, OWN[name]))
 
     def _write(self, row: QTreeWidgetItem) -> None:
@@ -171,11 +171,11 @@ class KeysDialog(QDialog):
     def _filter(self, text: str) -> None:
         words = text.lower().split()
         for row in self._rows:
-            said = " ".join(row.text(column) for column in range(3)).lower()
-            row.setHidden(not all(word in said for word in words))
-        seen = [row for row in self._rows if not row.isHidden()]
-        if seen:
-            self.list.setCurrentItem(seen[0])
+            texts = " ".join(row.text(column) for column in range(3)).lower()
+            row.setHidden(not all(word in texts for word in words))
+        shown = [row for row in self._rows if not row.isHidden()]
+        if shown:
+            self.list.setCurrentItem(shown[0])
         else:
             self.list.setCurrentIndex(QModelIndex())
 
@@ -194,26 +194,26 @@ class KeysDialog(QDialog):
     # ---- changes -----------------------------------------------------------------------
 
     def _on_pressed(self, key: str) -> None:
-        """Give the chosen command a key, if it is free."""
+        """Set the key of the chosen command, if it is free."""
         self._show_current()
         refused = why_not(key) if key else ""
-        other = user_of(key, self.changed, self._name)
+        user = user_of(key, self.changed, self._name)
         if refused:
             self.note.setText(refused)
-        elif other is not None:
+        elif user is not None:
             self._wanted = key
-            self.note.setText(f"{other.with_key(key).key} is the key of “{_title(other)}”.")
+            self.note.setText(f"{user.with_key(key).key} is the key of “{_title(user)}”.")
             self.take.show()
         else:
             self._set(key)
 
-    def _take(self) -> None:
-        other = user_of(self._wanted, self.changed, self._name)
+    def _take_key(self) -> None:
+        user = user_of(self._wanted, self.changed, self._name)
         key = self._wanted
-        if other is not None:
-            self._change(other.name, "")
+        if user is not None:
+            self._change(user.name, "")
         self._set(key)
-        self.field.setFocus()  # the button is gone
+        self.field.setFocus()  # the button is hidden
 
     def _set(self, key: str) -> None:
         self._change(self._name, key)
@@ -242,7 +242,7 @@ def _title(command: Command) -> str:
 
 
 def _button(text: str, tip: str) -> QPushButton:
-    made = QPushButton(text)
-    made.setAutoDefault(False)  # Enter belongs to the focused field
-    made.setToolTip(wrapped(tip))
-    return made
+    button = QPushButton(text)
+    button.setAutoDefault(False)  # Enter belongs to the focused field
+    button.setToolTip(wrapped(tip))
+    return button

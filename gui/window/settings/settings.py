@@ -42,12 +42,12 @@ from gui.window.settings.settings_file import (
 log = logging.getLogger(__name__)
 
 APP = "helixscope"
-LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
+MIN_CACHE, MAX_CACHE = 100_000_000, 1_000_000_000_000
 """Bounds of the cache's size limit, in bytes."""
-LONGEST_COLUMN = 100
-"""Maximum number of characters of a table's column."""
-USUAL_CACHE = 2_000_000_000
-"""Default size limit: that of the cache, whose modules are not needed at start."""
+MAX_COLUMN_LENGTH = 100
+"""Maximum number of characters of a stored column of a table."""
+DEFAULT_CACHE = 2_000_000_000
+"""Default size limit, as in the cache's module, which is not imported at start."""
 
 
 def settings_path() -> Path:
@@ -81,7 +81,7 @@ class Settings:
             return {}
 
     def quarantine_damaged(self) -> Notice | None:
-        """Move a damaged file aside; return what to report, None if there was none."""
+        """Rename a damaged file; return a notice about it, None if there was none."""
         if self._damaged is None:
             return None
         error, self._damaged = self._damaged, None
@@ -112,12 +112,12 @@ class Settings:
 
     def _columns(self, key: str) -> ColumnWidths:
         """Return columns of a table with their widths, each as "key width"."""
-        found = []
+        columns = []
         for text in self._texts(key)[:MOST_COLUMNS]:
-            name, _, width = text[:LONGEST_COLUMN].partition(" ")
+            name, _, width = text[:MAX_COLUMN_LENGTH].partition(" ")
             digits = width.isascii() and width.isdecimal() and len(width) < 6
-            found.append((name, int(width) if digits else 0))
-        return tuple(found)
+            columns.append((name, int(width) if digits else 0))
+        return tuple(columns)
 
     def _set(self, key: str, value: object) -> None:
         if self._values.get(key) != value:
@@ -125,7 +125,7 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """The folder of everything that is kept between starts, which may not exist."""
+        """The folder of all data kept between starts, which may not exist."""
         return self._file.parent
 
     @property
@@ -145,7 +145,7 @@ class Settings:
 
     @property
     def theme(self) -> ThemeChoice:
-        """Light, dark, or that of the system."""
+        """The theme: light, dark, or the system's."""
         return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))
 
     @theme.setter
@@ -166,7 +166,7 @@ class Settings:
 
     @property
     def colormap(self) -> str:
-        """The colour map of every start; "" for that of the last time."""
+        """The colour map at every start; "" for the last one."""
         return self._choice("start/colormap", ("", *COLORMAPS))
 
     @colormap.setter
@@ -176,7 +176,7 @@ class Settings:
 
     @property
     def first_range(self) -> FirstRange:
-        """The range in which a model is shown that is opened."""
+        """The initial range of an opened model."""
         return cast(FirstRange, self._choice("start/range", get_args(FirstRange)))
 
     @first_range.setter
@@ -196,7 +196,7 @@ class Settings:
 
     @property
     def last_source(self) -> str:
-        """The source open last, or ""."""
+        """The last open source, or ""."""
         return self._text("model/last")
 
     @property
@@ -222,9 +222,9 @@ class Settings:
     def cache_limit(self) -> int:
         """Size limit of the cache in bytes."""
         text = self._text("network/cache_limit")
-        digits = len(str(MOST_CACHE))
+        digits = len(str(MAX_CACHE))
         value = int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else 0
-        return value if LEAST_CACHE <= value <= MOST_CACHE else USUAL_CACHE
+        return value if MIN_CACHE <= value <= MAX_CACHE else DEFAULT_CACHE
 
     @cache_limit.setter
     def cache_limit(self, value: int) -> None:
@@ -248,13 +248,13 @@ class Settings:
 
     def _remembered(self) -> dict[str, Any]:
         """Return the remembered fields of a session, as far as they are valid."""
-        found = {name: self._values.get(key) for name, key in REMEMBERED.items()}
-        flags = {name: one == "true" for name, one in found.items() if one in ("true", "false")}
-        found.update(flags)
-        return {name: value for name, value in found.items() if SAVED[name](value)}
+        values = {name: self._values.get(key) for name, key in REMEMBERED.items()}
+        flags = {name: v == "true" for name, v in values.items() if v in ("true", "false")}
+        values.update(flags)
+        return {name: value for name, value in values.items() if SAVED[name](value)}
 
     def save_session(self, session: Session) -> None:
-        """Set the session's fields for the next start."""
+        """Store the session's fields for the next start."""
         for name, key in REMEMBERED.items():
             value = getattr(session, name)
             self._set(key, str(value).lower() if isinstance(value, bool) else value)
@@ -266,12 +266,12 @@ class Settings:
         self._set("prompt", session.prompt)
         self._set("folders", dict(session.folders))
 
-    def _pairs(self, key: str, most: int) -> Mapping[str, str]:
-        """Return texts by their names, the last ones of too many."""
+    def _pairs(self, key: str, max_count: int) -> Mapping[str, str]:
+        """Return texts by their names; of too many, the last ones."""
         value = self._values.get(key)
         pairs = value.items() if isinstance(value, dict) else ()
-        found = {name: text for name, text in pairs if isinstance(text, str)}
-        return MappingProxyType(dict(list(found.items())[-most:]))
+        texts = {name: text for name, text in pairs if isinstance(text, str)}
+        return MappingProxyType(dict(list(texts.items())[-max_count:]))
 
     @property
     def at_first_start(self) -> bool:
@@ -297,7 +297,7 @@ class Settings:
 
     @property
     def workspaces(self) -> tuple[str, dict[str, Layout]]:
-        """Name of the current workspace, and the layouts of workspaces by their names."""
+        """Name of the current workspace, and the layouts of workspaces by name."""
         stored = self._values.get("workspaces")
         current = self._text("workspace")
         layouts: dict[str, Layout] = {}
@@ -311,21 +311,21 @@ class Settings:
     @workspaces.setter
     def workspaces(self, value: tuple[str, Mapping[str, Layout]]) -> None:
         self._set("workspace", value[0])
-        self._set("workspaces", {name: pack_layout(one) for name, one in value[1].items()})
+        self._set("workspaces", {name: pack_layout(layout) for name, layout in value[1].items()})
 
     def sync(self) -> None:
-        """Write what has changed into the file; other values there, of another window, stay."""
+        """Write changed values to the file; others, which another window may have written, stay."""
         if not self._changed:
             return
         try:
-            there = read_settings(self._file)
+            stored = read_settings(self._file)
         except FileNotFoundError:
-            there = dict(self._values)
+            stored = dict(self._values)
         except (HelixscopeError, OSError) as error:
-            self._damaged, there = error, dict(self._values)
+            self._damaged, stored = error, dict(self._values)
         self.quarantine_damaged()
         try:
-            write_settings({**there, **self._changed}, self._file)
+            write_settings({**stored, **self._changed}, self._file)
         except OSError:
             log.exception("the settings cannot be written")
         else:

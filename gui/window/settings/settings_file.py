@@ -17,7 +17,7 @@ from gui.state.values import Fields
 log = logging.getLogger(__name__)
 
 LARGEST = 2_000_000
-"""Bytes of a file of settings: a hundred times what a long prompt and all recent sources take."""
+"""Maximum size of a settings file in bytes, a hundred times that with a long prompt."""
 BROKEN, OLD = ".broken", ".old"
 """Suffixes of a damaged file, and of one that the user has reset."""
 _DAMAGED = "The settings were reset to their defaults."
@@ -29,7 +29,7 @@ def read_settings(file: Path) -> dict[str, object]:
     Raises
     ------
     HelixscopeError
-        It is damaged, or no file.
+        It is damaged, or not a file.
     OSError
         It cannot be read, or does not exist.
     """
@@ -37,22 +37,25 @@ def read_settings(file: Path) -> dict[str, object]:
 
 
 def write_settings(values: Fields, file: Path) -> None:
-    """Write a file of settings; OSError if that is impossible."""
+    """Write a settings file.
+
+    Raises OSError: It cannot be written.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(json.dumps(values, indent=1, sort_keys=True).encode(), file)
 
 
 def quarantine(file: Path, ending: str) -> Path:
-    """Rename a file, by a suffix and a number that make its name new; return the new path.
+    """Rename a file with a suffix, and a number if necessary; return the new path.
 
-    Raises OSError: it cannot be renamed.
+    Raises OSError: It cannot be renamed.
     """
     names = chain((ending,), (f".{n}{ending}" for n in count(2)))
-    aside = next(
+    renamed = next(
         free for name in names if not os.path.lexists(free := file.with_name(f"{file.name}{name}"))
     )
-    os.rename(file, aside)
-    return aside
+    os.rename(file, renamed)
+    return renamed
 
 
 def _content(file: Path) -> bytes:

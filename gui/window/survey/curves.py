@@ -26,8 +26,8 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.survey.rows import value_text
 
-MOST = 60
-"""Curves that are shown at most."""
+MAX_CURVES = 60
+"""Maximum number of shown curves."""
 PICTURE = QSize(132, 104)
 DOT = 3.0
 READING = "Reading curves…"
@@ -47,7 +47,7 @@ _MOVES = (
 
 
 def drawn_rows(order: np.ndarray, selected: np.ndarray) -> np.ndarray:
-    """Return the rows whose curves are shown: those selected, else all, evenly thinned to `MOST`.
+    """Return the rows whose curves are shown: selected or all, evenly thinned to `MAX_CURVES`.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def drawn_rows(order: np.ndarray, selected: np.ndarray) -> np.ndarray:
     rows = selected if selected.size else order
     if not rows.size:
         return rows
-    kept = np.unique(np.linspace(0, rows.size - 1, min(MOST, rows.size)).round().astype(int))
-    found: np.ndarray = rows[kept]
-    return found
+    kept = np.unique(np.linspace(0, rows.size - 1, min(MAX_CURVES, rows.size)).round().astype(int))
+    thinned_rows: np.ndarray = rows[kept]
+    return thinned_rows
 
 
 def side_view(curve: np.ndarray) -> np.ndarray:
-    """Return the directions to the right and upwards from which a curve is seen best: (3, 2).
+    """Return the directions to the right and upwards of a curve's side view: (3, 2).
 
     See :func:`gui.state.camera.side_on`.
     """
@@ -72,15 +72,15 @@ def side_view(curve: np.ndarray) -> np.ndarray:
 
 
 def short_names(survey: Survey, rows: np.ndarray) -> list[str]:
-    """Name rows by what differs among them: "seed 21 · step 400", or by their sources."""
+    """Name rows by the columns that differ, as "seed 21 · step 400", or by their sources."""
     parts: list[list[str]] = [[] for _ in rows]
     for name in ("group", "seed", "layer", "step"):
         column = survey.columns[name]
         values, known = column.values[rows], column.known[rows]
         if not known.any() or (known.all() and len(set(values)) == 1):
             continue
-        for part, row, there in zip(parts, rows, known, strict=True):
-            if there:
+        for part, row, has_value in zip(parts, rows, known, strict=True):
+            if has_value:
                 text = value_text(column, int(row))
                 part.append(text if name == "group" else f"{name} {text}")
     sources = survey.columns["source"]
@@ -96,7 +96,7 @@ class SurveyCurves(QWidget):
     Signals
     -------
     chosen(int), opened(int)
-        A row of the survey was selected by its picture; it is to be opened.
+        Select, or open, a row of the survey.
     """
 
     chosen = Signal(int)
@@ -116,7 +116,7 @@ class SurveyCurves(QWidget):
         vbox(self.caption, (self.list, 1), parent=self, spacing=GRID // 2)
 
     def wait(self) -> None:
-        """Say that curves are being read."""
+        """Show that curves are being read."""
         self.caption.setText(READING)
 
     def show_curves(
@@ -127,22 +127,22 @@ class SurveyCurves(QWidget):
         Parameters
         ----------
         rows
-            Their rows in the survey, by source, in the order in which they are shown.
+            Rows in the survey by source, in display order.
         curves
-            (m, 3) each, by source; rows without one are left out.
+            Curves by source, each (m, 3); rows without a curve are left out.
         of
-            Number of rows of which these are some.
+            Number of rows from which these were chosen.
         """
-        there = {source: row for source, row in rows.items() if source in curves}
-        turned = turned_alike({source: curves[source] for source in there})
-        if turned:  # all from where the last is seen best
-            self.view = side_view([*turned.values()][-1])
-        self.flat = {source: curve @ self.view for source, curve in turned.items()}
+        drawn = {source: row for source, row in rows.items() if source in curves}
+        rotated = turned_alike({source: curves[source] for source in drawn})
+        if rotated:  # all from the side view of the last one
+            self.view = side_view([*rotated.values()][-1])
+        self.flat = {source: curve @ self.view for source, curve in rotated.items()}
         at = self.list.verticalScrollBar().value()
         self.list.clear()
-        names = short_names(survey, np.array([*there.values()], dtype=np.intp))
-        self.names = dict(zip(there, names, strict=True))
-        for source, row in there.items():
+        names = short_names(survey, np.array([*drawn.values()], dtype=np.intp))
+        self.names = dict(zip(drawn, names, strict=True))
+        for source, row in drawn.items():
             item = QListWidgetItem(self.names[source])
             item.setData(_ROW, row)
             item.setToolTip(wrapped(visible(source)))
@@ -150,10 +150,10 @@ class SurveyCurves(QWidget):
             self.list.addItem(item)
         self._paint()
         self.list.verticalScrollBar().setValue(at)
-        self.list.setVisible(bool(there))
-        self.caption.setText(_caption(len(there), len(rows), of))
+        self.list.setVisible(bool(drawn))
+        self.caption.setText(_caption(len(drawn), len(rows), of))
         side = Qt.AlignmentFlag
-        self.caption.setAlignment(side.AlignLeft | side.AlignTop if there else side.AlignCenter)
+        self.caption.setAlignment(side.AlignLeft | side.AlignTop if drawn else side.AlignCenter)
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
@@ -178,27 +178,27 @@ class SurveyCurves(QWidget):
 
 
 def _icon(picture: QPixmap) -> QIcon:
-    """Return an icon that is drawn as it is where it is selected."""
+    """Return an icon that looks the same when it is selected."""
     icon = QIcon(picture)
     icon.addPixmap(picture, QIcon.Mode.Selected)
     return icon
 
 
-def _caption(shown: int, wanted: int, of: int) -> str:
+def _caption(shown: int, requested: int, of: int) -> str:
     if not shown:
         return NONE
     first = f"{format_count(shown)} curve{'s' * (shown != 1)}"
-    if wanted < of:
+    if requested < of:
         first += f", evenly spaced among {format_count(of)} rows"
-    if shown < wanted:
-        none = wanted - shown
+    if shown < requested:
+        none = requested - shown
         first += f"; {format_count(none)} checkpoint{'s have' if none > 1 else ' has'} none"
         first += " in the file"
     return f"{first}. {MEANING}"
 
 
 class _Pictures(QListWidget):
-    """Pictures in rows that are as long as there is room; Enter is the window's."""
+    """Pictures in rows that fill the width; Enter is left to the window."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ class _Pictures(QListWidget):
         self.setTabKeyNavigation(False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move; other keys are the window's."""
+        """Move; other keys are left to the window."""
         if event.key() in _MOVES:
             super().keyPressEvent(event)
         else:
@@ -223,11 +223,11 @@ class _Pictures(QListWidget):
     def show_current(self, row: int | None) -> None:
         """Mark the picture of a row without a signal."""
         items = (self.item(at) for at in range(self.count()))
-        found = next((item for item in items if item.data(_ROW) == row), None)
+        current = next((item for item in items if item.data(_ROW) == row), None)
         before = self.blockSignals(True)
         flag = QItemSelectionModel.SelectionFlag
-        if found is None:
+        if current is None:
             self.setCurrentRow(-1, flag.Clear)
         else:
-            self.setCurrentItem(found, flag.ClearAndSelect)
+            self.setCurrentItem(current, flag.ClearAndSelect)
         self.blockSignals(before)

@@ -1,4 +1,4 @@
-"""Opens surveys, and follows one that runs."""
+"""Opens surveys, and updates a running one."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 LOOK_MS = 1000
-"""How often the files of a running survey are looked at."""
+"""Interval between checks of the files of a running survey."""
 KINDS = "Surveys (*.parquet);;All files (*)"
 SLOT, CURVES, TABLES, KIND = "survey", "survey curves", "survey tables", "survey"
 FAILED = "The survey could not be opened"
 
 
 class SurveyOpener:
-    """The window of a survey, created on first use: nothing of a survey is imported before."""
+    """The window of a survey, created and imported on first use."""
 
     def __init__(self, window: HostWindow, side_by_side: SideBySide) -> None:
         self._window, self._side_by_side = window, side_by_side
@@ -45,7 +45,7 @@ class SurveyOpener:
             self.open(file)
 
     def open(self, source: str) -> None:
-        """Read a survey, and show it in place of the one that is shown."""
+        """Read a survey, and show it instead of the current one."""
         path = Path(source).expanduser()
 
         def read() -> Survey:
@@ -57,7 +57,7 @@ class SurveyOpener:
         self._window.controller.in_background(SLOT, read, self._show, FAILED)
 
     def look(self) -> None:
-        """Read the rows that are new, if there are any."""
+        """Read new rows, if there are any."""
         if self.shown is None or not self.shown.isVisible():
             return
         from geometry.survey.read import read_survey, stamp_of
@@ -69,12 +69,12 @@ class SurveyOpener:
                 return None
             try:
                 return read_survey(shown.path)
-            except HelixscopeError as error:  # it is said where the survey is shown
+            except HelixscopeError as error:  # shown in the survey's window
                 log.warning("%s could not be read", shown.path, exc_info=True)
                 return error
 
-        # With a way to stop it, it has a thread of its own: a disk on the network may not answer.
-        self._window.controller.in_background(SLOT, read, self._follow, FAILED, stop=lambda: None)
+        # With ``stop`` the job has its own thread: a network disk may not answer.
+        self._window.controller.in_background(SLOT, read, self._update, FAILED, stop=lambda: None)
 
     def set_theme(self) -> None:
         """Set the colours of the main window."""
@@ -98,39 +98,39 @@ class SurveyOpener:
         if before is not None and before.survey.path == survey.path:
             before.show_survey(survey)
         else:
-            made = SurveyWindow(
+            window = SurveyWindow(
                 survey,
                 self._window.viewport.scene.theme,
                 ResultSaver(self._window.controller),
                 self._window,
             )
-            made.openRequested.connect(self._open_checkpoint)
-            made.besideRequested.connect(self._show_checkpoints)
-            made.curvesRequested.connect(partial(self._read_curves, made))
-            made.activated.connect(self.look)
-            self.shown = made
+            window.openRequested.connect(self._open_checkpoint)
+            window.besideRequested.connect(self._show_checkpoints)
+            window.curvesRequested.connect(partial(self._read_curves, window))
+            window.activated.connect(self.look)
+            self.shown = window
             if before is not None:
-                made.setGeometry(before.geometry())
+                window.setGeometry(before.geometry())
                 before.close()
                 before.deleteLater()
-        window = self.shown
-        assert window is not None
-        window.showNormal() if window.isMinimized() else window.show()
-        window.raise_()
-        window.activateWindow()
+        shown = self.shown
+        assert shown is not None
+        shown.showNormal() if shown.isMinimized() else shown.show()
+        shown.raise_()
+        shown.activateWindow()
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:
-        if self._may_look((source,)):
+        if self._may_access((source,)):
             self._with_tables((source,), lambda: self._window.controller.open(as_named(source)))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
         named = tuple(map(as_named, sources))
-        if self._may_look(sources):
+        if self._may_access(sources):
             self._with_tables(sources, lambda: self._side_by_side.show_several(named))
 
-    def _may_look(self, sources: tuple[str, ...]) -> bool:
-        """Return whether paths in the survey may be looked at; otherwise a notice says why."""
+    def _may_access(self, sources: tuple[str, ...]) -> bool:
+        """Return whether paths in the survey may be accessed; otherwise show a notice."""
         session = self._window.session
         file = "" if self.shown is None else str(self.shown.survey.path)
         try:
@@ -141,14 +141,14 @@ class SurveyOpener:
         return True
 
     def _with_tables(self, sources: tuple[str, ...], open_them: Callable[[], None]) -> None:
-        """Open checkpoints with the tables that the survey has measured."""
+        """Open checkpoints with the tables measured by the survey."""
         if self.shown is None:
             open_them()
             return
         columns = self.shown.survey.columns
-        found, failed = columns["source"].values, columns["error"].known
-        tables = columns["table"].values if "table" in columns else [None] * len(found)
-        rows = zip(found, tables, failed, strict=True)
+        all_sources, failed = columns["source"].values, columns["error"].known
+        tables = columns["table"].values if "table" in columns else [None] * len(all_sources)
+        rows = zip(all_sources, tables, failed, strict=True)
         measured = {source: table for source, table, why in rows if source in sources and not why}
 
         def use(names: list[str]) -> None:
@@ -171,16 +171,16 @@ class SurveyOpener:
             stop=lambda: None,
         )  # fmt: skip
 
-    def _follow(self, found: Survey | HelixscopeError | None) -> None:
+    def _update(self, outcome: Survey | HelixscopeError | None) -> None:
         if self.shown is None:
             return
-        if isinstance(found, HelixscopeError):
-            self.shown.say(" ".join(filter(None, (str(found), found.advice))))
-        elif found is not None:
-            self.shown.show_survey(found)
+        if isinstance(outcome, HelixscopeError):
+            self.shown.show_message(" ".join(filter(None, (str(outcome), outcome.advice))))
+        elif outcome is not None:
+            self.shown.show_survey(outcome)
         self._wait(self.shown.survey)
 
     def _wait(self, survey: Survey) -> None:
-        """Look again soon while a survey runs; else when the window comes to the front."""
+        """Check again soon while a survey runs; otherwise when the window is activated."""
         if survey.total is not None:
             self._timer.start()

@@ -12,7 +12,7 @@ from gui.widgets.tooltips import wrapped
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = "–"
-"""Text of a number that is not defined."""
+"""Text of an undefined number."""
 ARROWS = {False: " ▴", True: " ▾"}
 """Marks in the title of the sorted column: ascending, descending."""
 TIP = "A click sorts, a right-click hides columns."
@@ -21,7 +21,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 def value_text(column: SurveyColumn, row: int) -> str:
-    """Return a row's value as it is shown: "–" for a number that is not there, "" for a text."""
+    """Return a row's value as text: "–" for a missing number, "" for a missing text."""
     value = column.values[row]
     if column.kind == "text":
         return visible(value)
@@ -49,12 +49,12 @@ def sorted_rows(column: SurveyColumn, *, descending: bool) -> np.ndarray:
 
 
 class SurveyRows(QAbstractTableModel):
-    """Rows of a survey in some order; numbers become texts when they are painted.
+    """Rows of a survey, sorted; numbers are formatted when they are painted.
 
     Attributes
     ----------
     survey, columns
-        What is shown, and its columns in their order.
+        The survey, and its columns in order.
     order
         (n,): the survey's row at each place of the table.
     by
@@ -64,12 +64,12 @@ class SurveyRows(QAbstractTableModel):
     def __init__(self, survey: Survey) -> None:
         super().__init__()
         self.by: tuple[int, bool] | None = None
-        self._take(survey)
+        self._set_survey(survey)
 
-    def _take(self, survey: Survey) -> None:
+    def _set_survey(self, survey: Survey) -> None:
         self.survey = survey
         self.columns = tuple(survey.columns.values())
-        self._sides = tuple(_LEFT if one.kind == "text" else _RIGHT for one in self.columns)
+        self._sides = tuple(_LEFT if c.kind == "text" else _RIGHT for c in self.columns)
         self._sort()
 
     def _sort(self) -> None:
@@ -81,9 +81,9 @@ class SurveyRows(QAbstractTableModel):
         self._places = np.argsort(self.order)
 
     def show_survey(self, survey: Survey) -> None:
-        """Replace the survey by a newer one of the same columns; the order stays by its column."""
+        """Replace the survey by a newer one with the same columns; the sort column is kept."""
         self.beginResetModel()
-        self._take(survey)
+        self._set_survey(survey)
         self.endResetModel()
 
     def place_of(self, row: int) -> int:

@@ -1,4 +1,4 @@
-"""What is drawn of a survey: two columns, coloured by a third one."""
+"""The scatter of a survey: two columns, coloured by a third one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gui.window.survey.rows import titled, value_text
 
 COLORMAP = "viridis"
 NAMES = ("seed",)
-"""Columns of numbers that are names."""
+"""Columns of numbers that serve as names."""
 WIDE = 100.0
-"""Quotient of the largest and the smallest positive value from which an axis is logarithmic."""
+"""Ratio of the largest to the smallest positive value above which an axis is logarithmic."""
 _USUAL_X = ("step", "tokens", "layer", "n_positions")
 _USUAL_Y = ("turning_share", "helix_r2", "variance_3")
 _USUAL_COLORS = ("seed", "group", "scheme")
@@ -25,32 +25,32 @@ _USUAL_COLORS = ("seed", "group", "scheme")
 
 @dataclass(frozen=True, slots=True)
 class ScatterChoices:
-    """Names of the columns that are drawn, and how."""
+    """Names of the drawn columns, and options."""
 
     x: str
     y: str
     color: str
     log_x: bool = False
     log_y: bool = False
-    lines: bool = True  # Whether the steps of each training are joined
+    lines: bool = True  # Whether to join the steps of each training
 
 
 def usual_choices(survey: Survey) -> ScatterChoices:
-    """Return what is drawn first: how a training makes the curve, if there is one."""
+    """Return the initial choices: the progress of a training, if there is one."""
     x, y = _first(survey, _USUAL_X), _first(survey, _USUAL_Y)
     return ScatterChoices(x, y, _first(survey, _USUAL_COLORS), log_x=is_wide(survey.columns[x]))
 
 
 def _first(survey: Survey, names: tuple[str, ...]) -> str:
-    """Return the first of these columns with several values, or with any."""
+    """Return the first of these columns with several values, otherwise the first with any."""
     columns = [survey.columns[name] for name in names if name in survey.columns]
-    several = (one.name for one in columns if len(np.unique(one.values[one.known])) > 1)
-    some = (one.name for one in columns if one.known.any())
-    return next(several, next(some, "source"))
+    several = (c.name for c in columns if len(np.unique(c.values[c.known])) > 1)
+    known = (c.name for c in columns if c.known.any())
+    return next(several, next(known, "source"))
 
 
 def is_wide(column: SurveyColumn) -> bool:
-    """Return whether values are easier to tell apart on a logarithmic axis."""
+    """Return whether values are easier to distinguish on a logarithmic axis."""
     if column.kind != "count":
         return False
     positive = column.values[column.values > 0]
@@ -101,13 +101,13 @@ def _scale(column: SurveyColumn) -> ColorScale:
         values = column.values * 100 if column.kind == "share" else column.values
         return measured(title, values, slice(None), COLORMAP, whole=column.kind == "count")
     known = column.known
-    found, at = np.unique(column.values[known], return_inverse=True)
-    names = [name if isinstance(name, str) else format_number(name, 0) for name in found]
+    categories, at = np.unique(column.values[known], return_inverse=True)
+    names = [name if isinstance(name, str) else format_number(name, 0) for name in categories]
     if len(names) > MOST_CATEGORIES:
         texts = np.full(len(known), "", dtype=object)
         texts[known] = np.array(names, dtype=object)[at]
         return categorical(title, list(texts), len(texts))
-    # In their own order: while a survey runs, the most frequent ones change.
+    # Sorted, as the most frequent ones change while a survey runs.
     values = np.full(len(known), np.nan, dtype=np.float32)
     values[known] = at
     limits = (-0.5, max(len(names), 1) - 0.5)

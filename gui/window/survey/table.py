@@ -1,4 +1,4 @@
-"""The table of a survey: it sorts, hides columns and selects, at the cost of the rows in sight."""
+"""The table of a survey: sorting, hidden columns, selection; only visible rows are formatted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gui.widgets.position_rows import MOVES, rows_style, set_up_rows
 from gui.window.survey.rows import SurveyRows, titled, value_text
 
 ROW_HEIGHT = 22
-WIDEST, SAMPLE = 320, 200
-"""Greatest width of a column in pixels, and rows of which the texts are measured."""
+MAX_WIDTH, SAMPLE = 320, 200
+"""Maximum width of a column in pixels, and number of rows whose texts are measured."""
 CORNER = "QAbstractScrollArea::corner { background: transparent; border: none; }"
 ASIDE = {"commit", "fingerprint", "first_position", "last_position", "tokens"}
-"""Columns that are hidden at first, besides those without values."""
+"""Columns that are initially hidden, besides those without values."""
 
 
 class SurveyTable(QTableView):
@@ -69,37 +69,37 @@ class SurveyTable(QTableView):
 
     @property
     def survey(self) -> Survey:
-        """The survey that is shown."""
+        """The shown survey."""
         return self.rows.survey
 
     @property
     def selected(self) -> np.ndarray:
         """Selected rows of the survey, in the table's order: (m,) int."""
         places = sorted(index.row() for index in self.selectionModel().selectedRows())
-        found: np.ndarray = self.rows.order[places]
-        return found
+        rows: np.ndarray = self.rows.order[places]
+        return rows
 
     @property
     def current(self) -> int | None:
-        """The survey's row with the keyboard's cursor; None if there is none."""
+        """The survey's row with the keyboard cursor; None if there is none."""
         index = self.currentIndex()
         return self._row(index.row()) if index.isValid() else None
 
     @property
     def shown_columns(self) -> tuple[str, ...]:
-        """Names of the columns that are not hidden, from left to right."""
+        """Names of the shown columns, from left to right."""
         titles = self.horizontalHeader()
         order = (titles.logicalIndex(place) for place in range(titles.count()))
         return tuple(self.rows.columns[at].name for at in order if not self.isColumnHidden(at))
 
     def full_height(self) -> int:
-        """Return the height at which all rows can be seen, in pixels."""
+        """Return the height at which all rows are visible, in pixels."""
         bar = self.horizontalScrollBar().sizeHint().height()
         titles = self.horizontalHeader().sizeHint().height()
         return self.verticalHeader().length() + titles + bar + 2 * self.frameWidth()
 
     def show_survey(self, survey: Survey) -> None:
-        """Show newer rows; order, selection and place stay, and nothing is emitted."""
+        """Show newer rows without a signal; order, selection and scroll position stay."""
         fresh = list(survey.columns) != list(self.survey.columns)
         here = self.verticalScrollBar().value()
         sources = self.survey.columns["source"].values
@@ -112,18 +112,18 @@ class SurveyTable(QTableView):
             self._fit()
         self._quiet = False
         sources = survey.columns["source"].values
-        again = [at for at, source in enumerate(sources) if source in kept] if kept else []
-        at = next((row for row in again if sources[row] == current), None)
-        self._select(np.array(again, dtype=np.intp), at, reveal=False)
+        rows = [at for at, source in enumerate(sources) if source in kept] if kept else []
+        at = next((row for row in rows if sources[row] == current), None)
+        self._select(np.array(rows, dtype=np.intp), at, reveal=False)
         self.verticalScrollBar().setValue(here)
 
     def select_rows(self, rows: np.ndarray, current: int | None = None) -> None:
-        """Select rows of the survey; the current one, or the last, is scrolled to."""
+        """Select rows of the survey, and scroll to the current one, or the last."""
         self._select(rows, current, reveal=True)
         self.chosen.emit(self.selected)
 
     def move_to(self, row: int) -> None:
-        """Move the keyboard's cursor to a row of the survey; what is selected stays."""
+        """Move the keyboard cursor to a row of the survey; the selection stays."""
         index = self.rows.index(self.rows.place_of(row), max(self.currentIndex().column(), 0))
         self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
         self.scrollTo(index)
@@ -163,7 +163,7 @@ class SurveyTable(QTableView):
             self.setColumnHidden(at, column.name not in names)
 
     def make_columns_menu(self) -> QMenu:
-        """Return a menu in which each column is shown or hidden."""
+        """Return a menu to show or hide each column."""
         menu = QMenu(self)
         menu.aboutToHide.connect(menu.deleteLater)
         shown = self.shown_columns
@@ -193,10 +193,10 @@ class SurveyTable(QTableView):
             texts = (metrics.horizontalAdvance(value_text(column, row)) for row in rows)
             needed = max(texts, default=0) + 2 * GRID + 4
             width = max(needed, titles.sectionSizeHint(at))
-            self.setColumnWidth(at, min(width, self._theme.px(WIDEST)))
+            self.setColumnWidth(at, min(width, self._theme.px(MAX_WIDTH)))
 
     def _sort_by(self, column: int) -> None:
-        """Sort by a column: ascending, descending, and then in the file's order again."""
+        """Sort by a column: ascending, then descending, then in the file's order."""
         by = self.rows.by
         if by is None or by[0] != column:
             self.sort_by(column, Qt.SortOrder.AscendingOrder)
@@ -206,7 +206,7 @@ class SurveyTable(QTableView):
             self.sort_by(column, Qt.SortOrder.DescendingOrder)
 
     def sort_by(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column, −1 for the file's order; what is selected stays."""
+        """Sort by a column, −1 for the file's order; the selection stays."""
         selected, current = self.selected, self.current
         self._quiet = True
         self.rows.sort(column, order)
@@ -232,7 +232,7 @@ class SurveyTable(QTableView):
     # ---- events ------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move and select all; other keys are the window's."""
+        """Move and select all; other keys are left to the window."""
         key = event.key()
         if key in (*MOVES, Qt.Key.Key_Left, Qt.Key.Key_Right) or key == Qt.Key.Key_A:
             super().keyPressEvent(event)

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from gui.export.save_result import ResultSaver
 
 SIZE = QSize(1100, 760)
-MOST = 9
-"""Checkpoints that are shown side by side at most."""
+MAX_BESIDE = 9
+"""Maximum number of checkpoints side by side."""
 PAGES = (
     ("scatter", "Scatter", "Plot two columns, coloured by a third"),
     ("curves", "Curves", "Draw the curve of each selected checkpoint, or of some of all"),
@@ -65,11 +65,11 @@ class SurveyWindow(QWidget):
     Signals
     -------
     openRequested(str), besideRequested(object)
-        A checkpoint is to be opened; up to nine are to be shown side by side, in their order.
+        Open a checkpoint; show up to nine side by side, in order.
     curvesRequested(object)
-        The curves of these sources are to be read, and given to :meth:`show_curves`.
+        Read the curves of these sources, and pass them to :meth:`show_curves`.
     activated
-        The user has come back to this window: the files may have changed.
+        The window was activated: the files may have changed.
     """
 
     openRequested = Signal(str)
@@ -85,8 +85,8 @@ class SurveyWindow(QWidget):
         self._drawn: dict[str, int] = {}
         self._curves: dict[str, np.ndarray | None] = {}
         self._controls = QWidget()
-        self._parted = QSplitter(Qt.Orientation.Vertical)
-        self._parted_by_hand = False
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter_moved = False
         self.table = SurveyTable(survey, theme)
         self.plot = ScatterPlot(theme)
         self.plot.setAccessibleName("Scatter of two columns")
@@ -94,12 +94,12 @@ class SurveyWindow(QWidget):
         self.page = Segmented(PAGES, "What is drawn")
         self.page.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.pages = QStackedWidget()
-        self._of_scatter = QWidget()
+        self._scatter_controls = QWidget()
         self.bar = ColorBar(theme, "the points")
         self.swatches = Swatches(theme)
         self.progress = label()
         self.note = label(role="muted", selectable=True)
-        # A long sentence does not widen the window: its tooltip has all of it.
+        # A long sentence must not widen the window; the tooltip has all of it.
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.empty = label(EMPTY, "muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -114,7 +114,7 @@ class SurveyWindow(QWidget):
 
     @property
     def survey(self) -> Survey:
-        """The survey that is shown."""
+        """The shown survey."""
         return self.table.survey
 
     def show_survey(self, survey: Survey) -> None:
@@ -128,18 +128,18 @@ class SurveyWindow(QWidget):
             self._names = list(survey.columns)
             self._fill_columns()
         self.setWindowTitle(f"{survey.path.name} – Survey – Helixscope")
-        self.say(f"Dashboard: {survey.dashboard}" if survey.dashboard else "")
+        self.show_message(f"Dashboard: {survey.dashboard}" if survey.dashboard else "")
         self.progress.setText(progress_text(survey))
         self.empty.setVisible(not len(survey))
-        for part in (self._parted, self._controls, self.open, self.beside):
+        for part in (self._splitter, self._controls, self.open, self.beside):
             part.setVisible(len(survey) > 0)
-        # What had no curve may have been measured since, and rows may be others.
-        self._curves = {source: one for source, one in self._curves.items() if one is not None}
+        # Missing curves may have been measured since, and rows may differ.
+        self._curves = {source: c for source, c in self._curves.items() if c is not None}
         self._drawn = {}
         self._draw()
-        self._part()
+        self._set_heights()
 
-    def say(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show a sentence beside the progress."""
         self.note.setText(text)
         self.note.setToolTip(wrapped(text))
@@ -177,7 +177,7 @@ class SurveyWindow(QWidget):
         self.open = _button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
         self.beside = _button(
             "Side by side",
-            native_keys(f"Show up to {MOST} selected checkpoints side by side (Ctrl+Enter)"),
+            native_keys(f"Show up to {MAX_BESIDE} selected checkpoints side by side (Ctrl+Enter)"),
         )
         self.columns = _button("Columns", "Choose which columns the table has")
         self.export = _button("Export", "Save the figure or the table, or copy a script")
@@ -199,7 +199,7 @@ class SurveyWindow(QWidget):
             self.progress, self.undrawn, (self.note, 1), self.selection, self.open, self.beside,
             spacing=GRID,
         )  # fmt: skip
-        controls = hbox(parent=self._of_scatter, spacing=GRID)
+        controls = hbox(parent=self._scatter_controls, spacing=GRID)
         for name, box, *more in (
             ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y),
             ("Colour", self.color_box),
@@ -211,31 +211,31 @@ class SurveyWindow(QWidget):
             controls.addSpacing(GRID)
         controls.addWidget(self.lines)
         hbox(
-            self.page, self._of_scatter, 1, self.columns, self.export, parent=self._controls,
+            self.page, self._scatter_controls, 1, self.columns, self.export, parent=self._controls,
             spacing=2 * GRID,
         )  # fmt: skip
         scatter = QWidget()
         hbox((self.plot, 1), self.bar, self.swatches, parent=scatter, spacing=GRID)
         self.pages.addWidget(scatter)
         self.pages.addWidget(self.curves)
-        self._parted.setHandleWidth(GRID)
-        self._parted.addWidget(self.pages)
-        self._parted.addWidget(self.table)
-        self._parted.setChildrenCollapsible(False)
+        self._splitter.setHandleWidth(GRID)
+        self._splitter.addWidget(self.pages)
+        self._splitter.addWidget(self.table)
+        self._splitter.setChildrenCollapsible(False)
         vbox(
-            top, self._controls, (self._parted, 1), (self.empty, 1), parent=self, spacing=GRID,
+            top, self._controls, (self._splitter, 1), (self.empty, 1), parent=self, spacing=GRID,
             margins=(GRID, GRID, GRID, GRID),
         )  # fmt: skip
 
-    def _part(self) -> None:
-        """Give a short table the height of its rows, a longer one half, until the user does."""
-        if not self._parted_by_hand:
-            height = self._parted.height() - self._parted.handleWidth()
+    def _set_heights(self) -> None:
+        """Set the table's height, at most half, unless the user has moved the splitter."""
+        if not self._splitter_moved:
+            height = self._splitter.height() - self._splitter.handleWidth()
             lower = min(self.table.full_height(), height // 2)
-            self._parted.setSizes([height - lower, lower])
+            self._splitter.setSizes([height - lower, lower])
 
-    def _on_parted(self) -> None:
-        self._parted_by_hand = True
+    def _on_splitter_moved(self) -> None:
+        self._splitter_moved = True
 
     def _connect(self) -> None:
         for box in (self.x_box, self.y_box, self.color_box):
@@ -248,7 +248,7 @@ class SurveyWindow(QWidget):
         self.plot.encircled.connect(self._on_encircled)
         self.plot.opened.connect(self._open_row)
         self.plot.stepped.connect(self._step)
-        self._parted.splitterMoved.connect(self._on_parted)
+        self._splitter.splitterMoved.connect(self._on_splitter_moved)
         self.page.chosen.connect(self._show_page)
         self.curves.chosen.connect(self._on_curve)
         self.curves.opened.connect(self._open_row)
@@ -335,15 +335,15 @@ class SurveyWindow(QWidget):
         count = len(rows)
         self.selection.setText(f"{format_count(count)} selected" if count else "")
         self.open.setEnabled(self.table.current is not None)
-        self.beside.setEnabled(2 <= count <= MOST)
+        self.beside.setEnabled(2 <= count <= MAX_BESIDE)
         self.curves.list.show_current(self.table.current)
-        self._ask_for_curves()
+        self._request_curves()
 
     def _on_clicked(self, row: int, modifiers: Qt.KeyboardModifier) -> None:
         rows = [row]
         if modifiers & Qt.KeyboardModifier.ShiftModifier:
-            before = [int(one) for one in self.table.selected]
-            rows = [one for one in before if one != row] if row in before else [*before, row]
+            before = [int(selected) for selected in self.table.selected]
+            rows = [r for r in before if r != row] if row in before else [*before, row]
         self.table.select_rows(np.array(rows, dtype=np.intp), row if row in rows else None)
 
     def _on_encircled(self, rows: np.ndarray, modifiers: Qt.KeyboardModifier) -> None:
@@ -351,10 +351,10 @@ class SurveyWindow(QWidget):
             rows = np.union1d(self.table.selected, rows)
         self.table.select_rows(rows)
 
-    def _step(self, way: int, _: object) -> None:
+    def _step(self, step: int, _: object) -> None:
         """Select the next row of the table, or the previous one."""
         current, last = self.table.current, len(self.survey) - 1
-        place = 0 if current is None else self.table.rows.place_of(current) + way
+        place = 0 if current is None else self.table.rows.place_of(current) + step
         row = int(self.table.rows.order[min(max(place, 0), last)])
         self.table.select_rows(np.array([row]))
 
@@ -362,21 +362,21 @@ class SurveyWindow(QWidget):
 
     def _show_page(self, page: str) -> None:
         self.pages.setCurrentIndex([name for name, *_ in PAGES].index(page))
-        self._of_scatter.setVisible(page == "scatter")
+        self._scatter_controls.setVisible(page == "scatter")
         self.undrawn.setVisible(page == "scatter" and bool(self.undrawn.text()))
-        self._ask_for_curves()
+        self._request_curves()
 
-    def _ask_for_curves(self) -> None:
-        """Ask for the curves of the selected rows, or of some of all, where they are shown."""
+    def _request_curves(self) -> None:
+        """Request the curves of the selected rows, or of some of all, if curves are shown."""
         if self.page.value() != "curves":
             return
         sources = self.survey.columns["source"].values
         rows = drawn_rows(self.table.rows.order, self.table.selected)
-        wanted = {sources[row]: int(row) for row in rows}
-        if list(wanted.items()) == list(self._drawn.items()):
+        requested = {sources[row]: int(row) for row in rows}
+        if list(requested.items()) == list(self._drawn.items()):
             return
-        self._drawn = wanted
-        missing = tuple(source for source in wanted if source not in self._curves)
+        self._drawn = requested
+        missing = tuple(source for source in requested if source not in self._curves)
         if missing:
             self.curves.wait()
             self.curvesRequested.emit(missing)
@@ -384,12 +384,12 @@ class SurveyWindow(QWidget):
             self.show_curves({})
 
     def show_curves(self, curves: Mapping[str, np.ndarray]) -> None:
-        """Show curves that were asked for, (m, 3) each, by source; others have none."""
+        """Show requested curves by source, each (m, 3); missing ones are not in the file."""
         known = {**self._curves, **curves}
         self._curves = {source: known.get(source) for source in self._drawn}
-        found = {source: one for source, one in self._curves.items() if one is not None}
+        drawn = {source: c for source, c in self._curves.items() if c is not None}
         count = len(self.table.selected) or len(self.survey)
-        self.curves.show_curves(self.survey, self._drawn, found, of=count)
+        self.curves.show_curves(self.survey, self._drawn, drawn, of=count)
         self.curves.list.show_current(self.table.current)
 
     def _on_curve(self, row: int) -> None:
@@ -412,7 +412,7 @@ class SurveyWindow(QWidget):
     def open_beside(self) -> None:
         """Show the selected checkpoints side by side."""
         rows = self.table.selected
-        if 2 <= len(rows) <= MOST:
+        if 2 <= len(rows) <= MAX_BESIDE:
             self.besideRequested.emit(tuple(self._source(int(row)) for row in rows))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -428,7 +428,7 @@ class SurveyWindow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._part()
+        self._set_heights()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -442,7 +442,7 @@ class SurveyWindow(QWidget):
         self.table.make_columns_menu().popup(below)
 
     def save_figure(self) -> None:
-        """Ask for a file, and draw the scatter or the curves into it."""
+        """Ask for a file, and save the scatter or the curves."""
         self._saver.save_figure(self, self._file_name, self._figure())
 
     def copy_figure(self) -> None:
@@ -476,7 +476,7 @@ class SurveyWindow(QWidget):
 
     def table_numbers(self) -> dict[str, np.ndarray]:
         """Return the shown columns in the table's order, as the file has them."""
-        order, found = self.table.rows.order, {}
+        order, numbers = self.table.rows.order, {}
         for name in self.table.shown_columns:
             column = self.survey.columns[name]
             values = column.values[order]
@@ -484,15 +484,15 @@ class SurveyWindow(QWidget):
                 values = values.astype(str)
             elif column.kind == "count" and not np.isnan(values).any():
                 values = values.astype(np.int64)
-            found[name] = values
-        return found
+            numbers[name] = values
+        return numbers
 
     def copy_script(self) -> None:
-        """Copy a script that draws the same."""
+        """Copy a script that draws the shown figure."""
         self._saver.copy_text(self.script())
 
     def script(self) -> str:
-        """Return a script that draws the same scatter, or the same curves."""
+        """Return a script that draws the shown scatter or curves."""
         columns, choices, path = self.survey.columns, self.choices, self.survey.path
         if self.page.value() == "curves":
             return curves_script(
@@ -514,7 +514,7 @@ class SurveyWindow(QWidget):
 
 
 def progress_text(survey: Survey) -> str:
-    """Describe how far a survey is: "310 of 609 checkpoints, 2 failed"."""
+    """Describe a survey's progress: "310 of 609 checkpoints, 2 failed"."""
     rows = len(survey)
     if survey.total is None:
         text = f"{format_count(rows)} checkpoint{'s' * (rows != 1)}"
@@ -525,9 +525,9 @@ def progress_text(survey: Survey) -> str:
 
 
 def _button(text: str, tip: str) -> QPushButton:
-    made = QPushButton(text)
-    made.setToolTip(wrapped(tip))
-    return made
+    button = QPushButton(text)
+    button.setToolTip(wrapped(tip))
+    return button
 
 
 def _without_argument(act: Callable[[], None], *_: object) -> None:

@@ -1,1 +1,1 @@
-"""What is worked on: saving and opening it, asking before it is lost, coming back after a crash."""
+"""The user's work: saving and opening, questions before it is lost, restoring after a crash."""

@@ -20,12 +20,12 @@ Button = QMessageBox.StandardButton
 class SaveQuestion:
     """Asks the user before closing the window, or opening other work, loses changes.
 
-    The application asks; tests and scripts close windows without it.
+    Only the application asks; tests and scripts close windows without a question.
 
     Attributes
     ----------
     given
-        The compared models that the command line has asked for, by key: they are no work.
+        Keys of the compared models given on the command line, which do not count as work.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -33,7 +33,7 @@ class SaveQuestion:
         self.given: tuple[int, ...] = ()
 
     def before_closing(self) -> bool:
-        """Return whether the window may close now; it closes later, once the work is saved."""
+        """Return whether the window may close now; otherwise it may close after saving."""
         close, text = self._window.close, self.text
         if self._window.work.call_after(close):
             return False
@@ -45,16 +45,16 @@ class SaveQuestion:
         session = self._window.session
         if self._window.work.changes.any:
             return f"Save the changes to {self._file} before closing?"
-        keys = tuple(one.key for one in session.compared)
+        keys = tuple(model.key for model in session.compared)
         if session.model is not None and not session.work_file and keys not in ((), self.given):
             return f"Save this comparison of {len(keys) + 1} models before closing?"
         return ""
 
     def before_opening(self, source: str, then: Callable[[], None]) -> bool:
-        """Return whether another model or other work may replace what is open now.
+        """Return whether another model or other work may be opened now.
 
-        Otherwise ``then`` is called once the work is saved. Without a file nothing is asked: undo
-        brings it back.
+        Otherwise ``then`` is called once the work is saved. Without a file there is no question, as
+        undo restores the work.
         """
         if self._window.work.call_after(then):
             return False
@@ -68,11 +68,14 @@ class SaveQuestion:
         return Path(self._window.session.work_file).name
 
     def _ask(
-        self, text: str, then: Callable[[], object], rest: str = "Unsaved changes will be lost."
+        self,
+        text: str,
+        then: Callable[[], object],
+        consequence: str = "Unsaved changes will be lost.",
     ) -> bool:
         box = message_box(self._window, "Helixscope", text)
         box.setIcon(QMessageBox.Icon.Question)
-        box.setInformativeText(rest)
+        box.setInformativeText(consequence)
         box.setStandardButtons(Button.Save | Button.Discard | Button.Cancel)
         box.setDefaultButton(Button.Save)
         box.setEscapeButton(Button.Cancel)

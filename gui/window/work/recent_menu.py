@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RecentMenu(QMenu):
-    """Opens what was opened before; filled each time it is shown."""
+    """Opens recent sources; filled each time it is shown."""
 
     def __init__(self, window: HostWindow) -> None:
         super().__init__("Open recent", window)
@@ -47,8 +47,8 @@ class RecentMenu(QMenu):
             missing = Path(source).is_absolute() and source in session.missing
             file = is_work(source) or is_survey(source)
             name = Path(source).name if file else short_name(source)
-            words = f"{without_keys(name)} (missing)" if missing else without_keys(name)
-            action = self.addAction(f"&{number} {words}" if number < 10 else words)
+            text = f"{without_keys(name)} (missing)" if missing else without_keys(name)
+            action = self.addAction(f"&{number} {text}" if number < 10 else text)
             action.setToolTip(wrapped(source))
             action.setStatusTip(source)
             action.setEnabled(not missing)

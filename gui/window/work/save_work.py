@@ -47,8 +47,8 @@ class WorkSaver:
     def __init__(self, window: HostWindow, bookmarks: Callable[[], tuple[Bookmark, ...]]) -> None:
         self._window, self.session = window, window.session
         self._bookmarks = bookmarks
-        self._one = threading.Lock()
-        self._asked: dict[Path, Work] = {}  # What was to be written last, by file
+        self._lock = threading.Lock()
+        self._requested: dict[Path, Work] = {}  # The last work to write, by file
         self._saving: Saved | None = None
         self._after: list[Callable[[], object]] = []
         self._awaited: dict[int, OtherView] = {}
@@ -58,7 +58,7 @@ class WorkSaver:
 
     @property
     def file(self) -> Path | None:
-        """The file saved or opened last; None if the shown work has none."""
+        """The last saved or opened file; None if the shown work has none."""
         file = self.session.work_file
         return Path(file) if file else None
 
@@ -70,7 +70,7 @@ class WorkSaver:
     def take(self) -> Work | None:
         """Return the current work; None if no model is open.
 
-        Of compared models that are still loading it has what was asked for.
+        Compared models that are still loading are included as requested.
         """
         window = self._window
         shown = window.controller.shown
@@ -79,35 +79,35 @@ class WorkSaver:
         work = take_work(window.session, shown, window.viewport.camera.place)
         comparing, cells = window.controller.comparing, window.grid.cells
         others = {
-            one.key: awaited_other(one, wanted, self._awaited.get(one.key))
-            for one, wanted in comparing.awaited
+            model.key: awaited_other(model, request, self._awaited.get(model.key))
+            for model, request in comparing.awaited
         }
-        for key, session, wanted in comparing.opened:
+        for key, session, request in comparing.opened:
             place = cells[key].viewport.camera.place if key in cells else None
-            others[key] = take_other(session, wanted, place, in_grid=key in cells)
-        there = [key for key in comparing.keys if key in others]
+            others[key] = take_other(session, request, place, in_grid=key in cells)
+        keys = [key for key in comparing.keys if key in others]
         before = comparing.keys[: window.session.main_at]
         return replace(
             work,
             panel=self._front(),
             size=window.size().toTuple(),
             layout=window.arrangement(),
-            others=tuple(others[key] for key in there),
-            main_at=len(set(there).intersection(before)),
-            alignment=take_alignment(window.session, there),
-            alone=_alone(window.grid.alone, there),
+            others=tuple(others[key] for key in keys),
+            main_at=len(set(keys).intersection(before)),
+            alignment=take_alignment(window.session, keys),
+            alone=_alone(window.grid.alone, keys),
             panels=window.results.options(),
         )
 
     def save(self, then: Callable[[], object] = lambda: None) -> None:
-        """Save to the file saved or opened last, or ask for one; then call a function."""
+        """Save to the last saved or opened file, or ask for a file; then call a function."""
         if self.file is None:
             self.save_as(then)
         else:
             self._write(self.file, then)
 
     def call_after(self, then: Callable[[], object]) -> bool:
-        """Call a function once the file is written that is being written; False if none is."""
+        """Call a function after the current write; return False if nothing is being written."""
         if self._after:
             self._after.append(then)
         return bool(self._after)
@@ -137,18 +137,18 @@ class WorkSaver:
             self._window.controller.open(file)
 
     def _write(self, path: Path, then: Callable[[], object] = lambda: None) -> None:
-        """Write what is shown now, on a thread."""
+        """Write the shown work on a thread."""
         work, session = self.take(), self.session
         if work is None:
             return
         model, self._saving = session.model, (saving := self.changes.begin_saving())
-        self._asked[path] = work
+        self._requested[path] = work
         self._after.append(then)
 
         def write() -> Path:
-            with self._one:
-                if self._asked[path] is not work:
-                    return path  # what was asked for later is written already
+            with self._lock:
+                if self._requested[path] is not work:
+                    return path  # a later request was written already
                 return save_work(replace(work, bookmarks=self._bookmarks()), path)
 
         def done(file: Path) -> None:
@@ -187,13 +187,13 @@ class WorkSaver:
             window.arrange_as(work.layout)
         if work.panel in window.docks:
             window.bring(work.panel)
-        for one, other in zip(window.session.compared, work.others, strict=False):
-            if one.session.model is None and _repo(one.source) == _repo(other.source):
-                self._awaited[one.key] = other
-                if other.place is not None and one.in_grid:
-                    window.grid.cells[one.key].viewport.camera.begin_at(other.place)
+        for compared, view in zip(window.session.compared, work.others, strict=False):
+            if compared.session.model is None and _repo(compared.source) == _repo(view.source):
+                self._awaited[compared.key] = view
+                if view.place is not None and compared.in_grid:
+                    window.grid.cells[compared.key].viewport.camera.begin_at(view.place)
         if work.alone is not None:
-            keys = [MAIN, *(one.key for one in window.session.compared)]
+            keys = [MAIN, *(compared.key for compared in window.session.compared)]
             window.grid.show_alone(keys[work.alone] if work.alone < len(keys) else None)
         if work.place is not None:
             window.viewport.camera.return_to(work.place)
@@ -212,7 +212,7 @@ class WorkSaver:
 
 
 def _alone(key: int | None, others: list[int]) -> int | None:
-    """Return which view fills the grid: 0 for the open model's, then the others'."""
+    """Return the index of the view that fills the grid; that of the open model has 0."""
     keys = [MAIN, *others]
     return keys.index(key) if key in keys else None
 

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KEEP_MS = 5_000
-"""Interval of autosave: the most work lost by a crash."""
+"""Interval of autosave, and so the maximum loss by a crash."""
 SLOT = "unsaved work"
 TRIED = "tried"
 """Subfolder for work that is being restored."""
 BROKEN = ".broken"
-"""Suffix of damaged work, which is kept for whoever can mend it."""
+"""Suffix of damaged work, which is kept."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,36 +45,36 @@ class LeftOver:
 
     work: Work
     # Its file until it is shown, in a folder that is not searched at start: if showing it causes a
-    # crash, the next start is without it.
+    # crash, the next start omits it.
     file: Path
 
-    def take_away(self) -> None:
-        """Delete it, because it has been restored and saved again."""
+    def delete(self) -> None:
+        """Delete the file, because the work has been restored and saved again."""
         self.file.unlink(missing_ok=True)
         with suppress(OSError):  # other windows may have files there
             self.file.parent.rmdir()
 
-    def put_back(self) -> None:
-        """Leave it for the next start."""
+    def keep_for_next_start(self) -> None:
+        """Move the file back for the next start."""
         os.replace(self.file, self.file.parent.parent / self.file.name)
         with suppress(OSError):
             self.file.parent.rmdir()
 
 
 class _KeptFile:
-    """The file of a window's unsaved work; threads use it one after another."""
+    """The file of a window's unsaved work, used by one thread at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / f"{uuid.uuid4().hex}{ENDING}"
         self._lock: FileLock | None = None
         self._content = b""
-        self._one = threading.Lock()
+        self._mutex = threading.Lock()
 
     def write(self, work: Work, left: LeftOver | None) -> None:
-        """Write work if it has changed, and take away what it was restored from."""
+        """Write work if it has changed, and delete the file it was restored from."""
         from gui.services.work_files.work_file import pack_work
 
-        with self._one:
+        with self._mutex:
             packed = pack_work(work)
             if packed == self._content:
                 return
@@ -83,14 +83,14 @@ class _KeptFile:
                 lock = _lock(self.path)
                 lock.acquire(timeout=0)
                 self._lock = lock
-            write_bytes(packed, self.path, durable=False)  # speed matters more than a power cut
+            write_bytes(packed, self.path, durable=False)  # faster; not safe against power failures
             self._content = packed
             if left is not None:
-                left.take_away()
+                left.delete()
 
     def release(self, *, remove: bool) -> None:
         """Leave the file to other processes, or remove it."""
-        with self._one:
+        with self._mutex:
             lock, self._lock = self._lock, None
             if lock is not None:
                 if remove:
@@ -104,17 +104,17 @@ class UnsavedWork(QObject):
     Parameters
     ----------
     folder
-        The folder of such files. A file not locked by a process is from a crash.
+        The folder of such files. A file that no process has locked is from a crash.
     jobs
-        Where it is written.
+        Run the writing.
     left
-        The work being restored. It is deleted once it has been restored and saved again; if no
-        model was opened, the next start tries again. Otherwise its file is kept.
+        The work being restored. Its file is deleted once it has been restored and saved again; if
+        no model was opened, the next start tries again. Otherwise the file is kept.
 
     Attributes
     ----------
     timer
-        Of the saving; so of the most that is lost.
+        Timer of the saving.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class UnsavedWork(QObject):
         self._listening.to(saver.session.events.work, self._on_opened)
         self._on_opened(saver.session.work)
         self.timer = QTimer(self, interval=KEEP_MS)
-        self.timer.timeout.connect(self._keep_on)
+        self.timer.timeout.connect(self._keep_regularly)
         self.timer.start()
 
     def keep(self) -> None:
@@ -151,10 +151,10 @@ class UnsavedWork(QObject):
 
         self._writing = True
         write = partial(self._file.write, work, left)
-        # With a way to stop it, it has a thread of its own: a disk on the network may not answer.
+        # With ``stop`` the job has its own thread: a network disk may not answer.
         self._jobs.start(SLOT, Job(write, done, self._on_failed, stop=lambda: None))
 
-    def _keep_on(self) -> None:
+    def _keep_regularly(self) -> None:
         if not self._writing:
             self.keep()
 
@@ -165,17 +165,17 @@ class UnsavedWork(QObject):
         return replace(work, file=self._saver.session.work_file, changed=self._saver.changes.any)
 
     def keep_restored(self) -> None:
-        """Save restored work again once it has been shown without harm.
+        """Save restored work again once it has been shown without a crash.
 
-        Until then no start would look for it.
+        Until then, a start does not search for it.
         """
         if self._left is not None and self._left_shown:
             self.keep()
 
     def close(self, *, leave: bool = False) -> None:
-        """Delete the file, because the window is closing; or ``leave`` it for the next start.
+        """Delete the file, because the window is closing, or ``leave`` it for the next start.
 
-        The jobs finish this before they end.
+        The job is finished before the application ends.
         """
         self.timer.stop()
         self._listening.stop()
@@ -188,13 +188,13 @@ class UnsavedWork(QObject):
             if work is not None:
                 file.write(work, left if shown else None)
             elif left is not None and shown:
-                left.take_away()
+                left.delete()
             elif left is not None and not opened:
-                left.put_back()
+                left.keep_for_next_start()
             file.release(remove=work is None)
 
         def failed(error: Exception) -> None:
-            log.error("what was kept cannot be taken away", exc_info=error)
+            log.error("unsaved work cannot be deleted", exc_info=error)
 
         self._jobs.start(SLOT, Job(end, lambda _: None, failed, finish=True))
 
@@ -205,7 +205,7 @@ class UnsavedWork(QObject):
         if self._failing or session.notice is not None:
             return
         self._failing = True
-        log.error("what is shown cannot be kept", exc_info=error)
+        log.error("unsaved work cannot be saved", exc_info=error)
         why = reason(error)[0] if isinstance(error, OSError) else str(error)
         session.notice = Notice(
             f"Unsaved work cannot be backed up: {why}.",
@@ -230,13 +230,13 @@ def left_over(folder: Path, damaged: list[Path] | None = None) -> LeftOver | Non
 
 
 def quarantine(folder: Path) -> list[Path]:
-    """Move all work of crashed processes where no start takes it; return what is there."""
+    """Move all work of crashed processes to a folder that no start searches; return its files."""
     _first(folder, _quarantine)
     return sorted((folder / TRIED).glob(f"*{ENDING}"))
 
 
 def _first(folder: Path, take: Callable[[Path], LeftOver | None]) -> LeftOver | None:
-    """Take the files of crashed processes, newest first and locked, until there is a result."""
+    """Call a function with files of crashed processes, newest first, until it returns work."""
     for file in sorted(_all_kept(folder), key=_age, reverse=True):
         lock = _lock(file)
         try:
@@ -244,15 +244,15 @@ def _first(folder: Path, take: Callable[[Path], LeftOver | None]) -> LeftOver | 
         except TimeoutError:
             continue  # of an open window
         except OSError:
-            log.exception("what was kept cannot be taken")
+            log.exception("unsaved work cannot be accessed")
             continue
         try:
-            found = take(file)
+            work = take(file)
         except OSError:
-            log.exception("what was kept cannot be taken")
+            log.exception("unsaved work cannot be accessed")
         else:
-            if found is not None:
-                return found
+            if work is not None:
+                return work
         finally:
             _release(lock)
     return None
@@ -260,11 +260,11 @@ def _first(folder: Path, take: Callable[[Path], LeftOver | None]) -> LeftOver | 
 
 def _quarantine(file: Path) -> None:
     if file.exists():  # otherwise it is partially written
-        _put_to_tried(file)
+        _move_to_tried(file)
     _remove(file)
 
 
-def _put_to_tried(file: Path) -> Path:
+def _move_to_tried(file: Path) -> Path:
     tried = file.parent / TRIED / file.name
     tried.parent.mkdir(exist_ok=True)
     os.replace(file, tried)
@@ -277,16 +277,16 @@ def _take(file: Path, damaged: list[Path]) -> LeftOver | None:
     try:
         work = unpack_work(read_content(file), file.name)
     except NewerVersion:
-        log.exception("what was kept waits for a later version")
+        log.exception("unsaved work is of a later version")
         return None
     except (HelixscopeError, FileNotFoundError):
-        log.exception("what was kept cannot be read")
+        log.exception("unsaved work cannot be read")
         with suppress(FileNotFoundError):
-            os.replace(file, file.with_suffix(BROKEN))  # never lost, and not tried again
+            os.replace(file, file.with_suffix(BROKEN))  # kept, and not tried again
             damaged.append(file.with_suffix(BROKEN))
         _remove(file)
         return None
-    tried = _put_to_tried(file)
+    tried = _move_to_tried(file)
     _remove(file)  # partially written
     return LeftOver(work, tried)
 
@@ -305,10 +305,10 @@ def _age(file: Path) -> float:
 
 
 def _lock(file: Path) -> FileLock:
-    """Return a lock that is released when its process ends in any way."""
+    """Return a lock that the end of its process releases."""
     from filelock import FileLock
 
-    # Not of one thread: it is released by another.
+    # Another thread may release it.
     return FileLock(file.with_suffix(".lock"), thread_local=False)
 
 

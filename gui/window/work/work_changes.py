@@ -1,4 +1,4 @@
-"""Whether the shown work differs from its file: compared when it is asked, and for the title."""
+"""Whether the shown work differs from its file, compared on request and for the title."""
 
 from __future__ import annotations
 
@@ -22,35 +22,34 @@ if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
 CHECK_MS = 300
-"""Interval between a change and the comparison, and so between two comparisons: they take no time
-from the frames of a drag."""
+"""Delay of the comparison after a change, so that it does not slow down a drag."""
 SAME = 1e-6
-"""Differences of cameras and rotations from rounding."""
+"""Tolerance for cameras and rotations."""
 _CHANGED_BY = ("positions", "turn", "compared", "main_at", "alignment", "model", *SAVED)
-"""Fields of the session from which files of work are made."""
+"""Fields of the session that files of work contain."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Content:
-    """What a file of work has of the shown work, without the window's size and layout."""
+    """The content of a file of work, without the window's size and layout."""
 
-    said: tuple[object, ...]
-    # Each compared model by its key, in order; None if it was asked for and has not been read.
+    fields: tuple[object, ...]
+    # Each compared model by its key, in order; None if it was requested but is not read yet.
     others: dict[int, tuple[object, ...] | None]
-    turn: np.ndarray | None  # Only if it is kept: otherwise the curve eases back by itself
+    turn: np.ndarray | None  # Only if it is kept; otherwise the curve eases back
 
     def same(self, other: Content) -> bool:
         """Return whether both are equal."""
-        if self.said != other.said or [*self.others.items()] != [*other.others.items()]:
+        if self.fields != other.fields or [*self.others.items()] != [*other.others.items()]:
             return False
         if self.turn is None or other.turn is None:
             return self.turn is other.turn
         return np.allclose(self.turn, other.turn, atol=SAME)
 
     def note_read(self, now: Content) -> None:
-        """Take over the models that have been read since, as they first are."""
-        for key, other in self.others.items():
-            if other is None:
+        """Add the models that have been read since, in their initial state."""
+        for key, model in self.others.items():
+            if model is None:
                 self.others[key] = now.others.get(key)
 
 
@@ -59,8 +58,8 @@ class Saved:
     """The content of a file; None if the shown work is known to differ from it."""
 
     content: Content | None
-    # Each camera that the user has moved since, as it was before. All other motion, such as easing
-    # and keeping the curve in view, is no change.
+    # The initial state of each camera that the user has moved since. Other motion, such as easing
+    # and keeping the curve in view, is not a change.
     cameras: dict[int, Outlook | None] = field(default_factory=dict)
 
 
@@ -70,24 +69,23 @@ class WorkChanges(QObject):
     ``awaited`` returns the compared models of the file that are still loading, by key.
     """
 
-    changed = (
-        Signal()
-    )  # The shown file is another one, or differs from its file now, or not any more
+    changed = Signal()
+    """The shown file has changed, or whether the work differs from it."""
 
     def __init__(self, window: HostWindow, awaited: Callable[[], dict[int, OtherView]]) -> None:
         super().__init__(window)
         self._window, self._session, self._awaited = window, window.session, awaited
         self._saved: dict[str, Saved] = {}
-        self._saving: Saved | None = None  # Since a file is being written, or was written last
-        self._told = ("", False)
+        self._saving: Saved | None = None  # The content being written, or last written
+        self._reported = ("", False)
         self._timer = QTimer(self, interval=CHECK_MS, singleShot=True)
         self._timer.timeout.connect(self._check)
         self._listening, self._others = Listening(), Listening()
         events = window.session.events
         for name in _CHANGED_BY:
             self._listening.to(events[name], self.look)
-        self._listening.to(events.compared, self._follow)
-        self._listening.to(events.work_file, self._tell)
+        self._listening.to(events.compared, self._listen_to_compared)
+        self._listening.to(events.work_file, self._report)
         window.grid.cameraLeft.connect(self._on_camera_left)
         window.grid.cameraMoved.connect(self.look)
 
@@ -99,7 +97,7 @@ class WorkChanges(QObject):
 
     @property
     def any(self) -> bool:
-        """Whether the shown work has a file, and differs from it."""
+        """Whether the shown work has a file and differs from it."""
         if not self._session.work_file or self._session.model is None:
             return False
         saved = self._saved.get(self._session.work_file)
@@ -112,20 +110,20 @@ class WorkChanges(QObject):
     @property
     def marked(self) -> bool:
         """Whether there were changes at the last comparison."""
-        return self._told[1]
+        return self._reported[1]
 
     def begin_saving(self) -> Saved:
-        """Return what is shown now, for :meth:`note_saved` once a file has it."""
+        """Return the shown content, for :meth:`note_saved` after it is written."""
         self._saving = Saved(self._content())
         return self._saving
 
     def note_saved(self, saved: Saved | None) -> None:
-        """Note what the file has; None if what is shown differs from it."""
+        """Set the file's content; None if the shown work differs from it."""
         self._saved[self._session.work_file] = saved or Saved(None)
-        self._tell()
+        self._report()
 
     def look(self) -> None:
-        """Compare in a moment; called with each change."""
+        """Compare after a delay; called on each change."""
         if self._session.work_file and not self._timer.isActive():
             self._timer.start()
 
@@ -133,19 +131,19 @@ class WorkChanges(QObject):
         if self._session.dragging:
             self._timer.start()
         else:
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
-        told = self._session.work_file, self.any
-        if told != self._told:
-            self._told = told
+    def _report(self) -> None:
+        state = self._session.work_file, self.any
+        if state != self._reported:
+            self._reported = state
             self.changed.emit()
 
-    def _follow(self) -> None:
+    def _listen_to_compared(self) -> None:
         self._others.stop()
-        for one in self._session.compared:
+        for compared in self._session.compared:
             for name in ("positions", "components", "model"):
-                self._others.to(one.session.events[name], self.look)
+                self._others.to(compared.session.events[name], self.look)
 
     # ---- cameras -------------------------------------------------------------------------
 
@@ -168,45 +166,46 @@ class WorkChanges(QObject):
     # ---- content -------------------------------------------------------------------------
 
     def _content(self) -> Content:
-        """Return what would be saved."""
+        """Return the content to save."""
         window, session = self._window, self._session
         comparing = window.controller.comparing
         others: dict[int, tuple[object, ...] | None] = {}
         awaited = self._awaited()
-        opened = {key: (theirs, wanted) for key, theirs, wanted in comparing.opened}
-        for one in session.compared:
-            if one.key in opened:
-                theirs, wanted = opened[one.key]
-                others[one.key] = (
-                    *_model(theirs, wanted), theirs.positions, theirs.components, one.in_grid,
+        opened = {key: (other, request) for key, other, request in comparing.opened}
+        for compared in session.compared:
+            key, in_grid = compared.key, compared.in_grid
+            if key in opened:
+                other, request = opened[key]
+                others[key] = (
+                    *_model(other, request), other.positions, other.components, in_grid,
                 )  # fmt: skip
-            elif (view := awaited.get(one.key)) is not None and view.positions is not None:
-                others[one.key] = (
+            elif (view := awaited.get(key)) is not None and view.positions is not None:
+                others[key] = (
                     _repo(view.source), view.table, view.commit, view.positions, view.components,
-                    one.in_grid,
+                    in_grid,
                 )  # fmt: skip
             else:
-                others[one.key] = None
-        there = [key for key in comparing.keys if key in others]
+                others[key] = None
+        keys = [key for key in comparing.keys if key in others]
         shown = window.controller.shown
-        said = (
+        fields = (
             None if shown is None else _model(session, shown),
             session.positions,
             {name: getattr(session, name) for name in SAVED},
-            len(set(there).intersection(comparing.keys[: session.main_at])),
-            take_alignment(session, there),
+            len(set(keys).intersection(comparing.keys[: session.main_at])),
+            take_alignment(session, keys),
             window.results.chosen(),
         )
         return Content(
-            said,
-            {key: others[key] for key in there},
+            fields,
+            {key: others[key] for key in keys},
             np.array(session.turn) if session.keep_turned else None,
         )
 
 
-def _model(session: Session, wanted: OpenRequest) -> tuple[object, ...]:
+def _model(session: Session, request: OpenRequest) -> tuple[object, ...]:
     commit = None if session.model is None else session.model.commit
-    return _repo(wanted.source), wanted.table, commit
+    return _repo(request.source), request.table, commit
 
 
 def _repo(source: str) -> str:
@@ -214,11 +213,11 @@ def _repo(source: str) -> str:
     return at_commit(known_name(source), None)
 
 
-def _look_alike(one: Outlook | None, other: Outlook | None) -> bool:
-    if one is None or other is None:
-        return one is other
+def _look_alike(first: Outlook | None, second: Outlook | None) -> bool:
+    if first is None or second is None:
+        return first is second
     return all(
-        np.allclose(getattr(one, name), getattr(other, name), atol=SAME)
+        np.allclose(getattr(first, name), getattr(second, name), atol=SAME)
         for name in ("direction", "up", "nearness", "magnification", "shift")
     )
 
@@ -226,9 +225,9 @@ def _look_alike(one: Outlook | None, other: Outlook | None) -> bool:
 def work_title(session: Session) -> str:
     """Return the window's title.
 
-    Work of a file has its name, with Qt's placeholder for the mark of changes. Without a file it is
-    the model's name, without a mark: a look at a model is no document, and one that is lost is made
-    again by opening the model; a comparison without a file is asked about on closing.
+    For work with a file it is the file's name, with Qt's placeholder for the mark of changes;
+    otherwise the model's name, without a mark: a view of a model is not a document. A comparison
+    without a file causes a question on closing.
     """
     from geometry.checkpoints.plain_text import visible
 
@@ -236,7 +235,7 @@ def work_title(session: Session) -> str:
     parts = [] if model is None else [model.name]
     if file and model is not None:
         parts.insert(0, file.replace("\\", "/").rpartition("/")[2])
-    # Qt takes "[*]" for the place of its mark of changes, and shows "[*][*]" as "[*]".
+    # Qt replaces "[*]" by its mark of changes, and shows "[*][*]" as "[*]".
     parts = [visible(part).replace("[*]", "[*][*]") for part in (*parts, "Helixscope")]
     if len(parts) > 2:
         parts[0] += "[*]"

@@ -15,8 +15,8 @@ from gui.window.palette import (
     Item,
     Palette,
     matching,
-    positions_meant,
-    sources_meant,
+    typed_positions,
+    typed_sources,
 )
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -64,7 +64,7 @@ def test_all_words_of_a_text_and_the_nearest_first(text, titles):
      ("-3", None), ("1-2-3", None), ("99999999999", None)],
 )  # fmt: skip
 def test_numbers_are_positions(text, said):
-    found = positions_meant(text, 100, lambda _: None, lambda *_: None)
+    found = typed_positions(text, 100, lambda _: None, lambda *_: None)
     assert [one.title for one in found] == ([] if said is None else [said])
 
 
@@ -176,12 +176,12 @@ def test_a_text_field_leaves_it_its_key_and_what_is_called_nothing_is_said(appli
 def test_paths_ids_and_formulas_are_sources(text, offered):
     done = []
     opening, adding = (lambda s: done.append(("Open", s))), (lambda s: done.append(("Add", s)))
-    found = sources_meant(text, opening, adding)
+    found = typed_sources(text, opening, adding)
     assert [one.title.split()[0] for one in found] == offered
     for one in found:
         one.run()
     assert done == [(what, text.strip()) for what in offered]
-    alone = sources_meant(text, lambda s: None, None)
+    alone = typed_sources(text, lambda s: None, None)
     assert [one.title.split()[0] for one in alone] == offered[:1]
 
 

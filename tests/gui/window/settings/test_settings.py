@@ -14,7 +14,7 @@ from geometry.hub.tensor_cache import MAX_BYTES
 from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS
-from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE, Settings
+from gui.window.settings.settings import MAX_CACHE, MIN_CACHE, Settings
 
 IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -91,7 +91,7 @@ def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path
         again = Settings(path)
         session = again.new_session()
         assert (again.offline, session.offline, again.cache_limit) == (offline, offline, limit)
-    none = "much", "", "-1", "0", LEAST_CACHE - 1, MOST_CACHE + 1, "1e9", "nan", "9" * 99
+    none = "much", "", "-1", "0", MIN_CACHE - 1, MAX_CACHE + 1, "1e9", "nan", "9" * 99
     for text in none:
         stored = {"network/offline": "perhaps", "network/cache_limit": str(text)}
         path.write_text(json.dumps(stored), "utf-8")
@@ -175,7 +175,7 @@ def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
     assert all(isinstance(r, str) for r in session.recent)
     assert isinstance(settings.last_source, str)
     assert settings.layout is None
-    assert LEAST_CACHE <= settings.cache_limit <= MOST_CACHE
+    assert MIN_CACHE <= settings.cache_limit <= MAX_CACHE
 
 
 @pytest.mark.slow
@@ -203,7 +203,7 @@ def test_what_another_window_set_stays(path):
     other.offline = True
     assert (Settings(path).theme, Settings(path).offline) == ("dark", True)
     path.write_bytes(b"damaged meanwhile")
-    one.cache_limit = LEAST_CACHE
+    one.cache_limit = MIN_CACHE
     assert Settings(path).theme == "dark"
     assert path.with_name("settings.json.broken").read_bytes() == b"damaged meanwhile"
 

@@ -263,7 +263,7 @@ def test_a_selected_model_is_removed(dialog, filled):
     click(dialog.kept.remove)
     assert models(dialog) == ["d/new", "c/middle", "b/large"]
     assert not filled.has("a/small", COMMIT, "wpe")
-    assert text(dialog.kept.said) == "Removed 1.0 MB."
+    assert text(dialog.kept.message) == "Removed 1.0 MB."
     assert text(dialog.kept.usage) == "8.0 MB of at most"
     assert dialog.heard == [("removed",)]
     assert not dialog.kept.remove.isEnabled()
@@ -328,10 +328,10 @@ def test_nothing_else_can_be_changed_while_something_is_removed(make, filled, ha
     QTest.keyClick(dialog.kept.table, Qt.Key.Key_Delete)
     dialog.kept.refresh()
     hand_jobs.drag_on(CHANGING)
-    assert dialog.kept.said.text() == "Removing…"
+    assert dialog.kept.message.text() == "Removing…"
     hand_jobs.deliver(CHANGING)
     hand_jobs.deliver_all()
-    assert text(dialog.kept.said) == "Removed 2.0 MB."
+    assert text(dialog.kept.message) == "Removed 2.0 MB."
     assert dialog.kept.remove.isEnabled()  # for the row selected meanwhile
     assert models(dialog) == ["b/large", "a/small"]
 
@@ -341,7 +341,8 @@ def test_a_removal_that_fails_is_said(dialog, filled, monkeypatch, caplog):
     click_row(dialog, 0)
     click(dialog.kept.remove)
     assert (
-        dialog.kept.said.text() == "c/middle@607a30d could not be removed; see the log for details."
+        dialog.kept.message.text()
+        == "c/middle@607a30d could not be removed; see the log for details."
     )
     assert len(rows(dialog)) == 3
 
@@ -350,7 +351,7 @@ def test_a_removal_that_fails_is_said(dialog, filled, monkeypatch, caplog):
 
     monkeypatch.setattr(filled, "remove", fault)
     click(dialog.kept.remove)
-    assert dialog.kept.said.text() == "a fault"
+    assert dialog.kept.message.text() == "a fault"
     assert "could not be changed" in caplog.text
     assert dialog.kept.clear.isEnabled()
 
@@ -389,7 +390,7 @@ def test_a_lower_limit_says_what_it_would_remove_before_it_does(make, cache):
     assert len(rows(dialog)) == 3
     QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Return)
     assert models(dialog) == ["c", "b"]
-    assert text(dialog.kept.said) == "Removed 60.0 MB."
+    assert text(dialog.kept.message) == "Removed 60.0 MB."
     assert dialog.kept.note.text() == WHEN_FULL
     assert colour(dialog.kept.note) == LIGHT.muted
     assert sorted(dialog.heard) == [("limit", 130 * MB), ("removed",)]

@@ -73,7 +73,10 @@ def test_it_measures_in_a_process_and_opens_what_it_found(window, settle, texts,
     dialog.counters["sentence"].setChecked(False)
     dialog.out.setText(str(out))
     said = []
-    dialog.said.setText, real = lambda text: (said.append(text), real(text)), dialog.said.setText
+    dialog.message.setText, real = (
+        lambda text: (said.append(text), real(text)),
+        dialog.message.setText,
+    )
     press(dialog.measure)
     assert dialog.running
     assert not dialog.measure.isVisible()
@@ -97,16 +100,16 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     assert Path(dialog.out.text()).name == "model inside"
     answers.append(WorkerProgress("Running", n % 9, 9) for n in count())  # until it is stopped
     press(dialog.measure)
-    qtbot.waitUntil(lambda: "of 9 windows" in dialog.said.text())
+    qtbot.waitUntil(lambda: "of 9 windows" in dialog.message.text())
     assert dialog.bar.maximum() == 9
     press(dialog.stop)
     assert not dialog.running
-    assert "is kept" in dialog.said.text()
+    assert "is kept" in dialog.message.text()
     qtbot.waitUntil(lambda: window.session.jobs == 0)
-    assert "is kept" in dialog.said.text()
+    assert "is kept" in dialog.message.text()
     answers.append([InsideError("The texts are too short.", "Use longer texts.")])
     press(dialog.measure)
-    qtbot.waitUntil(lambda: dialog.said.text() == "The texts are too short. Use longer texts.")
+    qtbot.waitUntil(lambda: dialog.message.text() == "The texts are too short. Use longer texts.")
     assert not dialog.running
     assert dialog.isVisible()
     settings = PositionsSettings(**{**requests[-1]["settings"]})

@@ -64,12 +64,12 @@ def test_the_size_first_then_the_download_then_the_measurement(
     look_up(dialog, qtbot)
     assert len(hub.requests) == asked + 2  # the list of files, and the configuration
     assert not (hub_home / "hub").exists()
-    size = dialog.said.text().removesuffix(" to download.").rpartition(": ")[2]
-    assert dialog.said.text() == (f"{GPT2} is not complete on this machine: {size} to download.")
+    size = dialog.message.text().removesuffix(" to download.").rpartition(": ")[2]
+    assert dialog.message.text() == (f"{GPT2} is not complete on this machine: {size} to download.")
     assert size.endswith(f"{SPACE}kB")
     assert dialog.measure.text() == f"Download {size} and measure"
-    said, show = [], dialog.said.setText
-    dialog.said.setText = lambda text: (said.append(text), show(text))
+    said, show = [], dialog.message.setText
+    dialog.message.setText = lambda text: (said.append(text), show(text))
     press(dialog.measure)
     with qtbot.waitSignal(window.session.events.shown, timeout=120_000):
         pass
@@ -89,15 +89,15 @@ def test_another_model_needs_its_own_agreement(dialog, hub, qtbot):
     look_up(dialog, qtbot)
     assert dialog.measure.text().startswith("Download ")
     QTest.keyClicks(dialog.source, "x")
-    assert (dialog.measure.text(), dialog.said.text()) == ("Measure", "")
+    assert (dialog.measure.text(), dialog.message.text()) == ("Measure", "")
     dialog.source.setText(GPT2)
     assert dialog.measure.text() == "Measure"
     dialog.source.setText(LLAMA)
     look_up(dialog, qtbot)
-    assert dialog.said.text().startswith(f"{LLAMA} is not complete")
+    assert dialog.message.text().startswith(f"{LLAMA} is not complete")
     dialog.source.setText("nobody/nothing")
     look_up(dialog, qtbot)
-    assert "has no model nobody/nothing" in dialog.said.text()
+    assert "has no model nobody/nothing" in dialog.message.text()
     assert dialog.measure.text() == "Measure"
 
 
@@ -110,7 +110,7 @@ def test_a_stopped_download_goes_on(dialog, hub, qtbot, tmp_path):
     qtbot.waitUntil(lambda: 0 < dialog.bar.value() < 1000, timeout=WAIT_MS)
     press(dialog.stop)
     assert not dialog.running
-    assert dialog.said.text() == STOPPED_DOWNLOAD
+    assert dialog.message.text() == STOPPED_DOWNLOAD
     qtbot.waitUntil(lambda: bool(list(tmp_path.rglob("*.incomplete"))), timeout=WAIT_MS)
     assert dialog.measure.text() == "Measure"
     assert not (tmp_path / "inside").exists()
@@ -123,7 +123,7 @@ def test_offline_says_so(window, dialog, hub, qtbot, hub_home):
     window.session.offline = True
     with hub.unasked():
         look_up(dialog, qtbot)
-    assert dialog.said.text() == (
+    assert dialog.message.text() == (
         f"{GPT2} is not complete on this machine, and Helixscope is offline. {ONLINE}"
     )
     assert dialog.measure.text() == "Measure"
@@ -132,6 +132,6 @@ def test_offline_says_so(window, dialog, hub, qtbot, hub_home):
     window.session.offline = True
     press(dialog.measure)
     qtbot.waitUntil(lambda: not dialog.running, timeout=WAIT_MS)
-    assert dialog.said.text().startswith(GPT2)
-    assert dialog.said.text().endswith(f"cannot be downloaded: Helixscope is offline. {ONLINE}")
+    assert dialog.message.text().startswith(GPT2)
+    assert dialog.message.text().endswith(f"cannot be downloaded: Helixscope is offline. {ONLINE}")
     assert not list((hub_home / "hub").rglob("model.safetensors"))

@@ -16,9 +16,8 @@ from geometry.survey.rows import RowSettings
 from gui.export.save_result import ResultSaver
 from gui.plots.plot_axis import LogAxis
 from gui.style.theme import DARK, LIGHT, format_count, format_percent
-from gui.window.survey.curves import MOST as MOST_CURVES
+from gui.window.survey.curves import MAX_CURVES, READING, drawn_rows
 from gui.window.survey.curves import NONE as NO_CURVES
-from gui.window.survey.curves import READING, drawn_rows
 from gui.window.survey.rows import SurveyRows, sorted_rows, value_text
 from gui.window.survey.scatter import make_scatter, usual_choices
 from gui.window.survey.window import SurveyWindow, progress_text
@@ -347,7 +346,7 @@ def test_a_survey_without_rows_says_so(qtbot, dress, tmp_path, controller):
 
 def test_a_long_sentence_does_not_widen_the_window(shown):
     width = shown.minimumSizeHint().width()
-    shown.say("A sentence about a file. " * 8)
+    shown.show_message("A sentence about a file. " * 8)
     assert shown.minimumSizeHint().width() == width
     assert "A sentence about a file" in shown.note.toolTip()
 
@@ -478,7 +477,7 @@ def test_a_click_on_a_picture_moves_to_its_row_and_a_double_click_opens_it(drawn
 def test_many_rows_are_thinned_evenly():
     order = np.arange(1000)[::-1]
     rows = drawn_rows(order, np.zeros(0, dtype=int))
-    assert len(rows) == MOST_CURVES
+    assert len(rows) == MAX_CURVES
     assert (rows[0], rows[-1]) == (999, 0)
     assert np.ptp(np.diff(rows)) <= 1
     assert drawn_rows(order, np.array([5, 3])).tolist() == [5, 3]
@@ -528,16 +527,16 @@ def test_a_survey_without_components_says_how_to_keep_them(shown):
 
 def test_a_short_table_leaves_its_room_to_the_plot_until_the_user_parts_them(shown, tmp_path):
     def lower():
-        return shown._parted.sizes()[1]
+        return shown._splitter.sizes()[1]
 
     short = read_survey(write_survey(tmp_path / "short.parquet", entries()[:3]))
     shown.resize(900, 600)
-    assert abs(lower() - shown._parted.height() // 2) <= shown._parted.handleWidth()
+    assert abs(lower() - shown._splitter.height() // 2) <= shown._splitter.handleWidth()
     shown.show_survey(short)
     QApplication.processEvents()
     assert lower() == shown.table.full_height()
     assert not shown.table.verticalScrollBar().isVisible()
-    handle = shown._parted.handle(1)
+    handle = shown._splitter.handle(1)
     QTest.mousePress(handle, LEFT)
     QTest.mouseMove(handle, handle.rect().center() - QPoint(0, 80))
     QTest.mouseRelease(handle, LEFT, NONE, handle.rect().center() - QPoint(0, 80))
