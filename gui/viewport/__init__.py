@@ -1,4 +1,4 @@
-"""The 3D views: VTK in Qt, the mouse in them, their cameras, and the grid of several views.
+"""The 3D views: VTK in Qt, mouse gestures, cameras, and the grid of several views.
 
-What a scene contains is decided in `scene`.
+The content of scenes is in `scene`.
 """

@@ -1,4 +1,4 @@
-"""Antialiasing of stills, and of moving frames where the renderer is fast enough."""
+"""Antialiasing of stills, and of moving frames if the renderer is fast enough."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "basic re
 class Antialiasing:
     """Antialiases stills always, and moving frames only with hardware rendering.
 
-    FXAA and not multisampling: the points are discs cut out by a shader, whose edges multisampling
-    leaves jagged, and in software rendering it is several times slower. Texts stay sharp.
+    It uses FXAA, not multisampling, which does not smooth the points, discs cut out by a shader,
+    and is several times slower in software rendering. Texts stay sharp.
     """
 
     def __init__(self, interactor: Interactor) -> None:
@@ -25,25 +25,25 @@ class Antialiasing:
         self._software: bool | None = None
         self.at_rest = False
         self._timer = QTimer(interactor, interval=REST_MS, singleShot=True)
-        self._timer.timeout.connect(self._on_rested)
+        self._timer.timeout.connect(self._draw_still)
         interactor.frameSwapped.connect(self._on_frame_swapped)
 
     def move(self) -> None:
-        """Something began to move: frames have to be fast."""
+        """Draw fast frames, as motion has begun."""
         self._timer.stop()
         self.at_rest = False
         if self._is_software():
             self._interactor.renderer.SetUseFXAA(False)
 
     def rest(self) -> None:
-        """Motion ended: draw an antialiased still, unless motion begins again soon."""
+        """Draw an antialiased still after motion, unless it begins again soon."""
         self._timer.start()
 
     def stop(self) -> None:
         """Cancel a pending still; called by the owner on closing."""
         self._timer.stop()
 
-    def _on_rested(self) -> None:
+    def _draw_still(self) -> None:
         if self._interactor.renderer.GetUseFXAA():
             self.at_rest = True
             return

@@ -1,4 +1,4 @@
-"""Animated motion of the viewport's camera: to a pose, or around the curve."""
+"""Animated motion of a viewport's camera: to a pose, or around the curve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EASE_MS = 250
 SPIN_MS = 16
 SPIN_DEGREES_PER_SECOND = 24.0
 ROUND_MS = 15_000
-"""Duration of the one turn at the first start."""
+"""Duration of the turn at the first start."""
 
 
 class CameraMoves:
@@ -69,7 +69,7 @@ class CameraMoves:
         return self._spin.isActive()
 
     def go_to(self, target: CameraPose, *, saved: bool = False) -> None:
-        """Move to a pose from the current one; a saved one is not changed on the way."""
+        """Move to a pose from the current one; a saved pose is not changed meanwhile."""
         self.halt()
         self._path = (CameraPose.of(self._interactor.camera), target)
         self._is_saved = saved
@@ -77,12 +77,12 @@ class CameraMoves:
         self._ease.start()
 
     def redirect(self, target: CameraPose) -> None:
-        """Move to another pose in the time that is left, if the camera is moving to one."""
+        """Change the target during a motion, without changing its end time."""
         if self._path is not None and self.easing:
             self._path = self._path[0], target
 
     def jump(self, pose: CameraPose) -> None:
-        """Go to a pose at once: keys held down make a motion of many small steps."""
+        """Go to a pose at once, as for the many small steps of a held key."""
         self.halt()
         self._antialiasing.move()
         pose.apply(self._interactor.camera)
@@ -90,14 +90,14 @@ class CameraMoves:
         self._interactor.update()
 
     def halt(self) -> None:
-        """Stop moving to a pose, or once around."""
+        """Stop moving to a pose or once around."""
         self._ease.stop()
         self._round.stop()
 
     def go_round(self, farther: float) -> None:
         """Turn slowly once around the screen's up direction, back to the current pose.
 
-        On the way the camera is farther away by up to a share of its distance.
+        Meanwhile the camera is farther away, by up to the share ``farther`` of its distance.
         """
         self.halt()
         self._turned, self._farther = 0.0, farther

@@ -9,11 +9,11 @@ from gui.state.camera import VIEW_ANGLE, CameraPose, framed
 STEP_DEGREES, STEP_SHARE = 5.0, 0.05
 """Rotation of a key press in degrees, and movement as a share of the view's height."""
 NEAREST_SHARE = 0.05
-"""Minimum distance to close points, as a share of that to the whole curve."""
+"""Minimum distance to points, as a share of that to the whole curve."""
 
 
 def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> CameraPose:
-    """Return the pose from which the scene appears rotated.
+    """Return the pose after rotating the scene.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> Came
 
 
 def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> CameraPose:
-    """Return the pose from which the scene appears shifted on the screen.
+    """Return the pose after shifting the scene on the screen.
 
-    In parallel projection, the view's height is not that at the focal point.
+    In parallel projection, the view's height does not depend on the distance.
     """
     ahead = pose.focal_point - pose.position
     distance = float(np.linalg.norm(ahead))
@@ -53,18 +53,20 @@ def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: flo
     Parameters
     ----------
     points : (m, 3)
-        The points; the distance is kept for one, and fits all for several.
+        The points; for one the distance is kept, for several it is such that all fit.
     whole : (n, 3)
-        The curve they are on.
+        The whole curve.
     aspect
         Width of the view over its height.
     """
-    way = pose.position - pose.focal_point
+    offset = pose.position - pose.focal_point
     if len(points) == 1:
-        return CameraPose(points[0] + way, points[0], pose.up, pose.parallel_scale)
-    near, far = (framed(some, way, pose.up, aspect) for some in (points, whole))
-    reach, least = (float(np.linalg.norm(at.position - at.focal_point)) for at in (near, far))
-    back = max(1.0, NEAREST_SHARE * least / reach)
+        return CameraPose(points[0] + offset, points[0], pose.up, pose.parallel_scale)
+    near, far = (framed(part, offset, pose.up, aspect) for part in (points, whole))
+    distance, whole_distance = (
+        float(np.linalg.norm(at.position - at.focal_point)) for at in (near, far)
+    )
+    back = max(1.0, NEAREST_SHARE * whole_distance / distance)
     return CameraPose(
         near.focal_point + back * (near.position - near.focal_point),
         near.focal_point,
@@ -76,9 +78,9 @@ def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: flo
 def _rotated(vector: np.ndarray, axis: np.ndarray, steps: int) -> np.ndarray:
     """Rotate a vector around a unit axis, counterclockwise as seen against the axis."""
     angle = np.radians(STEP_DEGREES * steps)
-    turned: np.ndarray = (
+    rotated: np.ndarray = (
         np.cos(angle) * vector
         + np.sin(angle) * np.cross(axis, vector)
         + (1 - np.cos(angle)) * (axis @ vector) * axis
     )
-    return turned
+    return rotated

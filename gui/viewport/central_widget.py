@@ -7,8 +7,8 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 NATIVE_CHILD_ON = "xcb"
-"""Platform on which the widget is a native window: X11, where this has been tested. It matters for
-software rendering, which is rare elsewhere.
+"""Platform on which the widget is a native window: X11, the only one where this is tested. It
+matters for software rendering, which is rare elsewhere.
 """
 
 
@@ -23,9 +23,9 @@ class CentralWidget(QWidget):
         stack.addWidget(empty_state)
         stack.setCurrentWidget(empty_state)
         self._frame: QObject | None = None
-        # With an OpenGL widget in it, Qt composes a whole window by OpenGL: every frame of the
-        # viewport repaints all panels too, and every key stroke the viewport. A native child window
-        # avoids this. (Created after the viewport, since the surface has to suit it.)
+        # Qt composes a window that contains an OpenGL widget by OpenGL: every frame of the viewport
+        # repaints all panels, and every key stroke the viewport. A native child window avoids this.
+        # (Created after the viewport, as its surface must match.)
         if QGuiApplication.platformName() == NATIVE_CHILD_ON:
             self.setAttribute(Qt.WidgetAttribute.WA_DontCreateNativeAncestors)
             self.setAttribute(Qt.WidgetAttribute.WA_NativeWindow)
@@ -38,10 +38,10 @@ class CentralWidget(QWidget):
             frame.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Repaint what a dialog has covered.
+        """Repaint areas that a dialog has covered.
 
-        Qt 6 does not repaint an exposed window without OpenGL content that has an OpenGL widget in
-        a native child: it waits for textures that are not its own.
+        Qt 6 does not repaint an exposed window without OpenGL content if an OpenGL widget is in a
+        native child: it waits for textures of another window.
         """
         if watched is self._frame and event.type() == QEvent.Type.Expose:
             self.window().update()

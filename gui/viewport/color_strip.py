@@ -20,20 +20,24 @@ from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 
-BAR, LONGEST = 8, 240
+BAR, MAX_HEIGHT = 8, 240
 """Width of the bar and its maximum height, in logical pixels."""
-MOST, WIDEST = 12, 120
-"""Maximum listed categories, and width of their names in logical pixels."""
+MAX_CATEGORIES, MAX_NAME_WIDTH = 12, 120
+"""Maximum number of listed categories, and width of their names in logical pixels."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StripDrawing:
-    """What a colour strip draws, for several painters."""
+    """The drawing of a colour strip, for several painters."""
 
-    texts: list[tuple[QRectF, str, str]]  # Room, words and colour of each; to the right, centred
+    texts: list[
+        tuple[QRectF, str, str]
+    ]  # Rectangle, text and colour of each; right-aligned, vertically centred
     bar: QRectF | None = None
     table: np.ndarray | None = None  # (n, 4) uint8 colours of the bar, the lowest first
-    squares: list[tuple[QRectF, str]] = field(default_factory=list)  # Of categories, with colours
+    squares: list[tuple[QRectF, str]] = field(
+        default_factory=list
+    )  # Squares of categories, with colours
 
 
 class ColorStrip(QWidget):
@@ -51,8 +55,8 @@ class ColorStrip(QWidget):
         ):  # fmt: skip
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
-        self._listening.to(session.events.compared, self._follow)
-        self._follow()
+        self._listening.to(session.events.compared, self._listen_to_compared)
+        self._listen_to_compared()
 
     @property
     def scale(self) -> ColorScale | None:
@@ -75,13 +79,13 @@ class ColorStrip(QWidget):
         scale, width = self.scale, 0
         if scale is not None:
             metrics = QFontMetrics(self._font())
-            words = [*scale.title.split(", "), *scale.labels]
-            # Room for these too: with another width all views would be framed anew.
-            words += [IN_EACH_RANGE, *EACH_POSITION, *EACH_VALUE]
-            width = max(metrics.horizontalAdvance(word) for word in words)
-            names = (name for name, _ in scale.legend(self.theme.viewport, MOST))
+            texts = [*scale.title.split(", "), *scale.labels]
+            # Room for these, too: another width would cause all views to be framed again.
+            texts += [IN_EACH_RANGE, *EACH_POSITION, *EACH_VALUE]
+            width = max(metrics.horizontalAdvance(text) for text in texts)
+            names = (name for name, _ in scale.legend(self.theme.viewport, MAX_CATEGORIES))
             wide = max((metrics.horizontalAdvance(name) for name in names), default=0)
-            width = max(width, min(wide, WIDEST) + BAR + GRID // 2)
+            width = max(width, min(wide, MAX_NAME_WIDTH) + BAR + GRID // 2)
         return QSize(max(width, 4 * GRID) + 2 * GRID, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -101,14 +105,14 @@ class ColorStrip(QWidget):
         for square, color in drawing.squares:
             painter.fillRect(square, QColor(color))
         painter.setFont(self._font())
-        for room, words, color in drawing.texts:
+        for room, text, color in drawing.texts:
             painter.setPen(QColor(color))
             painter.drawText(
-                room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words
+                room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text
             )
 
     def drawing(self, area: QRectF, theme: Theme) -> StripDrawing | None:
-        """Return what is drawn into an area; None if no model is open, or there is no room."""
+        """Return the drawing for an area; None if no model is open, or there is no room."""
         scale = self.scale
         if scale is None:
             return None
@@ -117,15 +121,15 @@ class ColorStrip(QWidget):
         if scale.categories:
             return self._legend(area, theme, scale)
         above = (len(title) + 1) * line + GRID
-        height = min(LONGEST, area.height() - above - line - 2 * GRID)
+        height = min(MAX_HEIGHT, area.height() - above - line - 2 * GRID)
         if height < line:
             return None
         top = area.center().y() - height / 2 + (above - line) / 2
         bar = QRectF(area.right() - GRID - BAR, top, BAR, height)
         room = QRectF(area.left(), top - above + GRID / 2, area.width() - GRID, line)
         texts = [
-            (room.translated(0, number * line), words, theme.text)
-            for number, words in enumerate(title)
+            (room.translated(0, number * line), text, theme.text)
+            for number, text in enumerate(title)
         ]
         texts.append((room.translated(0, len(title) * line), scale.labels[1], theme.muted))
         room.moveTop(bar.bottom() + GRID / 2)
@@ -136,7 +140,9 @@ class ColorStrip(QWidget):
         """Return the title, then a name and a square for each category."""
         metrics = QFontMetrics(self._font())
         line = metrics.height()
-        rows = scale.legend(theme.viewport, max(min(MOST, int(area.height() / line) - 2), 2))
+        rows = scale.legend(
+            theme.viewport, max(min(MAX_CATEGORIES, int(area.height() / line) - 2), 2)
+        )
         top = area.center().y() - (len(rows) + 1) * line / 2
         room = QRectF(area.left(), top, area.width() - GRID, line)
         texts, squares = [(QRectF(room), scale.title, theme.text)], []
@@ -154,12 +160,12 @@ class ColorStrip(QWidget):
         font.setPixelSize(self.theme.px(SMALL))
         return font
 
-    def _follow(self) -> None:
-        """Listen to the models beside the open one, whose ranges the colours may span."""
+    def _listen_to_compared(self) -> None:
+        """Listen to the compared models, whose ranges the colours may span."""
         self._others.stop()
-        for one in self._session.compared:
+        for compared in self._session.compared:
             for name in ("curve", "norms"):
-                self._others.to(one.session.events[name], self._on_changed)
+                self._others.to(compared.session.events[name], self._on_changed)
         self._on_changed()
 
     def _on_changed(self) -> None:

@@ -20,11 +20,11 @@ _BY_KEY = (
     Qt.FocusReason.ShortcutFocusReason,
 )
 _KEPT = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
-"""Reasons for which a returning focus keeps its ring state."""
+"""Reasons for which a returning focus keeps the ring as it was."""
 
 
 class FocusRing(QObject):
-    """Ring around the view with the keyboard focus, drawn into the scene, above all else."""
+    """Ring around the view with the keyboard focus, drawn on top of the scene."""
 
     def __init__(self, interactor: Interactor) -> None:
         super().__init__(interactor)

@@ -25,12 +25,12 @@ from gui.widgets.boxes import hbox, vbox
 SHAPE = 4 / 3
 """Preferred aspect ratio of views."""
 
-MOST_LEFT = 50
-"""Maximum number of remembered cameras of removed views; more models are not brought back."""
+MAX_CAMERAS = 50
+"""Maximum number of stored cameras of removed views, for undo."""
 
 
 class ViewGrid(QWidget):
-    """Shows the compared models that have views beside the open one.
+    """Shows the views of the open model and of compared models.
 
     The open model's viewport is kept when the model changes.
     """
@@ -54,7 +54,7 @@ class ViewGrid(QWidget):
         self._joined: set[int] = set()
         self._left: dict[int, tuple[Outlook, bool]] = {}
         self._laid_out: tuple[object, ...] = ()
-        # A view's first showing sets up its OpenGL: one for each turn of the event loop.
+        # Showing a view for the first time sets up its OpenGL: one per turn of the event loop.
         self._to_show: list[GridCell] = []
         self._next = QTimer(self, interval=0)
         self._next.timeout.connect(self._show_next)
@@ -107,7 +107,7 @@ class ViewGrid(QWidget):
     def idle(self) -> bool:
         """Whether everything visible is drawn and nothing moves."""
         return not self._to_show and all(
-            one.idle or one.session.model is None for one in self.viewports
+            viewport.idle or viewport.session.model is None for viewport in self.viewports
         )
 
     def set_theme(self, theme: Theme) -> None:
@@ -127,7 +127,7 @@ class ViewGrid(QWidget):
             self._on_camera_moved(before)
 
     def arm(self, shape: Shape | None) -> None:
-        """Set what the next drag in any view does: draw a shape, or rotate the curve."""
+        """Set whether the next drag in any view draws a shape or rotates the curve."""
         for cell in self.cells.values():
             cell.viewport.marquee.arm(shape)
 
@@ -150,7 +150,7 @@ class ViewGrid(QWidget):
 
     def _add_cell(self, viewport: Viewport, key: int) -> None:
         cell = self.cells[key] = GridCell(viewport, key, main=key == MAIN)
-        cell.hide()  # so that not the layout shows it, but _show_next
+        cell.hide()  # otherwise the layout would show it, not _show_next
         cell.mainRequested.connect(lambda: self._comparing.make_main(key))
         cell.largerRequested.connect(lambda: self.show_alone(None if self._alone == key else key))
         cell.closeRequested.connect(lambda: self._comparing.remove(key))
@@ -175,7 +175,7 @@ class ViewGrid(QWidget):
         camera = cell.viewport.camera
         if (outlook := camera.outlook) is not None:
             self._left[key] = outlook, camera.place.follows
-            for old in list(self._left)[:-MOST_LEFT]:
+            for old in list(self._left)[:-MAX_CAMERAS]:
                 del self._left[old]
         self._joined.discard(key)
         cell.release()
@@ -185,21 +185,21 @@ class ViewGrid(QWidget):
         cell.deleteLater()
 
     def _on_compared(self) -> None:
-        compared = {one.key: one for one in self._session.compared if one.in_grid}
+        compared = {model.key: model for model in self._session.compared if model.in_grid}
         for key in [key for key in self.cells if key != MAIN and key not in compared]:
             self._remove_cell(key)
-        for key, one in compared.items():
+        for key, model in compared.items():
             if key not in self.cells:
-                self._add_cell(Viewport(one.session, self._theme), key)
-            self.cells[key].set_title(one.name)
-            self.cells[key].set_failed(one.failed)
+                self._add_cell(Viewport(model.session, self._theme), key)
+            self.cells[key].set_title(model.name)
+            self.cells[key].set_failed(model.failed)
         self._show_marks()
         if self._alone not in self.cells or len(self.cells) == 1:
             self._alone = None
         self._lay_out()
 
     def _show_marks(self) -> None:
-        """Show in each header the colour of its model's curves in the panels."""
+        """Show the colour of each model's curves in its header."""
         for key, cell in self.cells.items():
             number = self._session.compared_colors.get(key, 0)
             own = key == MAIN
@@ -253,13 +253,13 @@ class ViewGrid(QWidget):
         return None
 
     def _on_dragged(self, key: int, at: QPoint | None) -> None:
-        """Show where a dragged view would be dropped; None for no drag."""
+        """Show the drop target of a dragged view; None for no drag."""
         target = self._cell_at(at)
         for cell in self.cells.values():
             cell.set_target(cell is target and cell.key != key)
 
     def _on_dropped(self, key: int, at: QPoint) -> None:
-        """Move a view to where its header was dropped."""
+        """Move a view to the place where its header was dropped."""
         target, keys = self._cell_at(at), self._keys()
         if target is not None:
             self._comparing.move(key, keys.index(target.key) - keys.index(key))
@@ -267,7 +267,7 @@ class ViewGrid(QWidget):
     # ---- cameras -----------------------------------------------------------------------
 
     def link_cameras(self, on: bool) -> None:
-        """Link or unlink the cameras; linked ones follow that of the open model."""
+        """Link or unlink the cameras; linked ones follow the open model's."""
         self._session.cameras_linked = on
         if on:
             self._on_camera_moved(MAIN)
@@ -284,9 +284,9 @@ class ViewGrid(QWidget):
             # The new view follows the others.
             self._let_look(self.cells[key], as_in=self.cells[MAIN])
             return
-        for other in self._joined - {key}:
-            if self.cells[other].isVisible():
-                self._let_look(self.cells[other], as_in=self.cells[key])
+        for follower in self._joined - {key}:
+            if self.cells[follower].isVisible():
+                self._let_look(self.cells[follower], as_in=self.cells[key])
 
     @staticmethod
     def _let_look(cell: GridCell, *, as_in: GridCell) -> None:
@@ -301,7 +301,7 @@ class ViewGrid(QWidget):
 
 
 def columns_for(count: int, room: QSize) -> int:
-    """Return how many columns give the largest views."""
+    """Return the number of columns with the largest views."""
 
     def size(columns: int) -> float:
         rows = math.ceil(count / columns)

@@ -17,9 +17,8 @@ class GridBar(QWidget):
     """Shows the number of models, and how they are linked."""
 
     addRequested = Signal()  # The user wants to add a model
-    # Link or unlink the views.
-    camerasLinked = Signal(bool)
-    rangesLinked = Signal(bool)
+    camerasLinked = Signal(bool)  # Link or unlink the cameras
+    rangesLinked = Signal(bool)  # Link or unlink positions and components
     clearRequested = Signal()  # Remove all models but the open one
 
     def __init__(self, session: Session) -> None:
@@ -68,12 +67,12 @@ class GridBar(QWidget):
         self._listening.stop()
 
     def set_alone(self, alone: bool) -> None:
-        """Show how many models are visible: one that fills the grid, or all."""
+        """Set whether one model fills the grid, or all are visible."""
         self._alone = alone
         self._on_changed()
 
     def _on_changed(self) -> None:
-        count = sum(one.in_grid for one in self.session.compared) + 1
+        count = sum(model.in_grid for model in self.session.compared) + 1
         self.count.setText(f"1 of {count} models" if self._alone else f"{count} models")
         self.add.setEnabled(count < MOST)
         self.cameras.setChecked(self.session.cameras_linked)

@@ -20,13 +20,13 @@ MARK = 8
 """Side of the square with a model's colour, in logical pixels."""
 NARROW = 280
 """In narrower views the header shows only the essentials; the rest is in the menu."""
-LEAST = (152, 120)
+MIN_SIZE = (152, 120)
 """Minimum size of a view in logical pixels."""
 MAIN_TIP = "The panels analyse this model"
 OTHER_TIP = "Click to analyse this model in the panels; drag it onto another view to swap places"
 FILL_TIP, FILLED_TIP = "Maximise this view", "Show all views again"
 DRAG_SLACK = 8
-"""A press that moved less than this (logical pixels) before its release is a click."""
+"""A press that moves less than this (logical pixels) before its release is a click."""
 
 
 class ViewHeader(QWidget):
@@ -44,14 +44,12 @@ class GridCell(QWidget):
         The model's key; :data:`gui.services.comparing.MAIN` for the open one.
     """
 
-    # Make this the open model; let it fill the grid, or no longer; remove it.
-    mainRequested = Signal()
-    largerRequested = Signal()
-    closeRequested = Signal()
-    retryRequested = Signal()  # Open it again, after that has failed
-    moveRequested = Signal(int)  # Move it by some places
-    # QPoint or None: the header is dragged to this point of the screen; None at the end.
-    dragged = Signal(object)
+    mainRequested = Signal()  # Make this the open model
+    largerRequested = Signal()  # Let the view fill the grid, or show all views
+    closeRequested = Signal()  # Remove the view
+    retryRequested = Signal()  # Open the model again, after a failure
+    moveRequested = Signal(int)  # Move the view by some places
+    dragged = Signal(object)  # The header is dragged to this QPoint of the screen; None at the end
     dropped = Signal(QPoint)  # The header was dragged to this point of the screen
 
     def __init__(self, viewport: Viewport, key: int, *, main: bool) -> None:
@@ -86,7 +84,7 @@ class GridCell(QWidget):
         row.insertSpacing(1, GRID // 4)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._column = vbox(self.header, (viewport, 1), parent=self, spacing=0)
-        self.setMinimumSize(*LEAST)
+        self.setMinimumSize(*MIN_SIZE)
         self.header.hide()
         self._listening = Listening()
         for name in ("model", "curve", "opening", "transfer"):
@@ -108,7 +106,7 @@ class GridCell(QWidget):
             self.name.setText(name)
 
     def set_failed(self, why: str) -> None:
-        """Show why the model could not be opened; "" if that has not failed."""
+        """Show why the model could not be opened; "" if it could."""
         if why != self._failed:
             self._failed = why
             self._on_changed()
@@ -123,13 +121,13 @@ class GridCell(QWidget):
         self._neighbours = (before, after)
 
     def set_target(self, on: bool) -> None:
-        """Highlight it as the target of a drop."""
+        """Highlight this as the target of a drop."""
         if on != self.header.property("target"):
             self.header.setProperty("target", on)
             self.header.style().polish(self.header)
 
     def set_alone(self, on: bool) -> None:
-        """Set whether it fills the grid, for the header."""
+        """Set whether this fills the grid, for the header."""
         self.larger.setChecked(on)
         self.larger.setToolTip(FILLED_TIP if on else FILL_TIP)
 
@@ -172,7 +170,7 @@ class GridCell(QWidget):
 
     def make_menu(self) -> QMenu:
         """Create the context menu."""
-        # The cell is within a native window of the window, to which Qt cannot relate a menu.
+        # Not a child of the cell, which is in a native child window: Qt cannot place menus there.
         menu = QMenu(self.window())
         self.destroyed.connect(menu.deleteLater)
         main = menu.addAction("Analyse in the panels")

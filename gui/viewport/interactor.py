@@ -17,8 +17,8 @@ class Interactor(QtInteractor):
     """An opaque interactor, without its own antialiasing.
 
     In software rendering, copying pixels is a large part of a frame's cost. So there is no alpha
-    channel, which would have to be cleared and blended, and frames are copied directly into the
-    widget, without VTK's intermediate buffer.
+    channel, which would need clearing and blending, and frames are copied directly into the widget,
+    without VTK's intermediate buffer.
     """
 
     accessible_role = QAccessible.Role.Canvas
@@ -28,18 +28,18 @@ class Interactor(QtInteractor):
         self.setTextureFormat(GL_RGB8)
 
     def initializeGL(self) -> None:
-        # VTK asks the current framebuffer for its colours, and warns if there is none, as with EGL
-        # before the widget has its own.
-        some = QOpenGLFramebufferObject(1, 1)
-        some.bind()
+        # VTK queries the current framebuffer, and warns if there is none, as with EGL before the
+        # widget has its own.
+        placeholder = QOpenGLFramebufferObject(1, 1)
+        placeholder.bind()
         super().initializeGL()
-        some.release()
+        placeholder.release()
 
     def _blit(self, target_id: int, rect: QRect) -> None:
         """Copy the frame into the widget's framebuffer; called by pyvistaqt on each paint."""
         window = self.ren_win
         if window.GetSwapBuffers():
-            # The first frame has been copied by VTK already, which is switched off from now on.
+            # VTK has copied the first frame already; this is switched off from now on.
             super()._blit(target_id, rect)
             window.SwapBuffersOff()
             return

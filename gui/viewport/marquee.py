@@ -17,25 +17,24 @@ if TYPE_CHECKING:
 
 Shape = Literal["box", "lasso"]
 DRAG_SLACK = 4.0
-"""A press that moved less than this (logical pixels) before its release draws nothing."""
+"""A press that moves less than this (logical pixels) before its release draws nothing."""
 CORNER_SPACING = 2.0
 """Minimum distance between two corners of a lasso, in logical pixels."""
 LINE_WIDTH = 1.5
 
 
 class Marquee(QObject):
-    """Once armed, draws an outline with the left button, and emits the points inside.
+    """Once armed, draws one outline with the left button, and emits the points inside.
 
-    It is armed for one outline. A click without a drag keeps its usual meaning.
+    A click without a drag keeps its usual meaning.
 
     ``points`` returns the visible positions and the (m, 2) pixels of their points, from the lower
     left.
     """
 
-    # positions, modifiers: an outline was closed around these positions (an ordered tuple), with
-    # these keys held at its end.
+    # An outline was closed around these positions (an ordered tuple), with these modifiers.
     drawn = Signal(tuple, object)
-    armedChanged = Signal(object)  # shape: the shape that the next drag draws, or None
+    armedChanged = Signal(object)  # The shape that the next drag draws, or None
 
     def __init__(
         self, interactor: Interactor, points: Callable[[], tuple[np.ndarray, np.ndarray]]
@@ -71,8 +70,8 @@ class Marquee(QObject):
         if self._lines is not None:
             self._lines.style(color, LINE_WIDTH * scale)
 
-    def takes(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
-        """Draw with a mouse event; return True if no other handler may get it."""
+    def handle(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        """Draw with a mouse event; return whether it is handled."""
         if self._armed is None:
             return False
         if kind == QEvent.Type.MouseButtonPress and event.button() == Qt.MouseButton.LeftButton:
@@ -108,13 +107,13 @@ class Marquee(QObject):
 
     def _lengthen(self, pixel: tuple[float, float]) -> None:
         scale = self._interactor.devicePixelRatioF()
-        apart = np.abs(np.subtract(pixel, self._path[-1])).sum()
-        if not self._dragged and apart < DRAG_SLACK * scale:
+        distance = np.abs(np.subtract(pixel, self._path[-1])).sum()
+        if not self._dragged and distance < DRAG_SLACK * scale:
             return
         self._dragged = True
         if self._armed == "box":
             self._path = [self._path[0], pixel]
-        elif apart >= CORNER_SPACING * scale:
+        elif distance >= CORNER_SPACING * scale:
             self._path.append(pixel)
         self._show(self.outline())
 

@@ -6,18 +6,17 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 
 CLICK_SLACK = 4
-"""A press that moved less than this (logical pixels) before its release is a click."""
+"""A press that moves less than this (logical pixels) before its release is a click."""
 
 
 class MouseGestures(QObject):
     """Distinguishes clicks from drags."""
 
-    hovered = Signal(QPoint)  # The mouse moved with no button held
-    # QPoint, modifiers: left button pressed and released in one place, with the keys held.
-    clicked = Signal(QPoint, object)
+    hovered = Signal(QPoint)  # The mouse moved without a button
+    clicked = Signal(QPoint, object)  # Left button clicked, with the keyboard modifiers
     doubleClicked = Signal(QPoint)  # Left button double-clicked
-    menuWanted = Signal(QPoint)  # Right button clicked, in global coordinates
-    # The mouse moves with a button held, farther than in a click; True for a rotation in place.
+    menuRequested = Signal(QPoint)  # Right button clicked, in global coordinates
+    # The mouse has moved with a button held, farther than in a click; True for a rotation.
     dragBegan = Signal(bool)
     dragged = Signal()  # The mouse moved on, or a button was released
     dragEnded = Signal()  # A button was released after a drag
@@ -31,8 +30,8 @@ class MouseGestures(QObject):
         """Handle a press, before any other handler."""
         self._press, self._drags = event.position().toPoint(), False
 
-    def heed(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
-        """Handle any other mouse event; returns True if no other handler may get it."""
+    def handle(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        """Handle other mouse events; return whether no other handler may get them."""
         at = event.position().toPoint()
         if kind == QEvent.Type.MouseMove and event.buttons():
             self._on_drag(at, event)
@@ -57,7 +56,7 @@ class MouseGestures(QObject):
         if self._drags:
             self.dragEnded.emit()
         elif self._press is not None and event.button() == Qt.MouseButton.RightButton:
-            self.menuWanted.emit(event.globalPosition().toPoint())
+            self.menuRequested.emit(event.globalPosition().toPoint())
         elif self._press is not None and event.button() == Qt.MouseButton.LeftButton:
             self.clicked.emit(at, event.modifiers())
         self._press = None

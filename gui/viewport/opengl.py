@@ -15,9 +15,9 @@ GL_VERSION = 0x1F02
 
 @cache
 def missing_opengl() -> str:
-    """Return why there can be no 3D view on this display; "" if there can.
+    """Return why a 3D view is impossible on this display; "" if it is possible.
 
-    As Qt does, VTK then draws with EGL or with GLX.
+    Sets up VTK to use EGL or GLX, as Qt does.
     """
     needed = f"The 3D view needs OpenGL {_text(LEAST)}"
     surface, context = QOffscreenSurface(), QOpenGLContext()
@@ -32,9 +32,9 @@ def missing_opengl() -> str:
         kind = "OpenGL ES" if context.isOpenGLES() else "OpenGL"
         return f"{needed}, and this display has {kind} {_text(version)}."
     if uses_egl:
-        # GLX, which VTK prefers where there is an X server, refuses a thread with a current EGL
-        # context, and Xlib then ends the process. To take Qt to X11 instead (QT_QPA_PLATFORM=xcb)
-        # would blur the window where the desktop scales it, and needs Xwayland.
+        # GLX, which VTK prefers if there is an X server, fails on a thread with a current EGL
+        # context, and Xlib then ends the process. Using X11 in Qt instead (QT_QPA_PLATFORM=xcb)
+        # would blur the window on scaled desktops, and needs Xwayland.
         os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")
     return ""
 
@@ -44,7 +44,7 @@ def _text(version: tuple[int, ...]) -> str:
 
 
 def _uses_egl() -> bool:
-    """Return whether the current context is one of EGL."""
+    """Return whether the current context is an EGL context."""
     try:
         current = ctypes.CDLL("libEGL.so.1").eglGetCurrentContext
     except OSError:

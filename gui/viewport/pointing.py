@@ -40,11 +40,11 @@ class Pointing:
         ratio, shown = self._interactor.devicePixelRatioF(), self._visible
         mouse = self.pixel_at(at)
         xy, depth = self._scene.projection().to_screen(self._scene.displayed[shown])
-        found = nearest_point(xy, depth, mouse, radius * ratio)
-        return None if found is None else int(shown.start) + found
+        nearest = nearest_point(xy, depth, mouse, radius * ratio)
+        return None if nearest is None else int(shown.start) + nearest
 
     def pixel_at(self, at: QPoint) -> tuple[float, float]:
-        """Return the scene's pixel at one of the widget."""
+        """Return the scene's pixel at a widget pixel."""
         ratio = self._interactor.devicePixelRatioF()
         return at.x() * ratio, (self._interactor.height() - 1 - at.y()) * ratio
 

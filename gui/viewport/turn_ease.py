@@ -1,4 +1,4 @@
-"""Animation of a turned curve to the true orientation of its components."""
+"""Animation of a rotated curve to the true orientation of its components."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class TurnEase:
         self._ease.start()
 
     def stop(self) -> None:
-        """Stop; the transform is then set by others."""
+        """Stop; the caller sets the transform."""
         self._ease.stop()
         self._start = None
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Continue after the scene has been redrawn."""
         if self._start is not None and self._scene.state is not None:
             self._scene.set_turn(ease_to_true(self._start, self._ease.currentValue()))

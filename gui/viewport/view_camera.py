@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from gui.viewport.interactor import Interactor
 
 SAME_SIDE = 0.9999
-"""From this cosine on the camera looks along an axis already."""
+"""Minimum cosine at which the camera counts as looking along an axis."""
 SMALLEST_SHARE = 0.35
-"""A curve that fills less than this share of the view's shorter side is too small."""
+"""Minimum share of the view's shorter side that a curve should fill."""
 
 
 class ViewCamera(QObject):
     """Controls the camera of a viewport.
 
-    ``draw`` brings the scene up to date with the session.
+    ``draw`` updates the scene from the session.
     """
 
     left = Signal(object)  # Place: the place before the user moves the camera
@@ -58,15 +58,15 @@ class ViewCamera(QObject):
         self._antialiasing, self._draw = antialiasing, draw
         self._painted = False
         self._framing: str | Place | None = SIDE
-        self._framed: CameraPose | None = None  # As the app has framed the curve last
-        self._lines: tuple[int, int] | None = None  # Of caption and legend meanwhile
-        self._side: np.ndarray | None = None  # (3,): the direction of the last view from the side
-        self._size = QSize()  # In which the camera's pose has been used last
-        # Where the camera was put otherwise, and in which size; and what followed for the present
-        # size. As all sizes follow from the first, the same size has always the same pose.
-        self._put: tuple[CameraPose, QSize, CameraPose] | None = None
+        self._framed: CameraPose | None = None  # The last framing of the curve
+        self._lines: tuple[int, int] | None = None  # Lines of caption and legend in that framing
+        self._side: np.ndarray | None = None  # (3,): direction of the last side view
+        self._size = QSize()  # The view's size when the pose was last used
+        # The user's pose, its size, and the resulting pose for the current size. As all poses
+        # derive from the first one, the same size always has the same pose.
+        self._user_pose: tuple[CameraPose, QSize, CameraPose] | None = None
         self._framed_model: object = None
-        self._followed: tuple[object, object] | None = None  # Range and components as framed
+        self._followed: tuple[object, object] | None = None  # Framed range and components
         self._follows = True
         self._dragged = False
         self._pressed_at: Place | None = None
@@ -97,7 +97,7 @@ class ViewCamera(QObject):
 
     @property
     def moving(self) -> bool:
-        """Whether the camera moves by itself, for whatever reason."""
+        """Whether the camera moves by itself."""
         return self._moves.moving
 
     def has_framed(self, model: object) -> bool:
@@ -117,12 +117,12 @@ class ViewCamera(QObject):
         self._followed = self._session.positions, self._session.components
         self._follows = place.follows
         self._framed = place.pose if place.framed else None
-        self._moves.go_to(place.pose, saved=True)  # whatever size the view will have
+        self._moves.go_to(place.pose, saved=True)  # for any size of the view
 
     def look(self, outlook: Outlook, *, follows: bool) -> None:
-        """Set the view relative to the curve from the next paint on, once there is a curve.
+        """Set the view relative to the curve, if there is one.
 
-        ``follows`` says whether :meth:`follow` may frame other ranges.
+        ``follows`` is whether :meth:`follow` may frame other ranges.
         """
         self._draw()
         if self._scene.state is not None:
@@ -145,13 +145,13 @@ class ViewCamera(QObject):
             self._moves.go_to(self._pose_of(name))
 
     def look_along(self, axis: int) -> None:
-        """Look along an axis (0–2) with the whole curve framed; again: from the other side."""
+        """Look along an axis (0–2) with the whole curve framed; repeated, from the other side."""
         self._draw()
         if self._scene.state is None:
             return
         direction, up = view_axes(ALONG[axis], *self._at_rest())
-        there = self._aim.position - self._aim.focal_point
-        if there @ direction > SAME_SIDE * np.linalg.norm(there):
+        offset = self._aim.position - self._aim.focal_point
+        if offset @ direction > SAME_SIDE * np.linalg.norm(offset):
             direction = -direction
         self.left.emit(self.place)
         self._follows = True
@@ -162,14 +162,14 @@ class ViewCamera(QObject):
         self.view("keep")
 
     def focus_on(self, *positions: int) -> None:
-        """Centre a point at the same distance; or several, all in view."""
+        """Centre one point at the same distance, or several with all in view."""
         state = self._scene.state
         if state is None:
             return
-        self._leave()
-        seen = [p for p in positions if state.visible(p)] or list(positions)
+        self._release_framing()
+        visible = [p for p in positions if state.visible(p)] or list(positions)
         whole, turn = self._at_rest()
-        points = state.coordinates[seen] @ turn.T
+        points = state.coordinates[visible] @ turn.T
         self._moves.go_to(focused(self._aim, points, whole, self._aspect))
 
     def turn(self, right: int, up: int, roll: int = 0) -> None:
@@ -181,13 +181,13 @@ class ViewCamera(QObject):
     def shift(self, right: int, up: int) -> None:
         """Shift the curve by steps on the screen, like a drag with Shift."""
         if self._scene.state is not None:
-            self._leave()
+            self._release_framing()
             parallel = bool(self._interactor.camera.GetParallelProjection())
             self._moves.jump(moved(self._pose, right, up, parallel=parallel))
 
     def zoom(self, factor: float) -> None:
         """Move nearer (factor above 1) or farther."""
-        self._leave()
+        self._release_framing()
         now = self._pose
         position = now.focal_point + (now.position - now.focal_point) / factor
         self._moves.go_to(
@@ -195,7 +195,7 @@ class ViewCamera(QObject):
         )
 
     def go_round(self) -> None:
-        """Turn slowly once around the curve, unless the system asks for reduced motion."""
+        """Turn slowly once around the curve, unless the system requests reduced motion."""
         if self._scene.state is None or motion_reduced():
             return
         points, _ = self._at_rest()
@@ -222,7 +222,7 @@ class ViewCamera(QObject):
     # ---- mouse: VTK's style moves the camera -------------------------------------------
 
     def press(self) -> None:
-        """Stop on a button press, and remember the start of a possible drag."""
+        """Stop on a button press, and store the start of a possible drag."""
         self._pressed_at = self.place
         self._moves.halt()
         self._antialiasing.rest()  # a stopped animation does not notify
@@ -234,9 +234,9 @@ class ViewCamera(QObject):
         self._antialiasing.move()
 
     def wheel(self) -> None:
-        """Handle the wheel, which is about to zoom."""
+        """Prepare for the zoom of the wheel."""
         self._moves.halt()
-        self._leave()
+        self._release_framing()
         self._antialiasing.move()
         self._antialiasing.rest()
         self._interactor.update()
@@ -244,7 +244,7 @@ class ViewCamera(QObject):
     # ---- keeping the curve in view -----------------------------------------------------
 
     def on_painted(self) -> None:
-        """Keep the curve in view from now on: the first one has been painted."""
+        """Keep the curve in view from now on, after the first one is painted."""
         self._painted = True
 
     def well_framed(self) -> bool:
@@ -258,10 +258,10 @@ class ViewCamera(QObject):
     def follow(self) -> None:
         """Frame the curve of another range, or in other components.
 
-        That of a dragged range is framed if it is too large or too small.
-        Not while a handle is dragged, nor after the user has zoomed or shifted the view. Another
-        model's curve is framed by the next :meth:`settle`: from its own side, if the last one was
-        seen from the side, or else from the same direction.
+        Not while a handle is dragged, nor after the user has zoomed or shifted the view. After a
+        drag, the curve is framed only if it is too large or too small. Another model's curve is
+        framed by the next :meth:`settle`: in its own side view, if the last one was in its side
+        view, otherwise from the same direction.
         """
         curve, same_model = self._session.curve, self.has_framed(self._session.model)
         shown = None if curve is None else (curve.pca.positions, curve.components)
@@ -273,9 +273,9 @@ class ViewCamera(QObject):
             self._followed, self._dragged = shown, False
             if self._painted and same_model and self._follows and not stays:
                 aim = self._aim
-                way = aim.position - aim.focal_point
-                self._moves.go_to(self._framing_from(way, aim.up))
-        else:  # of a drag that ended where it began
+                offset = aim.position - aim.focal_point
+                self._moves.go_to(self._framing_from(offset, aim.up))
+        else:  # a drag that ended where it began
             self._dragged = False
         if same_model:
             self._fit_texts()
@@ -284,7 +284,7 @@ class ViewCamera(QObject):
             self._framing = self._framing or (SIDE if self._from_the_side() else "keep")
 
     def _fit_texts(self) -> None:
-        """Frame the curve beside other lines of text, unless the user zoomed or shifted it."""
+        """Frame the curve if lines of text have changed, unless the user has zoomed or shifted."""
         lines, aim = self._scene.lines_of_text, self._aim
         if self._scene.compact or self._session.dragging or lines == self._lines:
             return
@@ -320,8 +320,7 @@ class ViewCamera(QObject):
     def keep_size(self) -> None:
         """Keep the curve as large as possible when the view has been resized.
 
-        What the app has framed is framed again; where the user was, is the same place relative to
-        the framed curve.
+        A framed curve is framed again; a pose set by the user is kept relative to the framed curve.
         """
         if not self._painted or self._scene.state is None or self._moves.restoring:
             return
@@ -331,11 +330,11 @@ class ViewCamera(QObject):
         if self._is_framed(aim):
             pose = self._framing_from(aim.position - aim.focal_point, aim.up)
         else:
-            if self._put is None or not aim.is_near(self._put[2]):
-                self._put = aim, self._size, aim
-            start, size, _ = self._put
+            if self._user_pose is None or not aim.is_near(self._user_pose[2]):
+                self._user_pose = aim, self._size, aim
+            start, size, _ = self._user_pose
             pose = self._resized(start, size)
-            self._put = start, size, pose
+            self._user_pose = start, size, pose
         self._size = self._interactor.size()
         if self._moves.easing:
             self._moves.redirect(pose)
@@ -343,7 +342,7 @@ class ViewCamera(QObject):
             pose.apply(self._interactor.camera)
 
     def _resized(self, pose: CameraPose, before: QSize) -> CameraPose:
-        """Return the pose in the present size that corresponds to one in another size."""
+        """Convert a pose for another size to the current size."""
         now = self._interactor.size()
         if before.isEmpty() or before == now:
             return pose
@@ -358,7 +357,7 @@ class ViewCamera(QObject):
         return round(size.width() * ratio), round(size.height() * ratio)
 
     def _is_framed(self, pose: CameraPose) -> bool:
-        """Return whether a pose is that in which the app has framed the curve."""
+        """Return whether a pose is the last framing of the curve."""
         return self._framed is not None and pose.is_near(self._framed)
 
     def fit_again(self) -> None:
@@ -370,8 +369,8 @@ class ViewCamera(QObject):
         """Stop all motion; called by the owner on closing."""
         self._moves.stop()
 
-    def _leave(self) -> None:
-        """Leave the framing to the user from now on."""
+    def _release_framing(self) -> None:
+        """Stop framing the curve, as the user controls the camera from now on."""
         self.left.emit(self.place)
         self._follows = False
 
@@ -399,22 +398,22 @@ class ViewCamera(QObject):
         return self._framing_from(direction, up)
 
     def _from_the_side(self) -> bool:
-        """Return whether the camera is, or goes, where the view from the side has put it."""
+        """Return whether the camera is in the last side view, or moves to it."""
         if self._side is None or self._moves.going_round:
             return self._side is not None
-        there = self._aim.position - self._aim.focal_point
-        lengths = np.linalg.norm(there) * np.linalg.norm(self._side)
-        return bool(there @ self._side > SAME_SIDE * lengths)
+        offset = self._aim.position - self._aim.focal_point
+        lengths = np.linalg.norm(offset) * np.linalg.norm(self._side)
+        return bool(offset @ self._side > SAME_SIDE * lengths)
 
     def _at_rest(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points to frame and the turn once the curve has turned to its axes."""
+        """Return the points to frame and the turn, after the animation of the curve."""
         turn = self._session.turn if self._session.keep_turned else np.eye(3)
         return self._scene.framed_at(turn), turn
 
     def _framing_from(self, direction: np.ndarray, up: np.ndarray) -> CameraPose:
         points, _ = self._at_rest()
         if self._scene.compact:
-            # Beside others all are framed from any direction, so that they turn alike.
+            # Compared views are framed independently of the direction, so that they rotate alike.
             self._framed = framed(points, direction, up, self._aspect)
         else:
             size = self._pixels(self._interactor.size())

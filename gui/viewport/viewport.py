@@ -39,14 +39,13 @@ class Viewport(QWidget):
     """Shows the session's curve and emits the user's requests.
 
     Changes of the session are collected and drawn once, just before the next paint. On a display
-    without OpenGL there is a sentence in place of the curve.
+    without OpenGL there is a message instead of the curve.
 
     ``selected`` returns the selection that gestures modify; by default the session's.
     """
 
-    hoverRequested = Signal(object)  # int or None: the mouse came near a point, or left it
-    # A click selects these positions, the last one as the current one.
-    selectionRequested = Signal(tuple)
+    hoverRequested = Signal(object)  # The position under the mouse, or None
+    selectionRequested = Signal(tuple)  # Positions to select, the last one as the current one
     menuRequested = Signal(QPoint)  # The right button was clicked, in global coordinates
     firstFrame = Signal()  # The first frame is on the screen, with or without a curve
     firstPainted = Signal()  # The first frame with a curve is on the screen
@@ -56,7 +55,7 @@ class Viewport(QWidget):
         self.session = session
         self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
         missing = missing_opengl()
-        # Qt would compose the whole window by OpenGL for an OpenGL widget in it.
+        # With an OpenGL widget in it, Qt would compose the whole window by OpenGL.
         self.interactor = Interactor(None if missing else self)
         self.interactor.setAcceptDrops(False)
         self.interactor.setAccessibleName("3D view of the positional embeddings")
@@ -98,7 +97,7 @@ class Viewport(QWidget):
     def refresh(self) -> None:
         """Redraw the session's state on the next paint."""
         if self._painted:
-            # Changes may come fast (a held arrow key): only the last one is antialiased.
+            # Changes may be fast (a held arrow key): only the last one is antialiased.
             self._antialiasing.move()
             self._antialiasing.rest()
         self._dirty = True
@@ -107,7 +106,7 @@ class Viewport(QWidget):
     def _on_curve_changed(self) -> None:
         self.refresh()
         if not self.camera.has_framed(self.session.model):
-            # Painted at once, before all other listeners have handled the new model.
+            # Paint at once, before other listeners handle the new model.
             self.interactor.repaint()
 
     def _on_norms_changed(self, norms: NormProfile | None, before: NormProfile | None) -> None:
@@ -147,7 +146,7 @@ class Viewport(QWidget):
             self.focus_ring.style(self.scene.theme.muted, self.interactor.devicePixelRatioF())
             self.scene.show(resolve_scene(self.session))
             self.camera.follow()
-            self._turn_ease.go_on()
+            self._turn_ease.resume()
         self.camera.settle()
 
     def catch_up(self) -> None:
@@ -183,8 +182,8 @@ class Viewport(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle the interactor's events first: hover, clicks, and one render per frame."""
         kind = event.type()
-        # VTK's style renders on every mouse move, and Qt again on painting. Only the paint may:
-        # then the style only moves the camera, and moves between two paints cost nothing.
+        # VTK's style renders on every mouse move, and Qt on painting. Rendering is enabled only for
+        # painting, so that mouse moves only move the camera.
         by_mouse = isinstance(event, QMouseEvent) or kind == QEvent.Type.Wheel
         vtk_interactor = self.interactor.iren.interactor
         (vtk_interactor.EnableRenderOff if by_mouse else vtk_interactor.EnableRenderOn)()
@@ -192,8 +191,8 @@ class Viewport(QWidget):
             self._draw()
             return False
         if kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-            # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...), so they get
-            # none; ignored events go to the window.
+            # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...): keys are
+            # ignored here, and so go to the window.
             event.ignore()
             return True
         if isinstance(event, QMouseEvent):
@@ -217,17 +216,17 @@ class Viewport(QWidget):
             self._gestures.press(event)
             self._click_radius = MOVING_RADIUS if self.camera.moving else PICK_RADIUS
             self.camera.press()
-        if self.marquee.takes(kind, event):
+        if self.marquee.handle(kind, event):
             self.hoverRequested.emit(None)
             return True
-        return self._gestures.heed(kind, event)
+        return self._gestures.handle(kind, event)
 
     def _connect_gestures(self) -> None:
         gestures = self._gestures
         gestures.hovered.connect(self._on_hovered)
         gestures.clicked.connect(self._on_clicked)
         gestures.doubleClicked.connect(self._on_double_clicked)
-        gestures.menuWanted.connect(self.menuRequested)
+        gestures.menuRequested.connect(self.menuRequested)
         gestures.dragBegan.connect(self._on_drag_began)
         gestures.dragged.connect(self.interactor.update)
         gestures.dragEnded.connect(self._antialiasing.rest)
@@ -242,7 +241,7 @@ class Viewport(QWidget):
         self.hoverRequested.emit(self.position_at(at) if axis is None else None)
 
     def _highlight(self, axis: int | None) -> None:
-        """Highlight an end of the axes' arrows, or none."""
+        """Highlight the end of an axis' arrow, or none."""
         if axis != self.scene.arrows.hovered:
             self.scene.arrows.hovered = axis
             pointing = self.marquee.armed is None and axis is not None
@@ -255,14 +254,14 @@ class Viewport(QWidget):
     def _axis_clicked(self, at: QPoint) -> int | None:
         """Return the axis that a click chooses.
 
-        While the mouse rests it is the highlighted one, although the arrows have turned: a second
-        click is for the same axis.
+        If the mouse has not moved, it is the highlighted one, although the arrows may have rotated,
+        so that a second click is for the same axis.
         """
-        rests = (at - self._hovered_at).manhattanLength() < CLICK_SLACK
-        return self.scene.arrows.hovered if rests else self.axis_at(at)
+        unmoved = (at - self._hovered_at).manhattanLength() < CLICK_SLACK
+        return self.scene.arrows.hovered if unmoved else self.axis_at(at)
 
     def _tip(self) -> str:
-        """Return the tooltip of what is highlighted."""
+        """Return the tooltip of the highlighted arrow."""
         axis, state = self.scene.arrows.hovered, self.scene.state
         if axis is None or state is None:
             return ""
@@ -303,12 +302,12 @@ class Viewport(QWidget):
         return self._pointing.pixel_of(position)
 
     def _on_drawn(self, inside: tuple[int, ...], keys: Qt.KeyboardModifier) -> None:
-        takes_out = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+        removing = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
         chosen = selection.gather(
             self.selected(),
             inside,
             add=bool(keys & Qt.KeyboardModifier.ShiftModifier),
-            remove=bool(keys & takes_out),
+            remove=bool(keys & removing),
         )
         self.selectionRequested.emit(chosen)
 
@@ -316,7 +315,7 @@ class Viewport(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.interactor.resize(event.size())  # not by the layout where it is not shown
+        self.interactor.resize(event.size())  # without OpenGL it is not in the layout
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._listening.stop()
@@ -326,7 +325,7 @@ class Viewport(QWidget):
         self.interactor.removeEventFilter(self)
         self.scene.release()
         self.interactor.close()
-        # It keeps a reference to the surface it drew on, which Qt deletes with the widget: a new
-        # surface at the same address would be mistaken for it.
+        # The interactor keeps a pointer to the surface it drew on, which Qt deletes with the
+        # widget; a new surface at the same address would be mistaken for it.
         self.interactor._forget_context()
         super().closeEvent(event)
