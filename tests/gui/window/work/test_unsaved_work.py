@@ -34,7 +34,7 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("in the way")
     keep(application)
-    assert "cannot be kept" in caplog.text
+    assert "cannot be saved" in caplog.text
     assert application.session.notice.text.startswith("Unsaved work cannot be backed up: ")
     application.session.notice = None
     keep(application)
@@ -190,7 +190,7 @@ def test_a_folder_where_nothing_can_be_taken_stops_no_start_and_what_is_there_wa
     with monkeypatch.context() as read_only:
         read_only.setattr(UnixFileLock, "_acquire", refusing(errno.EROFS))
         restart().close()
-    assert "cannot be taken" in caplog.text
+    assert "cannot be accessed" in caplog.text
     assert everything(folder) == ["a.helix"]
     for owner, name in ((work_file, "open_regular"), (os, "replace")):
         with monkeypatch.context() as broken:
