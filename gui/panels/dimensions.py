@@ -281,10 +281,10 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
                 [_row(result, entry) for entry in _order(view).tolist()],
                 colors,
                 chooses="dimensions",
-                most=MOST,
+                max_chosen=MOST,
                 tip="Click to plot entry {position}; Shift-click to add or remove it",
                 spare=(1, 2),
-                in_sight=entries[0],
+                scroll_to=entries[0],
             ),
         ]
 

@@ -341,7 +341,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
                 _rows(found, view.nulls),
                 colors,
                 chooses="directions",
-                most=TOP,
+                max_chosen=TOP,
                 tip="Click to plot only this direction; Shift-click to add or remove it",
                 spare=(3, 1, 7, 5, 6, 4),
                 fixed=(RANDOM,),

@@ -107,7 +107,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
 
     def plots(self, view: FourierView) -> Sequence[Part]:
         table = Table(
-            "Directions", COLUMNS, _rows(view), _colors(view), chooses="directions", most=TOP,
+            "Directions", COLUMNS, _rows(view), _colors(view), chooses="directions", max_chosen=TOP,
             tip="Click to plot only this direction; Shift-click to add or remove it",
         )  # fmt: skip
         shifts = view.result.shifts
@@ -230,7 +230,7 @@ def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:
     x_axis = Axis(f"head of layer {shifts.layer}", whole=True)
     y_axis = Axis("query behind key (tokens)")
     name = "Phase shift of each head"
-    return Plot(name, x_axis, y_axis, [curve], [Rule(0.0)], hover, over="number", least_width=640)
+    return Plot(name, x_axis, y_axis, [curve], [Rule(0.0)], hover, over="number", min_width=640)
 
 
 def _colors(view: FourierView) -> dict[int, str]:

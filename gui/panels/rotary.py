@@ -449,7 +449,7 @@ def _pair(view: RotaryView) -> Plot:
         curves,
         hover=hover,
         over="position",
-        least_width=640,
+        min_width=640,
         readings=[
             Reading("cos pθᵢ", color=cosine), Reading("sin pθᵢ", color=sine),
             Reading(f"pair {pair}, one turn in {period} positions"),

@@ -29,7 +29,7 @@ from gui.widgets.tooltips import wrapped
 BAR, WIDTH = 12, 72
 TIP = "Drag the upper or lower half to change the value at that end; double-click to reset."
 STEP = 1.25
-"""Factor by which one key press, or a drag over a quarter of the bar, changes the span."""
+"""Factor of the span for a key press, or for a drag over a quarter of the bar."""
 
 
 class ColorBar(QWidget):
@@ -120,8 +120,8 @@ class ColorBar(QWidget):
         """Move the held end; up increases its value."""
         if self._press is not None:
             start, upper, levels = self._press
-            way = 4 * (start - event.position().y()) / max(self._bar().height(), 1.0)
-            self._change(levels, upper, STEP**way)
+            steps = 4 * (start - event.position().y()) / max(self._bar().height(), 1.0)
+            self._change(levels, upper, STEP**steps)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._press = None
@@ -152,13 +152,13 @@ class ColorBar(QWidget):
             return float(low * (high / low) ** share)
         return low + share * (high - low)
 
-    def _change(self, levels: tuple[float, float], upper: bool, times: float) -> None:
+    def _change(self, levels: tuple[float, float], upper: bool, factor: float) -> None:
         """Stretch the span by moving one end."""
         low, high = (math.log(level) for level in levels) if self._log else levels
         if upper:
-            high = low + (high - low) * times
+            high = low + (high - low) * factor
         else:
-            low = high - (high - low) / times
+            low = high - (high - low) / factor
         ends = (math.exp(low), math.exp(high)) if self._log else (low, high)
         self.levelsRequested.emit(*ends)
 

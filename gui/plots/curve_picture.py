@@ -1,4 +1,4 @@
-"""A curve as points coloured by position, joined by a line, drawn small."""
+"""A small picture of a curve: points coloured by position, joined by a line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gui.style.theme import Theme
 
 MARGIN = 6
 DOT = 4.0
-MOST_DOTS = 512
+MAX_DOTS = 512
 """Maximum number of points in a picture."""
 
 
@@ -24,26 +24,26 @@ def position_colors(colormap: str, theme: Theme) -> list[QColor]:
 
 
 def pictures_across(count: int) -> int:
-    """Return how many of some pictures stand side by side in a figure, about 3 to 2 of them."""
+    """Return the number of columns for pictures in a figure, in a ratio of about 3 to 2."""
     return max(math.ceil(math.sqrt(1.5 * count)), 1)
 
 
 def thinned(coordinates: np.ndarray) -> np.ndarray:
-    """Return at most :data:`MOST_DOTS` points, the first and the last among them."""
+    """Return at most :data:`MAX_DOTS` points, including the first and the last."""
     count = len(coordinates)
-    kept = np.linspace(0, count - 1, min(count, MOST_DOTS)).round().astype(int)
+    kept = np.linspace(0, count - 1, min(count, MAX_DOTS)).round().astype(int)
     return np.asarray(coordinates[kept])
 
 
 def places_in(rect: QRectF, points: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Return where points are drawn in a rectangle: (n, 2) pixels.
+    """Return the pixels of points in a rectangle, (n, 2).
 
     Parameters
     ----------
     points : (n, 2)
-        Across and upwards.
+        Coordinates to the right and upwards.
     reach : (2,)
-        Maximum of both to either side, the same for pictures of one scale.
+        Maximum absolute values of both, the same for pictures of the same scale.
     """
     size = np.array([rect.width(), rect.height()])
     room = np.maximum(size / 2 - MARGIN, 1.0)
@@ -55,7 +55,7 @@ def places_in(rect: QRectF, points: np.ndarray, reach: np.ndarray) -> np.ndarray
 def paint_curve(
     painter: QPainter, places: np.ndarray, colors: list[QColor], theme: Theme, dot: float = DOT
 ) -> None:
-    """Draw a line through (n, 2) places, and a dot of a diameter in pixels at each of them."""
+    """Draw a line through (n, 2) places, and a dot at each; ``dot`` is its diameter in pixels."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     points = [QPointF(x, y) for x, y in places.tolist()]
     painter.setPen(QPen(QColor(theme.faint), 1))

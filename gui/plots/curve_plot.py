@@ -28,7 +28,7 @@ REACH = 24
 GRIP = 6
 """Distance to the mouse within which a line can be grabbed, in pixels."""
 DOT, POINT = 7, 4
-"""Pixels of the hovered point, and of those of a curve with dots."""
+"""Diameters in pixels of the hovered point, and of the dots of curves."""
 BEHIND = -1
 """Z value of compared models' curves."""
 BANDS = -2
@@ -50,7 +50,7 @@ class CurvePlot(PlotWidget):
         Whether ticks along x are at integers only.
     """
 
-    # What the base asks for while it is being built.
+    # Read by the constructor of the base class.
     _over_marker = False
     _marker_style: Style = "solid"
 
@@ -61,7 +61,7 @@ class CurvePlot(PlotWidget):
     markerDragged = Signal(float)
     """New position of the dragged vertical line, in the units of x."""
     markerReset = Signal()
-    """The vertical line was double-clicked, where that has a meaning."""
+    """The vertical line was double-clicked, if that resets it."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class CurvePlot(PlotWidget):
         self.marker_resets = False
         self._holding = False
         self._label = HoverLabel(self.viewport())
-        self._said: tuple[int, int, str] | None = None
+        self._hover_label: tuple[int, int, str] | None = None
         self.view.sigRangeChanged.connect(self._place_label)
         self.hovered.connect(self._on_hovered)
         self.clicked.connect(self._on_clicked)
@@ -120,7 +120,7 @@ class CurvePlot(PlotWidget):
         home_y: Span | None = None,
         bands: Sequence[Band] = (),
     ) -> None:
-        """Set the curves; the visible part of x stays while its span does.
+        """Set the curves; the visible part of x is kept if its span is unchanged.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class CurvePlot(PlotWidget):
         rules
             Horizontal lines; for a vertical one see :meth:`set_marker`.
         home_y
-            What is seen along y at first; all of it if None.
+            Initial visible span of y; None for all.
         bands
             Filled ranges behind the curves.
         """
@@ -154,12 +154,12 @@ class CurvePlot(PlotWidget):
         spans = self._span(0, x), self._span(1, y)
         before, self._spans = self._spans, (*spans, home_y)
         if self._spans != before:
-            seen = self.view.spans()[0]
+            visible = self.view.spans()[0]
             self.view.set_bounds(*spans, smallest_x=self._smallest_x(spans[0]))
             if home_y is not None:
                 self.view.set_home_y(home_y)
             if before is not None and before[0] == spans[0]:
-                self.view.setRange(xRange=seen, padding=0)
+                self.view.setRange(xRange=visible, padding=0)
 
     def set_marker(
         self, x: float | None, tooltip: str = "", *, label: str = "", style: Style = "solid",
@@ -175,7 +175,7 @@ class CurvePlot(PlotWidget):
 
     def set_hover(self, point: tuple[int, int] | None, text: str = "") -> None:
         """Show a point, (curve, index), as hovered, with a label."""
-        self._said = None if point is None else (*point, text)
+        self._hover_label = None if point is None else (*point, text)
         if point is None:
             self._dots.clear()
         else:
@@ -196,7 +196,7 @@ class CurvePlot(PlotWidget):
 
     def hover_text(self) -> str:
         """Return the full text of the hover label, even if elided; "" if there is none."""
-        return "" if self._label.isHidden() or self._said is None else self._said[2]
+        return "" if self._label.isHidden() or self._hover_label is None else self._hover_label[2]
 
     # ---- geometry ----
 
@@ -224,7 +224,7 @@ class CurvePlot(PlotWidget):
         return self.marker_tooltip if self._is_on_marker(point) else super().tooltip_at(point)
 
     def marker_point(self) -> QPointF:
-        """Return where the vertical line crosses the middle of the plot, in widget coordinates."""
+        """Return the middle of the vertical line, in widget coordinates."""
         middle = sum(self.view.spans()[1]) / 2
         return self.view.mapViewToScene(QPointF(self._marker.value(), middle))
 
@@ -244,9 +244,9 @@ class CurvePlot(PlotWidget):
                 self._draw_marker()
                 self._show_cursor()
             return
-        way = event.position() - self._press
-        if self._last is None and math.hypot(way.x(), way.y()) <= CLICK_RADIUS:
-            return  # a click, so far
+        moved = event.position() - self._press
+        if self._last is None and math.hypot(moved.x(), moved.y()) <= CLICK_RADIUS:
+            return  # may be a click
         self._last = event.position()
         x0, x1 = self.view.home[0]
         x = min(max(self.to_data(event.position()).x(), x0), x1)
@@ -302,19 +302,19 @@ class CurvePlot(PlotWidget):
         return new
 
     def _at(self, curve: int, index: int) -> QPointF:
-        found = self.curves[curve]
-        pair = zip(self.log, (found.x[index], found.y[index]), strict=True)
+        x_values, y_values = self.curves[curve].x, self.curves[curve].y
+        pair = zip(self.log, (x_values[index], y_values[index]), strict=True)
         x, y = (float(np.log10(value)) if log else float(value) for log, value in pair)
         return QPointF(x, y)
 
     def _smallest_x(self, span: Span) -> float:
-        """Return the least span along x that can be zoomed to."""
+        """Return the minimum span along x for zooming."""
         return (span[1] - span[0]) / 200
 
-    def _span(self, axis: int, wanted: Span | None) -> Span:
+    def _span(self, axis: int, requested: Span | None) -> Span:
         """Return the maximum span of an axis, in the view's own units."""
-        if wanted is not None:
-            low, high = (float(np.log10(v)) if self.log[axis] else float(v) for v in wanted)
+        if requested is not None:
+            low, high = (float(np.log10(v)) if self.log[axis] else float(v) for v in requested)
             return low, high
         drawn = [place[:, axis] for place in self._places]
         drawn += [edge[:, axis] for band in self.bands for edge in band_edges(band, self.log)]
@@ -329,7 +329,7 @@ class CurvePlot(PlotWidget):
             item.setPen(pg.mkPen(curve.color, width=curve.width, style=style))
 
     def _draw_points(self) -> None:
-        dotted = [one for one in zip(self.curves, self._places, strict=True) if one[0].dots]
+        dotted = [pair for pair in zip(self.curves, self._places, strict=True) if pair[0].dots]
         at = np.concatenate([np.zeros((0, 2)), *(place for _, place in dotted)])
         brushes = [QColor(curve.color) for curve, place in dotted for _ in place]
         self._points.setData(at[:, 0], at[:, 1], brush=brushes)
@@ -380,7 +380,7 @@ class CurvePlot(PlotWidget):
             self.view.addItem(line)
 
     def _write(self, label: pg.InfLineLabel) -> None:
-        """Give a straight line's label its font and colour."""
+        """Set the font and colour of a straight line's label."""
         font = QFont(QApplication.font())
         font.setPixelSize(self.theme.px(SMALL))
         label.setFont(font)
@@ -392,26 +392,26 @@ class CurvePlot(PlotWidget):
 
     def _place_label(self, *_: object) -> None:
         area = self.view.sceneBoundingRect()
-        if self._said is None:
-            self._label.say("", None, area)
+        if self._hover_label is None:
+            self._label.show_text("", None, area)
             return
-        curve, index, text = self._said
+        curve, index, text = self._hover_label
         point = self.point_of(curve, index)
-        self._label.say(text, point if area.contains(point) else None, area)
+        self._label.show_text(text, point if area.contains(point) else None, area)
 
 
 def shown(curve: Curve, log: tuple[bool, bool]) -> list[int]:
-    """Return the indices of the points that the axes can show (positive on logarithmic ones)."""
+    """Return the indices of the points that the axes can show (positive on logarithmic axes)."""
     kept = np.ones(len(curve.x), dtype=bool)
     for logarithmic, values in zip(log, (curve.x, curve.y), strict=True):
         if logarithmic:
             kept &= values > 0.0
-    found: list[int] = np.flatnonzero(kept).tolist()
-    return found
+    indices: list[int] = np.flatnonzero(kept).tolist()
+    return indices
 
 
 def view_points(curve: Curve, log: tuple[bool, bool]) -> np.ndarray:
-    """Return the view coordinates of these points, with logarithms where needed: (m, 2)."""
+    """Return the view coordinates of these points, logarithms on logarithmic axes: (m, 2)."""
     kept = shown(curve, log)
     columns = (np.asarray(curve.x, float)[kept], np.asarray(curve.y, float)[kept])
     scaled = [
@@ -422,7 +422,7 @@ def view_points(curve: Curve, log: tuple[bool, bool]) -> np.ndarray:
 
 
 def band_edges(band: Band, log: tuple[bool, bool]) -> list[np.ndarray]:
-    """Return the view coordinates (m, 2) of a band's low, high and perhaps middle line."""
+    """Return the view coordinates (m, 2) of a band's low, high and (if any) middle line."""
     lines = [band.low, band.high, *([] if band.middle is None else [band.middle])]
     kept = np.ones(len(band.x), dtype=bool)
     if log[0]:
@@ -431,8 +431,8 @@ def band_edges(band: Band, log: tuple[bool, bool]) -> list[np.ndarray]:
         kept &= np.min(lines, axis=0) > 0.0
     x = np.asarray(band.x, float)[kept]
     x = np.log10(x) if log[0] else x
-    found = []
+    edges = []
     for line in lines:
         y = np.asarray(line, float)[kept]
-        found.append(np.column_stack([x, np.log10(y) if log[1] else y]))
-    return found
+        edges.append(np.column_stack([x, np.log10(y) if log[1] else y]))
+    return edges

@@ -21,14 +21,14 @@ from gui.plots.thinning import envelope
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
-"""Size in inches; the width of a text column."""
+"""Size in inches, as wide as a text column."""
 CHARACTERS = 14.5
 """Small characters per inch."""
 DPI = 200
-MOST_POINTS = 8192
-"""Longer curves are thinned: a figure is some 1,300 pixels wide."""
-# The theme's logical pixels are 1/96 inch, Matplotlib's points 1/72.
+MAX_POINTS = 8192
+"""Maximum number of points of a curve; a figure is some 1,300 pixels wide."""
 POINTS = 72 / 96
+"""Matplotlib's points (1/72 inch) per logical pixel of the theme (1/96 inch)."""
 
 
 def new_figure(theme: Theme = LIGHT, size: tuple[float, float] = SIZE) -> tuple[Figure, Axes]:
@@ -47,10 +47,10 @@ def new_figures(
     """Create a figure with axes side by side."""
     figure = Figure(figsize=size, layout="constrained", facecolor=theme.viewport)
     grid = figure.subplots(1, columns, squeeze=False, width_ratios=width_ratios)
-    made = list(grid[0])
-    for axes in made:
+    row = list(grid[0])
+    for axes in row:
         dress_axes(axes, theme)
-    return figure, made
+    return figure, row
 
 
 def dress_axes(axes: Axes, theme: Theme) -> None:
@@ -77,12 +77,12 @@ def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
     axes.set_title(
         title, loc="left", fontsize=TEXT * POINTS, color=theme.text, pad=7 + 11 * len(lines)
     )
-    said = axes.annotate(
+    annotation = axes.annotate(
         "\n".join(lines), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
         fontsize=SMALL * POINTS, color=theme.muted, linespacing=1.25,
     )  # fmt: skip
     # Long lines must not enlarge this axes' share of the layout.
-    said.set_in_layout(False)
+    annotation.set_in_layout(False)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -90,7 +90,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
     The file is written atomically.
 
-    Raises OSError: when the file cannot be written.
+    Raises OSError: The file cannot be written.
     """
     write_bytes(drawn(figure, path.suffix.lower().lstrip(".")), path)
 
@@ -98,14 +98,14 @@ def save_figure(figure: Figure, path: Path) -> None:
 def drawn(figure: Figure, kind: str, dpi: float = DPI) -> bytes:
     """Return a figure as the content of a file: "png", "svg" or "pdf".
 
-    ``dpi`` is that of pixels, also of those within an SVG or a PDF.
+    ``dpi`` is that of pixel images, also within an SVG or a PDF.
 
-    All texts but the numbers at ticks are shown as they are: "$" begins no formula, as names of
-    models and tokens may contain it.
+    Except in tick labels, "$" does not start a formula, as names of models and tokens may contain
+    it.
     """
-    _show_as_it_is(figure)
+    _disable_math(figure)
     _thin(figure)
-    # Neither dates nor versions, which would make equal figures differ.
+    # Without dates and versions, so that equal figures are equal files.
     metadata: dict[str, dict[str, str | None]] = {
         "svg": {"Date": None},
         "pdf": {"CreationDate": None, "Creator": "Helixscope"},
@@ -124,16 +124,16 @@ def drawn(figure: Figure, kind: str, dpi: float = DPI) -> bytes:
 
 
 def _thin(figure: Figure) -> None:
-    """Thin long curves over position to what can be seen, and make pixels of many dots.
+    """Thin long curves over position to what is visible, and rasterize many dots.
 
-    Vector files of 100,000 points would take tens of megabytes, and as many seconds.
+    Vector files of 100,000 points would take tens of megabytes and seconds.
     """
     columns = round(figure.get_figwidth() * DPI)
     for line in figure.findobj(Line2D):
-        if type(line) is not Line2D or line.axes is None:  # others are lines in 3D
+        if type(line) is not Line2D or line.axes is None:  # not lines in 3D
             continue
         x, y = (np.asarray(values) for values in line.get_data())
-        if len(x) <= MOST_POINTS:
+        if len(x) <= MAX_POINTS:
             continue
         if line.get_marker() not in ("", "None", None):
             line.set_rasterized(True)
@@ -142,11 +142,11 @@ def _thin(figure: Figure) -> None:
             line.set_data(x[at.astype(int)], y)
 
 
-def _show_as_it_is(figure: Figure) -> None:
+def _disable_math(figure: Figure) -> None:
     ticks = [tick for axis in figure.findobj(Axis) for tick in axis.findobj(Tick)]
     numbers = {text for tick in ticks for text in tick.findobj(Text)}
     for text in figure.findobj(Text):
         if isinstance(text, Text) and text not in numbers:
             text.set_parse_math(False)
-            # Control characters may not stand in an SVG at all, and no font has them.
+            # SVG does not allow control characters, and no font has them.
             text.set_text(visible_lines(text.get_text()))

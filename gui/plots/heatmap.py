@@ -42,8 +42,8 @@ class MatrixImage(pg.ImageItem):
     """An image item of finite numbers that is several times faster than pyqtgraph's own.
 
     pyqtgraph averages by ``mean`` over a reshaped array, drops the last cells if they do not fill a
-    pixel, and rebuilds its colour table for each image. The last few images are cached: a matrix
-    must not change once it is shown.
+    pixel, and rebuilds its colour table for each image. The last few images are cached, so a shown
+    matrix must not change.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class MatrixImage(pg.ImageItem):
         across, down = self._lastDownsample = self._computeDownsampleFactors()
         low, high = (float(level) for level in self.levels)
         look = (across, down, low, high)
-        known = (one for one in self._drawn if one.matrix() is self._matrix and one.look == look)
+        known = (d for d in self._drawn if d.matrix() is self._matrix and d.look == look)
         self._shown = next(known, None) or self._draw(*look)
         self.qimage = self._shown.image
         self._renderRequired = self._unrenderable = False
@@ -106,8 +106,8 @@ def averaged(values: np.ndarray, count: int, axis: int) -> np.ndarray:
         part = values[along(slice(start, None, count))]
         total[along(slice(0, part.shape[axis]))] += part
     total *= np.float32(1 / count)
-    if rest := size % count:
-        total[along(slice(-1, None))] *= np.float32(count / rest)
+    if remainder := size % count:
+        total[along(slice(-1, None))] *= np.float32(count / remainder)
     return total
 
 
@@ -124,7 +124,7 @@ class Heatmap(PlotWidget):
     Parameters
     ----------
     x_title, y_title
-        What the columns and the rows are.
+        Titles of the columns and the rows.
     selects
         Whether clicks select positions.
     """
@@ -152,7 +152,7 @@ class Heatmap(PlotWidget):
         clicks = ", click selects, Shift-click adds or removes" if selects else ""
         self._gestures = f"Hover shows the value{clicks}.\n{ZOOMING}"
         self._label, self._around = HoverLabel(self.viewport()), self.viewport()
-        self._said, self._at = "", (0.0, 0.0)
+        self._hover_text, self._at = "", (0.0, 0.0)
         self.view.sigRangeChanged.connect(self._on_view_changed)
         self.view.sigResized.connect(self._fit)
         self.hovered.connect(self._on_hovered)
@@ -168,11 +168,11 @@ class Heatmap(PlotWidget):
         Parameters
         ----------
         values
-            (rows, columns) finite; not copied, and must not change any more.
+            (rows, columns) finite; not copied, and must not be changed.
         first
             Numbers of the first row and the first column on the axes.
         step
-            Numbers on the axes from a row to the next, and from a column to the next.
+            Difference of the numbers of adjacent rows, and columns, on the axes.
         """
         same = (values.shape, first, step) == (self.values.shape, self.first, self.step)
         redraw = values is not self.values
@@ -189,7 +189,7 @@ class Heatmap(PlotWidget):
         self._on_view_changed()
 
     def set_tile(self, tile: tuple[int, int] | None) -> None:
-        """Set rows and columns of a tile of a picture of pictures; None for any other matrix."""
+        """Set the rows and columns of a tile, for a grid of pictures; None for other matrices."""
         self.marks.set_tile(tile)
         for axis, size in zip((self.y_axis, self.x_axis), tile or (1, 1), strict=True):
             if axis.tile != size:
@@ -202,9 +202,9 @@ class Heatmap(PlotWidget):
         Parameters
         ----------
         colormap
-            A name for :func:`gui.state.colors.lookup_table`; "gray" is that of the articles.
+            A name for :func:`gui.state.colors.lookup_table`; the articles use "gray".
         levels
-            The values at its two ends; values beyond them take the end's colour.
+            The values at its two ends; values beyond them have the end's colour.
         log
             Whether colours are logarithmic; levels must be positive then.
         """
@@ -219,9 +219,9 @@ class Heatmap(PlotWidget):
             self.image.setLevels(self._scaled(np.array(levels)))
 
     def set_hover(self, row: int | None, column: int | None, text: str = "") -> None:
-        """Mark a row and a column as hovered, with a label where they cross."""
+        """Mark a row and a column as hovered, with a label at their cell."""
         self.marks.set_hover(row, column)
-        self._said = text if row is not None and column is not None else ""
+        self._hover_text = text if row is not None and column is not None else ""
         self._at = (float(row or 0), float(column or 0))
         self._place_label()
 
@@ -231,10 +231,10 @@ class Heatmap(PlotWidget):
 
     def hover_text(self) -> str:
         """Return the full text of the hover label, even if elided; "" if there is none."""
-        return "" if self._label.isHidden() else self._said
+        return "" if self._label.isHidden() else self._hover_text
 
     def label_over(self, widget: QWidget) -> None:
-        """Let the hover's words take the room of a widget around: cells may have little."""
+        """Let the hover label use the area of a parent widget, as cells may have little room."""
         self._around = widget
         self._label.setParent(widget)
 
@@ -284,14 +284,14 @@ class Heatmap(PlotWidget):
         if not rows or not columns:
             return
         left, top, right, bottom = MARGINS
-        # The width the axis will take; its current size is that of the previous layout.
+        # The future width of the axis; its current one is from the previous layout.
         axis = self.y_axis.minimumWidth() + left + right
         below = self.height() - self.x_axis.minimumHeight() - top - bottom
-        wanted = round(below * columns / rows)
+        ideal = round(below * columns / rows)
         # This may shrink the widget immediately.
-        self.setMaximumWidth(max(self.minimumWidth(), round(axis + wanted)))
+        self.setMaximumWidth(max(self.minimumWidth(), round(axis + ideal)))
         beside = self.width() - axis
-        right += max(0, round(beside - wanted))
+        right += max(0, round(beside - ideal))
         bottom += max(0, round(below - beside * rows / columns))
         # Setting them causes a new layout, even if they are unchanged.
         if (right, bottom) != self._room:
@@ -323,11 +323,11 @@ class Heatmap(PlotWidget):
     def _place_label(self) -> None:
         row, column = self._at
         (x0, x1), (y0, y1) = self.view.spans()
-        seen = self._said and x0 <= column <= x1 and y0 <= row <= y1
-        # Over the axes too: a heatmap is often small, and the cell is what one looks at.
+        visible = self._hover_text and x0 <= column <= x1 and y0 <= row <= y1
+        # May cover the axes, as a heatmap is often small.
         corner = QPointF(self.viewport().mapTo(self._around, QPoint()))
-        point = corner + self.point_of(row, column) if seen else None
-        self._label.say(self._said, point, QRectF(self._around.rect()))
+        point = corner + self.point_of(row, column) if visible else None
+        self._label.show_text(self._hover_text, point, QRectF(self._around.rect()))
         self._label.raise_()
 
     # ---- mouse ----

@@ -43,7 +43,7 @@ class HeatmapMarks(QGraphicsItem):
         self.update()
 
     def set_tile(self, tile: tuple[int, int] | None) -> None:
-        """Set rows and columns of a tile, which is then framed in place of rows and columns."""
+        """Set the size of tiles, which are then framed instead of marking rows and columns."""
         if tile != self._tile:
             self._tile = tile
             self.update()
@@ -66,7 +66,7 @@ class HeatmapMarks(QGraphicsItem):
             self._paint_tiles(painter, self._tile, accent, hover)
             return
         across, down = self._place(self._columns, 0), self._place(self._rows, 1)
-        # With a halo, for a map may have colours like the accent.
+        # With a halo, as a map may have colours like the accent.
         for color, wider in ((QColor(self._theme.viewport), 2), (accent, 0)):
             painter.setPen(QPen(color, 2 + wider))
             painter.drawLines([QLineF(x, area.top(), x, area.top() + TICK) for x in across])
@@ -80,7 +80,7 @@ class HeatmapMarks(QGraphicsItem):
     def _paint_tiles(
         self, painter: QPainter, tile: tuple[int, int], accent: QColor, hover: QColor
     ) -> None:
-        """Frame the tiles of the selected cells, the last one's wider, and of the hovered one."""
+        """Frame the tiles of the selected cells, the last one wider, and of the hovered cell."""
         frames = self._frames(self._rows, self._columns, tile)
         for color, wider in ((QColor(self._theme.viewport), 2), (accent, 0)):
             painter.setPen(QPen(color, 1 + wider))
@@ -94,11 +94,11 @@ class HeatmapMarks(QGraphicsItem):
             painter.drawRects(self._frames(row, column, tile))
 
     def _frames(self, rows: np.ndarray, columns: np.ndarray, tile: tuple[int, int]) -> list[QRectF]:
-        """Return the pixels of the tiles that some cells are in."""
+        """Return the rectangles of the tiles that contain cells, in pixels."""
         top, left = tile[0] * (rows // tile[0]) - 0.5, tile[1] * (columns // tile[1]) - 0.5
         y0, y1 = self._place(top, 1), self._place(top + tile[0], 1)
         x0, x1 = self._place(left, 0), self._place(left + tile[1], 0)
-        return [QRectF(*one) for one in zip(x0, y0, x1 - x0, y1 - y0, strict=True)]
+        return [QRectF(*frame) for frame in zip(x0, y0, x1 - x0, y1 - y0, strict=True)]
 
     def _lines(
         self, painter: QPainter, rows: np.ndarray, columns: np.ndarray, area: QRectF
@@ -110,5 +110,5 @@ class HeatmapMarks(QGraphicsItem):
         """Return pixels of columns (axis 0) or rows (axis 1)."""
         area, (low, high) = self._view.rect(), self._view.spans()[axis]
         begin, size = (area.left(), area.width()) if axis == 0 else (area.top(), area.height())
-        placed: np.ndarray = begin + (values - low) / (high - low) * size
-        return placed
+        pixels: np.ndarray = begin + (values - low) / (high - low) * size
+        return pixels

@@ -38,7 +38,7 @@ class HistogramPlot(CurvePlot):
         edges : (n + 1,)
             Edges of the bins, increasing.
         mark
-            Position of the mark, perhaps outside the bins; None for none.
+            Position of the mark, which may be outside the bins; None for no mark.
         """
         self.counts, self.edges, self.mark = counts, edges, mark
         self.x_axis.title = x_title

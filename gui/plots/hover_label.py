@@ -25,15 +25,15 @@ class HoverLabel(PlainLabel):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def say(self, text: str, point: QPointF | None, area: QRectF) -> None:
-        """Show a text beside a point, within an area; hide without a point or a text.
+    def show_text(self, text: str, point: QPointF | None, area: QRectF) -> None:
+        """Show a text beside a point, within an area; without a point or a text, hide the label.
 
         The text may have several lines; each is elided if it does not fit.
         """
         if point is None or not text:
             self.hide()
             return
-        self.ensurePolished()  # the style sheet has its font
+        self.ensurePolished()  # the style sheet sets the font
         room = int(area.width()) - PADDING
         lines = (self._elided(line, room) for line in text.split("\n"))
         shown = visible_lines("\n".join(lines))

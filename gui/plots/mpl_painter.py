@@ -1,4 +1,4 @@
-"""Paints plots for print, with Matplotlib's object-oriented part; see :mod:`gui.plots.spec`."""
+"""Paints plots for print, with Matplotlib's object-oriented API; see :mod:`gui.plots.spec`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ PIXELS = 0.65
 """Line width in points per pixel on the screen."""
 IMAGE_WIDTH = 0.75
 """Width of an image with its colour bar, relative to a plot's."""
-MOST_TILES = 8
-"""Numbers along an axis of tiles."""
-MOST_COLUMNS = 4
+MAX_TILES = 8
+"""Maximum number of numbers along an axis of tiles."""
+MAX_COLUMNS = 4
 HANDLE = 7
 """Width of a name's line with spacing, in characters."""
 BELOW = 30
-"""Points under the axes, where their numbers and title stand."""
+"""Height of tick labels and titles under the axes, in points."""
 LEGEND_ROW = 0.2
 """Height of a legend row in inches."""
 
@@ -60,8 +60,8 @@ def paint(
 ) -> Figure:
     """Paint plots side by side, without tables, legends, and plots without curves.
 
-    Labels of curves are below their plots; inside a plot that is alone, or has the names of
-    compared models below it.
+    Labels of curves are below their plots; inside the plot if it is the only one, or has the names
+    of compared models below it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def paint(
     own
         Name and colour of the open model.
     what
-        What is drawn of the others; shown if the open model has more.
+        What is drawn of the others, shown if the open model has more.
     size
         Width and height in inches, without the names.
     """
@@ -86,7 +86,7 @@ def paint(
     for part, place in zip(drawn, axes, strict=True):
         if isinstance(part, Image):
             paint_image(place, part, theme)
-            place.set_anchor("N")  # plots beside it, which are taller, stay below the title
+            place.set_anchor("N")  # aligned with taller plots beside it
         else:
             paint_plot(place, part, theme)
     labelled = [
@@ -123,7 +123,7 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
         axes.set_yscale("log")
     for band in plot.bands:
         paint_band(axes, band)
-    for curve in sorted(plot.curves, key=lambda one: not one.name):  # other models' behind
+    for curve in sorted(plot.curves, key=lambda curve: not curve.name):  # other models' behind
         _paint_curve(axes, curve, plot)
     for rule in plot.rules:
         _paint_rule(axes, rule, theme)
@@ -143,11 +143,11 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
 
 
 def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
-    """Paint a matrix and the bar of its colours."""
+    """Paint a matrix and its colour bar."""
     (y, x), (rows, columns) = image.first, (image.step * n for n in image.values.shape)
     low, high = image.levels
     norm = LogNorm(low, high, clip=True) if image.log else Normalize(low, high)
-    # Zero has no logarithm, so it takes the colour of the lower level.
+    # Zero has no logarithm, so it has the colour of the lower level.
     values = np.maximum(image.values, low) if image.log else image.values
     shown = axes.imshow(
         values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="antialiased",
@@ -167,9 +167,9 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
 
 
 def _number_tiles(axes: Axes, tiles: Tiles) -> None:
-    """Put the numbers of some tiles at their middles."""
+    """Label some tiles with their numbers, at their middles."""
     for axis, count in ((axes.xaxis, tiles.columns), (axes.yaxis, tiles.rows)):
-        numbers = np.arange(0, count, -(-count // MOST_TILES))
+        numbers = np.arange(0, count, -(-count // MAX_TILES))
         axis.set_ticks(numbers * count + (count - 1) / 2, labels=[str(n) for n in numbers])
 
 
@@ -181,14 +181,14 @@ def name_models(
     *,
     what: str = "",
 ) -> None:
-    """Add a legend of models below a figure, which becomes higher.
+    """Add a legend of models below a figure, which is enlarged.
 
     Parameters
     ----------
     figure
         A figure with constrained layout.
     others
-        Names and colours of the compared models; nothing is done if there are none.
+        Names and colours of the compared models; without any, there is no legend.
     own
         Name and colour of the open model, if not shown elsewhere.
     what
@@ -199,7 +199,7 @@ def name_models(
     models = [*([] if own is None else [own]), *dict(others).items()]
     longest = max(len(name) for name, _ in models) + HANDLE
     width, height = figure.get_size_inches()
-    columns = min(max(int(width * CHARACTERS) // longest, 1), MOST_COLUMNS, len(models))
+    columns = min(max(int(width * CHARACTERS) // longest, 1), MAX_COLUMNS, len(models))
     rows = -(-len(models) // columns) + bool(what)
     figure.set_size_inches(width, height + LEGEND_ROW * (rows + 0.5))
     legend = figure.legend(
@@ -229,7 +229,7 @@ def _is_labelled(plot: Plot) -> bool:
 
 
 def paint_band(axes: Axes, band: Band) -> None:
-    """Paint a band behind the curves; on logarithmic axes, where it is above zero."""
+    """Paint a band behind the curves; on logarithmic axes, only its positive part."""
     shown = np.ones(len(band.x), dtype=bool)
     if axes.get_xscale() == "log":
         shown &= band.x > 0.0

@@ -12,7 +12,7 @@ from gui.style.theme import SMALL, Theme
 
 
 class PictureGrid(QWidget):
-    """Pictures that are hovered and take the focus; subclasses place and paint them."""
+    """Pictures with hover and focus; subclasses place and paint them."""
 
     accessible_role = QAccessible.Role.Graphic
 
@@ -50,7 +50,7 @@ class PictureGrid(QWidget):
         self._text = text
         shape = Qt.CursorShape.PointingHandCursor if clickable else Qt.CursorShape.ArrowCursor
         self.setCursor(shape)
-        self._label.say(text, point if text else None, area)
+        self._label.show_text(text, point if text else None, area)
 
     def _title(self) -> int:
         """Return the height of a title."""
@@ -66,5 +66,5 @@ def as_image(colors: np.ndarray) -> QImage:
     """Return (rows, columns, 4) uint8 colours as an image."""
     table = np.ascontiguousarray(colors)
     rows, columns = table.shape[:2]
-    made = QImage(table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888)
-    return made.copy()
+    image = QImage(table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888)
+    return image.copy()

@@ -1,8 +1,7 @@
 """The base of all plots: axes, a bounded view, mouse and keys.
 
-Uses pyqtgraph without its mouse handling, menus and buttons, because plots here behave like the 3D
-view: a click picks, a drag moves. Importing pyqtgraph is slow: panels do it when they first have
-something to draw.
+Uses pyqtgraph without its mouse handling, menus and buttons, as plots behave like the 3D view: a
+click selects, a drag moves. Importing pyqtgraph is slow: panels import it when they first draw.
 """
 
 from __future__ import annotations
@@ -63,13 +62,13 @@ class PlotWidget(pg.GraphicsView):
     accessible_role = QAccessible.Role.Chart
 
     hovered = Signal(object)
-    """int | None: the item under the mouse has changed."""
+    """The item under the mouse (int or None) has changed."""
     clicked = Signal(int, object)
     """An item was clicked, with these keyboard modifiers."""
     clickRepeated = Signal()
-    """The last click was the first half of a double-click, so its selection is undone."""
+    """The last click was the first half of a double-click: its selection is to be undone."""
     swept = Signal(int, int)
-    """A drag with Shift from this item to that one."""
+    """A drag with Shift: its first and last item."""
     stepped = Signal(int, object)
     """Left (−1) or right (+1) was pressed, with these keyboard modifiers."""
 
@@ -79,7 +78,7 @@ class PlotWidget(pg.GraphicsView):
         self.view = PlotView()
         self.x_axis = PlotAxis("bottom", x_title, whole=whole_x)
         self.y_axis = PlotAxis("left", y_title)
-        # A bare grid, not a PlotItem, which builds a whole control panel for its menu.
+        # Not a PlotItem, which builds a control panel for its menu.
         self.centralLayout.setSpacing(0)
         self.centralLayout.setContentsMargins(0, 4, 16, 0)
         self.centralLayout.addItem(self.y_axis, 0, 0)
@@ -163,12 +162,12 @@ class PlotWidget(pg.GraphicsView):
         self._sweeping = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Hover; or pan; or, with Shift, sweep over items."""
+        """Hover, pan or, with Shift, sweep over items."""
         if self._press is None:
             self._hover(event.position())
             return
-        way = event.position() - self._press
-        if self._last is None and math.hypot(way.x(), way.y()) <= CLICK_RADIUS:
+        moved = event.position() - self._press
+        if self._last is None and math.hypot(moved.x(), moved.y()) <= CLICK_RADIUS:
             return
         if self._sweeping:
             self.show_sweep(self._swept_items(event.position()))
@@ -198,7 +197,7 @@ class PlotWidget(pg.GraphicsView):
             self.view.show_all()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom along x, over the y axis along y; horizontally, pan."""
+        """Zoom along x (over the y axis: along y); a horizontal wheel pans."""
         at, turn = event.position(), event.angleDelta()
         share = WHEEL_STEP ** (turn.y() / 120)
         if turn.y() and at.x() < self.view.sceneBoundingRect().left():
@@ -211,12 +210,12 @@ class PlotWidget(pg.GraphicsView):
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:
-        self._tell_hover(None)
+        self._set_under_mouse(None)
 
     def _hover(self, point: QPointF) -> None:
-        self._tell_hover(self.index_at(point) if self.holds(point) else None)
+        self._set_under_mouse(self.index_at(point) if self.holds(point) else None)
 
-    def _tell_hover(self, item: int | None) -> None:
+    def _set_under_mouse(self, item: int | None) -> None:
         if item != self._under_mouse:
             self._under_mouse = item
             self.hovered.emit(item)
@@ -237,7 +236,7 @@ class PlotWidget(pg.GraphicsView):
     # ---- keys and other events ----
 
     def event(self, event: QEvent) -> bool:
-        # With the focus here, these keys take precedence over shortcuts of the window.
+        # With the focus, these keys take precedence over shortcuts of the window.
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             plain = not event.modifiers() & ~(
                 Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
@@ -249,13 +248,13 @@ class PlotWidget(pg.GraphicsView):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """F shows everything, arrows step, + and − zoom, Esc ends a drag."""
+        """Show everything on F, step on arrows, zoom on + and −, end a drag on Esc."""
         match event.key():
             case Qt.Key.Key_F:
                 self.view.show_all()
             case Qt.Key.Key_Left | Qt.Key.Key_Right:
-                way = 1 if event.key() == Qt.Key.Key_Right else -1
-                self.stepped.emit(way, event.modifiers())
+                step = 1 if event.key() == Qt.Key.Key_Right else -1
+                self.stepped.emit(step, event.modifiers())
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
                 self.view.zoom_x(WHEEL_STEP)
             case Qt.Key.Key_Minus:
@@ -274,7 +273,7 @@ class PlotWidget(pg.GraphicsView):
         self._show_focus()
 
     def close(self) -> bool:
-        """Close like any widget: pyqtgraph's method removes the viewport, on which Qt crashes."""
+        """Close like any widget: pyqtgraph's method removes the viewport, which crashes Qt."""
         return QWidget.close(self)
 
     def viewportEvent(self, event: QEvent) -> bool:

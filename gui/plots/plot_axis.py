@@ -29,18 +29,18 @@ class PlotAxis(pg.AxisItem):
     """
 
     picture: QPicture | None  # pyqtgraph's cache of the drawn ticks
-    _text_size, _line = 0, LINE  # asked for while pyqtgraph builds it
+    _text_size, _line = 0, LINE  # read by pyqtgraph's constructor
 
     def __init__(self, side: Literal["bottom", "left"], title: str, *, whole: bool = False) -> None:
         super().__init__(side)
         self.title = title
         self.whole = whole
         self.tile = 1
-        """Units of a tile, where ticks number tiles."""
+        """Size of a tile, if ticks number tiles."""
         self._length: float | None = None
         self.enableAutoSIPrefix(False)
         self._set_fonts(LIGHT)
-        # Space for ticks may grow but not shrink, so that the plot does not jump while zooming.
+        # Space for ticks may grow but not shrink, so that the plot does not move while zooming.
         self.setStyle(
             tickLength=TICK_LENGTH,
             tickTextOffset=2,
@@ -83,14 +83,14 @@ class PlotAxis(pg.AxisItem):
             self.hide_title_unless(self._length)
 
     def _updateLabel(self) -> None:
-        """Set the title as plain text: pyqtgraph would parse HTML with each change."""
+        """Set the title as plain text: pyqtgraph would parse HTML on each change."""
         self.label.setPlainText(self.labelText)
         self._adjustSize()
         self.picture = None
         self.update()
 
     def hide_title_unless(self, length: float) -> None:
-        """Hide the title if the axis has less than this length for it, in pixels."""
+        """Hide the title if it is longer than ``length``, in pixels."""
         self._length = length
         fits = self.label.boundingRect().width() <= length
         if fits != self.label.isVisible():
@@ -102,11 +102,12 @@ class PlotAxis(pg.AxisItem):
         """Return the distance of ticks: 1, 2 or 5 times a power of ten."""
         middle = (self.tile - 1) / 2
         minVal, maxVal = (minVal - middle) / self.tile, (maxVal - middle) / self.tile
-        least = (maxVal - minVal) * TICK_GAP[self.orientation] / size
-        if not least > 0:
+        min_step = (maxVal - minVal) * TICK_GAP[self.orientation] / size
+        if not min_step > 0:
             return []
-        power = 10.0 ** math.floor(math.log10(least))
-        step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * (1 - 1e-9))
+        power = 10.0 ** math.floor(math.log10(min_step))
+        steps = (power * factor for factor in (1, 2, 5, 10))
+        step = next(step for step in steps if step >= min_step * (1 - 1e-9))
         if math.floor(maxVal / step) * step < minVal:  # room for one tick: show a value
             step = max(power * times for times in (0.5, 1, 2, 5) if power * times < step)
         return [((max(step, 1.0) if self.whole else step) * self.tile, middle)]
@@ -121,13 +122,13 @@ class PlotAxis(pg.AxisItem):
 
     def resizeEvent(self, event: object = None) -> None:
         super().resizeEvent(event)
-        # pyqtgraph leaves an empty line between ticks and title, for which there is no room.
+        # Without the empty line that pyqtgraph leaves between ticks and title.
         if self.orientation == "bottom" and self.label is not None:
             self.label.setY(TICK_LENGTH + self._line - 4)
 
 
-LONGEST = 4
-"""Largest power of ten, and smallest by its negative, that a logarithmic axis writes in full."""
+MAX_POWER = 4
+"""Largest absolute power of ten that a logarithmic axis writes in full."""
 _GAP = {"bottom": 40, "left": 22}
 """Minimum distance between ticks in pixels; labels are short."""
 
@@ -152,9 +153,9 @@ class LogAxis(PlotAxis):
         return [(float(step), [tick for tick in ticks if low <= tick <= high])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return plain numbers, or powers of ten if one of them would be long."""
+        """Return plain numbers, or powers of ten if any number is long."""
         powers = [math.floor(value + 1e-9) for value in values]
-        if all(-LONGEST <= power <= LONGEST for power in powers):
+        if all(-MAX_POWER <= power <= MAX_POWER for power in powers):
             return [
                 format_number(_times(value, power) * 10.0**power, max(0, -power))
                 for value, power in zip(values, powers, strict=True)
@@ -167,5 +168,5 @@ class LogAxis(PlotAxis):
 
 
 def _times(logarithm: float, power: int) -> int:
-    """Return how many times a power of ten a number is: 1, 2 or 5."""
+    """Return the multiple of a power of ten that a number is: 1, 2 or 5."""
     return round(10 ** (logarithm - power))

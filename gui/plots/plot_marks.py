@@ -63,15 +63,14 @@ class PlotLayer(QGraphicsItem):
 
 RING = 4.0
 LABEL_LIMIT = 200
-"""More labels than this cannot find a place anyway."""
+"""Maximum number of placed labels; there is no room for more."""
 
 
 class PlotMarks(PlotLayer):
     """A veil outside a range of positions, rings around some of them, and their numbers.
 
-    Everything is placed in pixels and painted by one item, so that moving the range costs a
-    repaint and nothing else, however long the curve is. A ring beyond the view is an arrow at its
-    edge.
+    Everything is placed in pixels and painted by one item, so that moving the range costs only a
+    repaint, however long the curve is. A ring beyond the view is an arrow at its edge.
     """
 
     def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
@@ -93,7 +92,7 @@ class PlotMarks(PlotLayer):
         super().set_theme(theme)
 
     def set_values(self, first: int, values: np.ndarray) -> None:
-        """Set the curve that rings are on: its first position, and its values from there on."""
+        """Set the curve with the rings: its first position, and its values from there on."""
         self._first, self._values = first, values
         self._ringed = self._inside(self._ringed)
         self.invalidate()
@@ -105,18 +104,18 @@ class PlotMarks(PlotLayer):
             self.update()
 
     def set_ringed(self, positions: Sequence[int]) -> None:
-        """Give these positions a ring and their number."""
+        """Mark positions by rings with their numbers."""
         self._ringed = self._inside(np.asarray(positions, dtype=int))
         self.invalidate()
 
     def set_current(self, position: int | None) -> None:
-        """Write the number of this position, too."""
+        """Show the number of this position, too."""
         if position != self._current:
             self._current = position
             self.invalidate()
 
     def set_sweep(self, span: tuple[int, int] | None) -> None:
-        """Tint the range that a drag is about to select."""
+        """Tint the range that a drag will select."""
         self._sweep = span
         self.update()
 
@@ -135,17 +134,17 @@ class PlotMarks(PlotLayer):
         return int(self._ringed[nearest]) if distance[nearest] <= reach else None
 
     def labels(self) -> list[tuple[int, QRectF]]:
-        """Return the numbers that found a place, and where, in the view's pixels."""
+        """Return the placed numbers with their rectangles, in the view's pixels."""
         if self._labels is None:
             self._labels = self._place_labels(self._frame_now())
         return self._labels
 
     def _place_labels(self, frame: Frame) -> list[tuple[int, QRectF]]:
-        """Put each number at a free side of its ring; leave out what has none."""
-        ringed = self._in_sight(frame, self._ringed)
+        """Place each number at a free side of its ring; numbers without room are left out."""
+        ringed = self._visible(frame, self._ringed)
         ringed = ringed[: 0 if self._crowded(frame, ringed) else LABEL_LIMIT]
         current = np.array([] if self._current is None else [self._current], dtype=int)
-        current = self._in_sight(frame, self._inside(current))
+        current = self._visible(frame, self._inside(current))
         positions = list(dict.fromkeys([*current.tolist(), *ringed.tolist()]))
         anchors = [self._anchor(frame, position) for position in positions]
         taken = [_around(anchor, RING + 1) for anchor in anchors]
@@ -153,14 +152,14 @@ class PlotMarks(PlotLayer):
         placed: list[tuple[int, QRectF]] = []
         for i, position in enumerate(positions):
             size = metrics.size(0, format_position(position))
-            others = [*taken[:i], *taken[i + 1 :]]
+            occupied = [*taken[:i], *taken[i + 1 :]]
             free = [
                 place
                 for place in _places(anchors[i], size.width(), size.height())
                 if area.contains(place)
-                and not any(place.adjusted(-3, 0, 3, 0).intersects(other) for other in others)
+                and not any(place.adjusted(-3, 0, 3, 0).intersects(rect) for rect in occupied)
             ]
-            # Best beside the line; on the line is still better than nowhere.
+            # Prefer places beside the line.
             free.sort(key=lambda place: self._covers_line(frame, place))
             if free:
                 placed.append((position, free[0]))
@@ -179,18 +178,18 @@ class PlotMarks(PlotLayer):
         return bool(top <= place.bottom() and bottom >= place.top())
 
     def _anchor(self, frame: Frame, position: int) -> QPointF:
-        """Return where a position's ring is, or the middle of its arrow at the view's edge."""
+        """Return the place of a position's ring, or the middle of its arrow at the view's edge."""
         x, y = self._pixels(frame, np.array([position]))[0]
         return QPointF(x, y + (RING + 1) * frame.beyond(self._values[position - self._first]))
 
     def _crowded(self, frame: Frame, positions: np.ndarray) -> bool:
-        """Return whether rings would run into one another all along the line."""
+        """Return whether the rings would overlap along the whole line."""
         return len(positions) * 2 * RING > frame.rect.width()
 
     def _pixels(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
         return frame.place(positions, self._values[positions - self._first])
 
-    def _in_sight(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
+    def _visible(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
         return positions[(positions >= frame.x[0]) & (positions <= frame.x[1])]
 
     def _inside(self, positions: np.ndarray) -> np.ndarray:
@@ -229,7 +228,7 @@ class PlotMarks(PlotLayer):
         span = np.array([self._shown[0] - 0.5, self._shown[1] + 0.5])
         low, high = np.clip(frame.place(span, np.zeros(2))[:, 0], area.left(), area.right())
         if self._shown[1] >= last:
-            high = area.right()  # the axis may go on with other models' curves
+            high = area.right()  # the axis may continue with other models' curves
         painter.fillRect(QRectF(area.topLeft(), QPointF(low, area.bottom())), veil)
         painter.fillRect(QRectF(QPointF(high, area.top()), area.bottomRight()), veil)
         painter.setPen(QPen(QColor(self._theme.line), 1))
@@ -238,7 +237,7 @@ class PlotMarks(PlotLayer):
                 painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
 
     def _paint_rings(self, painter: QPainter, frame: Frame) -> None:
-        ringed = self._in_sight(frame, self._ringed)
+        ringed = self._visible(frame, self._ringed)
         pixels = self._pixels(frame, ringed)
         if self._crowded(frame, ringed):
             pen = QPen(QColor(self._theme.text), 2)
@@ -264,7 +263,7 @@ def _around(point: QPointF, radius: float) -> QRectF:
 
 
 def _places(point: QPointF, width: float, height: float) -> list[QRectF]:
-    """Return the places for a label around a point, the best first."""
+    """Return the places for a label around a point, in order of preference."""
     gap = RING + 3
     right, left, centre = point.x() + gap, point.x() - gap - width, point.x() - width / 2
     above, below, middle = point.y() - gap - height, point.y() + gap, point.y() - height / 2

@@ -16,11 +16,11 @@ class PlotView(pg.ViewBox):
     Attributes
     ----------
     is_zoomed
-        Whether another part than the home position is visible.
+        Whether the view is not at its home position.
     """
 
     zoomed = Signal(bool)
-    """Whether another part than the home position is visible; emitted on changes."""
+    """Emitted with :attr:`is_zoomed` when it changes."""
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False, enableMouse=False, defaultPadding=0)
@@ -41,7 +41,7 @@ class PlotView(pg.ViewBox):
         x, y
             First and last value that can be visible.
         smallest_x
-            Smallest span along x when zooming.
+            Minimum span along x when zooming.
         """
         self._home = (x, y)
         self.setLimits(
@@ -82,16 +82,16 @@ class PlotView(pg.ViewBox):
         self.setRange(xRange=(x0 + dx, x1 + dx), yRange=(y0 + dy, y1 + dy), padding=0)
 
     def reveal(self, x: float) -> None:
-        """Pan along x just far enough that ``x`` is well inside."""
+        """Pan along x as little as necessary to show ``x`` with a margin."""
         x0, x1 = self.spans()[0]
         margin = 0.05 * (x1 - x0)
         self.pan(min(0.0, x - margin - x0) or max(0.0, x + margin - x1), 0.0)
 
     def _on_range_changed(self, *_: object) -> None:
         zoomed = not all(
-            math.isclose(seen, home, abs_tol=1e-6 * (homes[1] - homes[0]))
-            for seens, homes in zip(self.spans(), self._home, strict=True)
-            for seen, home in zip(seens, homes, strict=True)
+            math.isclose(value, home, abs_tol=1e-6 * (home_span[1] - home_span[0]))
+            for span, home_span in zip(self.spans(), self._home, strict=True)
+            for value, home in zip(span, home_span, strict=True)
         )
         if zoomed != self.is_zoomed:
             self.is_zoomed = zoomed

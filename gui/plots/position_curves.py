@@ -18,11 +18,11 @@ from gui.plots.thinning import envelope
 from gui.style.theme import Theme
 
 REACH = 8
-"""A ringed point this near to the mouse, in pixels, is taken before the nearest position."""
-FEWEST = 8.0
-"""Positions that can be zoomed to."""
+"""Distance in pixels at which a ringed point takes precedence over the nearest position."""
+MIN_POSITIONS = 8.0
+"""Minimum number of visible positions when zooming."""
 MANY = 4000
-"""Curves of more points are drawn with a few for each pixel."""
+"""Number of points above which curves are thinned to a few points per pixel."""
 SELECTED, CURRENT = 5, 10
 """Diameters in pixels of a selected position's dot and of the ring around the current one."""
 
@@ -99,7 +99,7 @@ class PositionCurves(CurvePlot):
             if not curve.silent and len(place):
                 row, last = round(at.x() - place[0, 0]), len(place) - 1
                 if row > last + 1 and self.view.home[0][1] > place[-1, 0] + last // 10 + 1:
-                    continue  # the axis goes on with other models' curves
+                    continue  # the axis continues with other models' curves
                 row = min(max(row, 0), last)
                 distance = abs(place[row, 1] - at.y())
                 if distance < nearest:
@@ -120,7 +120,7 @@ class PositionCurves(CurvePlot):
         return int(x[0]), int(x[-1])
 
     def _on_view_changed(self, *_: object) -> None:
-        """Place the marks again, and draw what can be seen of long curves."""
+        """Place the marks again, and draw the visible part of long curves."""
         self.marks.invalidate()
         x0, x1 = self.view.spans()[0]
         width = max(1, int(self.view.rect().width()))
@@ -133,14 +133,14 @@ class PositionCurves(CurvePlot):
                 item.setData(x + begin, y)
 
     def _smallest_x(self, span: Span) -> float:
-        return FEWEST
+        return MIN_POSITIONS
 
     def _row(self, position: int) -> int | None:
         """Return a position's index in the curves, or None."""
-        heard = next((curve for curve in self.curves if not curve.silent), None)
-        if heard is None or not heard.x[0] <= position <= heard.x[-1]:
+        active = next((curve for curve in self.curves if not curve.silent), None)
+        if active is None or not active.x[0] <= position <= active.x[-1]:
             return None
-        return int(position - heard.x[0])
+        return int(position - active.x[0])
 
     def _mark(self) -> None:
         accent, hollow = QColor(self.theme.accent), QBrush(Qt.BrushStyle.NoBrush)

@@ -52,12 +52,12 @@ class PositionGestures(QObject):
         start, end = (self._plot.position_of(point) for point in (first, last))
         self._select(selection.click((start,), end, extend=True))
 
-    def _on_stepped(self, way: int, modifiers: Qt.KeyboardModifier) -> None:
+    def _on_stepped(self, step: int, modifiers: Qt.KeyboardModifier) -> None:
         drawn, current = self._plot.positions(), self._session.current
         if drawn is None:
             return
-        start = self._session.positions[0] - way if current is None else current
-        position = min(max(start + way, drawn[0]), drawn[1])
+        start = self._session.positions[0] - step if current is None else current
+        position = min(max(start + step, drawn[0]), drawn[1])
         extend = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
         self._select(selection.click(self._session.selection, position, extend=extend))
         self._plot.view.reveal(position)

@@ -1,6 +1,6 @@
 """Paints plots on the screen, with pyqtgraph; see :mod:`gui.plots.spec`.
 
-Importing pyqtgraph is slow: panels import this module when they first have something to draw.
+Importing pyqtgraph is slow: panels import this module when they first draw.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from gui.widgets.label import label
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
 
-LEAST_PLOT = 104
+MIN_PLOT_WIDTH = 104
 """Minimum width of a plot beside others, in pixels."""
-LEAST_ROW = 200
+MIN_ROW_HEIGHT = 200
 """Minimum height of one of several rows of plots, in pixels."""
 SHAPE = 1.6
-"""Width of a plot in its heights, where there is a choice."""
-LEAST_BAR, BAR_ENDS = 64, 10
-"""Pixels: the least height of a colour bar, and of it what lies beyond its ends."""
+"""Preferred aspect ratio of a plot."""
+MIN_BAR_HEIGHT, BAR_ENDS = 64, 10
+"""Minimum height of a colour bar, and space beyond its ends, in pixels."""
 LEGEND_WIDTH = 264
 SWATCH = QSize(20, 12)
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -72,7 +72,7 @@ class PaintedPlot(QWidget):
                 theme, plot.y.title, plot.x.title, log_x=plot.x.log, log_y=plot.y.log,
                 tip=plot.scrub_tip,
             )  # fmt: skip
-            self.widget.stepped.connect(lambda way, _: self.stepped.emit(way))
+            self.widget.stepped.connect(lambda step, _: self.stepped.emit(step))
         else:
             self.widget = CurvePlot(
                 theme, plot.x.title, plot.y.title,
@@ -88,19 +88,19 @@ class PaintedPlot(QWidget):
 
     @property
     def part(self) -> Plot:
-        """What is drawn."""
+        """The drawn part."""
         return self._plot
 
-    def takes(self, part: Part) -> bool:
+    def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Plot) and _kind(part) == _kind(self._plot)
 
     def draw(self, plot: Plot) -> None:
         """Show a plot."""
         self._plot = plot
-        for axis, said in ((self.widget.x_axis, plot.x), (self.widget.y_axis, plot.y)):
-            if axis.title != said.title:
-                axis.set_title(said.title, self.widget.theme)
+        for axis, spec in ((self.widget.x_axis, plot.x), (self.widget.y_axis, plot.y)):
+            if axis.title != spec.title:
+                axis.set_title(spec.title, self.widget.theme)
         # While scrubbing, the curves are unchanged, and painting them is slow.
         if not (isinstance(self.widget, ScrubPlot) and _same_curves(plot, self._drawn)):
             self.widget.set_curves(
@@ -137,9 +137,8 @@ class PaintedPlot(QWidget):
         if hover is None or drawn is None or not drawn[0] <= hover <= drawn[1]:
             widget.set_hover(None)
         else:
-            # Keep the hovered curve, since another curve's point at the same position is another
-            # point.
-            curve = min(self._curve, sum(not one.silent for one in plot.curves) - 1)
+            # Keep the hovered curve: other curves have other points at the same position.
+            curve = min(self._curve, sum(not curve.silent for curve in plot.curves) - 1)
             point = curve, hover - int(plot.curves[curve].x[0])
             inside = 0 <= point[1] < len(plot.curves[curve].x)
             widget.set_hover(
@@ -165,7 +164,7 @@ class PaintedPlot(QWidget):
             self.readings.set_theme(theme)
 
     def forget(self) -> None:
-        """Let go of the plot's functions, which hold a panel's view, until it is drawn again."""
+        """Release the plot's functions, which refer to a panel's view, until it is drawn again."""
         self._plot, self._drawn = replace(self._plot, hover=None, click=None), None
 
     def _marker(self) -> Rule | None:
@@ -193,8 +192,8 @@ class PaintedPlot(QWidget):
             to = max(round(x), 1) if stops is None else self._nearest(stops, x)
             self.chosen.emit(self._plot.scrubs, to)
         elif marker is not None and marker.drags:
-            least, most = marker.bounds
-            self.chosen.emit(marker.drags, min(max(round(x), least), most))
+            low, high = marker.bounds
+            self.chosen.emit(marker.drags, min(max(round(x), low), high))
 
     def _on_reset(self) -> None:
         marker = self._marker()
@@ -202,14 +201,14 @@ class PaintedPlot(QWidget):
             self.chosen.emit(marker.drags, marker.back)
 
     def _nearest(self, stops: np.ndarray, x: float) -> int:
-        """Return the index of the stop that is nearest on the screen."""
+        """Return the index of the nearest stop on the screen."""
         if self._plot.x.log:
             stops, x = np.log(stops), float(np.log(x))
         return int(np.abs(stops - x).argmin())
 
 
 class PaintedImage(QWidget):
-    """A :class:`gui.plots.spec.Image` on the screen, with the bar of its colours."""
+    """A :class:`gui.plots.spec.Image` on the screen, with its colour bar."""
 
     chosen = Signal(str, object)
     hovered = Signal(object)
@@ -230,19 +229,19 @@ class PaintedImage(QWidget):
         self.bar = ColorBar(theme, image.unit)
         self.bar.levelsRequested.connect(self._set_levels)
         row = _fill(self, self.widget, self.bar)
-        # Cells are square: the remaining room is for the other parts.
+        # Cells are square; the other parts get the remaining room.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetMinAndMaxSize)
-        # The bar ends with the cells, and their label may lie over it.
+        # The bar is as high as the cells; the hover label may cover it.
         row.setAlignment(self.bar, Qt.AlignmentFlag.AlignTop)
         self.widget.view.sigResized.connect(self._fit_bar)
         self.widget.label_over(self)
 
     @property
     def part(self) -> Image:
-        """What is drawn."""
+        """The drawn part."""
         return self._image
 
-    def takes(self, part: Part) -> bool:
+    def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Image) and part.over == self._image.over
 
@@ -254,12 +253,12 @@ class PaintedImage(QWidget):
         if (image.tiles, image.first, image.step, image.values.shape) != (
             before.tiles, before.first, before.step, before.values.shape
         ):  # fmt: skip
-            self._cell = None  # cells have other meanings
+            self._cell = None  # cells have changed
         if self.widget.accessibleName() != image.name:
             self.widget.setAccessibleName(image.name)
-        for axis, said in ((self.widget.x_axis, image.x), (self.widget.y_axis, image.y)):
-            if axis.title != said.title:
-                axis.set_title(said.title, self.widget.theme)
+        for axis, spec in ((self.widget.x_axis, image.x), (self.widget.y_axis, image.y)):
+            if axis.title != spec.title:
+                axis.set_title(spec.title, self.widget.theme)
         if image.values is not self.widget.values and image.over != "position":
             self.widget.set_hover(None, None)
         tiles = image.tiles
@@ -309,7 +308,7 @@ class PaintedImage(QWidget):
         self.bar.set_theme(theme)
 
     def forget(self) -> None:
-        """Let go of the image's functions, which hold a panel's view, until it is drawn again."""
+        """Release the image's functions, which refer to a panel's view, until it is drawn again."""
         self._image = replace(self._image, hover=None, beside=None)
 
     @property
@@ -323,14 +322,14 @@ class PaintedImage(QWidget):
         self.bar.show_scale(image.colormap, self.levels, image.levels, log=image.log)
 
     def _fit_bar(self, *_: object) -> None:
-        self.bar.setFixedHeight(max(LEAST_BAR, round(self.widget.view.height()) + BAR_ENDS))
+        self.bar.setFixedHeight(max(MIN_BAR_HEIGHT, round(self.widget.view.height()) + BAR_ENDS))
 
     def _set_levels(self, low: float, high: float) -> None:
         if self._image.drags:
             self.chosen.emit(self._image.drags, (low, high))
             return
-        least, most = self._image.levels
-        self._levels = max(low, least), min(high, most)
+        lowest, highest = self._image.levels
+        self._levels = max(low, lowest), min(high, highest)
         self._color()
 
     def _on_hovered(self, cell: tuple[int, int] | None) -> None:
@@ -371,10 +370,10 @@ class PaintedTable(QWidget):
 
     @property
     def part(self) -> Table:
-        """What is drawn."""
+        """The drawn part."""
         return self._table
 
-    def takes(self, part: Part) -> bool:
+    def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Table) and part.columns == self._table.columns
 
@@ -383,8 +382,8 @@ class PaintedTable(QWidget):
         self._table = table
         self.widget.set_rows(table.rows)
         self.widget.show_drawn(table.colors)
-        if table.in_sight is not None:
-            self.widget.show_row(table.in_sight)
+        if table.scroll_to is not None:
+            self.widget.show_row(table.scroll_to)
 
     def sizeHint(self) -> QSize:
         """Return the size of all rows."""
@@ -398,7 +397,7 @@ class PaintedTable(QWidget):
         self.setVisible(not self.widget.isHidden())
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Do nothing: rows are no positions."""
+        """Do nothing: rows are not positions."""
 
     def set_theme(self, theme: Theme) -> None:
         """Do nothing: rows get their colours when drawn."""
@@ -408,8 +407,9 @@ class PaintedTable(QWidget):
 
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
         if self._table.chooses and key not in self._table.fixed:
-            drawn, most = tuple(self._table.colors), self._table.most
-            value = choose(drawn, key, modifiers, most) if most > 1 else key
+            drawn, max_chosen = tuple(self._table.colors), self._table.max_chosen
+            several = max_chosen > 1
+            value = choose(drawn, key, modifiers, max_chosen) if several else key
             self.chosen.emit(self._table.chooses, value)
 
 
@@ -426,10 +426,10 @@ class PaintedLegend(ScrollColumn):
 
     @property
     def part(self) -> Legend:
-        """What is drawn."""
+        """The drawn part."""
         return self._legend
 
-    def takes(self, part: Part) -> bool:
+    def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
         return isinstance(part, Legend)
 
@@ -454,7 +454,7 @@ class PaintedLegend(ScrollColumn):
         self.setWidget(holder)
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Do nothing: entries are no positions."""
+        """Do nothing: entries are not positions."""
 
     def set_theme(self, theme: Theme) -> None:
         """Do nothing: entries get their colours when drawn."""
@@ -505,10 +505,10 @@ Painted = PaintedPlot | PaintedImage | PaintedTable | PaintedLegend
 
 
 class PaintedRow(QWidget):
-    """Parts side by side, in several rows where that gives each a better shape.
+    """Parts side by side, in several rows if that gives each a better shape.
 
     A part of the same kind keeps its widget, with its zoom. ``before`` is a widget of the panel
-    ahead of the parts, ``stretch`` its share of the width.
+    before the parts, ``stretch`` its share of the width.
     """
 
     chosen = Signal(str, object)
@@ -536,7 +536,7 @@ class PaintedRow(QWidget):
         self._parts = tuple(parts)
         if len(parts) != len(self.painted):
             self._make(keep=False)
-        elif not all(one.takes(part) for one, part in zip(self.painted, parts, strict=True)):
+        elif not all(w.accepts(part) for w, part in zip(self.painted, parts, strict=True)):
             self._make(keep=True)
         for widget, part in zip(self.painted, parts, strict=True):
             widget.draw(part)  # type: ignore[arg-type]
@@ -557,13 +557,13 @@ class PaintedRow(QWidget):
             widget.set_theme(theme)
 
     def forget(self) -> None:
-        """Let go of the panel's view, which holds models, until the next :meth:`draw`."""
+        """Release the panel's view, which refers to models, until the next :meth:`draw`."""
         for widget in self.painted:
             widget.forget()
         self._parts = tuple(widget.part for widget in self.painted)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size that one row needs: several stay only while there is room."""
+        """Return the size for one row; several are kept only while there is room."""
         high = max((row.minimumSize().height() for row in self._rows), default=0)
         return QSize(super().minimumSizeHint().width(), high)
 
@@ -572,11 +572,11 @@ class PaintedRow(QWidget):
         self._fit()
 
     def _make(self, *, keep: bool) -> None:
-        """Create a widget for each part that has none yet."""
+        """Create widgets for parts that have none yet."""
         before = self.painted
-        self._take_out()
+        self._clear_rows()
         self.painted = [
-            before[at] if keep and before[at].takes(part) else self._made(part)
+            before[at] if keep and before[at].accepts(part) else self._create(part)
             for at, part in enumerate(self._parts)
         ]
         for widget in before:
@@ -585,39 +585,39 @@ class PaintedRow(QWidget):
                 widget.deleteLater()
         for widget in self.painted:
             if len(self._parts) > 1 and isinstance(widget, PaintedPlot):
-                widget.widget.setMinimumWidth(LEAST_PLOT)
-        self._place([self._stretched()])  # before new ones are shown, at a size of their own
+                widget.widget.setMinimumWidth(MIN_PLOT_WIDTH)
+        self._place([self._stretched()])  # before new ones are shown with their own size
 
-    def _made(self, part: Part) -> Painted:
+    def _create(self, part: Part) -> Painted:
         from gui.plots.position_gestures import PositionGestures
 
-        made: Painted
+        painted: Painted
         if isinstance(part, Plot):
-            made = PaintedPlot(part, self._theme)
-            made.intended.connect(self.intended)
-            made.stepped.connect(self.stepped)
-            if part.over == "position" and isinstance(made.widget, PositionCurves):
-                PositionGestures(made.widget, self._session, self.selectionRequested.emit)
+            painted = PaintedPlot(part, self._theme)
+            painted.intended.connect(self.intended)
+            painted.stepped.connect(self.stepped)
+            if part.over == "position" and isinstance(painted.widget, PositionCurves):
+                PositionGestures(painted.widget, self._session, self.selectionRequested.emit)
         elif isinstance(part, Image):
-            made = PaintedImage(part, self._theme)
-            made.selected.connect(self._on_selected)
-            made.pointed.connect(self._on_pointed)
+            painted = PaintedImage(part, self._theme)
+            painted.selected.connect(self._on_selected)
+            painted.pointed.connect(self._on_pointed)
         elif isinstance(part, Legend):
-            made = PaintedLegend(part)
+            painted = PaintedLegend(part)
         else:
-            made = PaintedTable(part, self._theme)
-        made.chosen.connect(self.chosen)
-        made.hovered.connect(self._on_hovered)
-        return made
+            painted = PaintedTable(part, self._theme)
+        painted.chosen.connect(self.chosen)
+        painted.hovered.connect(self._on_hovered)
+        return painted
 
     def _fit(self) -> None:
         drawn = sum(isinstance(part, Plot | Image) for part in self._parts) + len(self._before)
-        stacked = columns(drawn, self.size()) < drawn  # each has a row, or half of one
+        stacked = columns(drawn, self.size()) < drawn  # each has at most half a row
         for widget, part in zip(self.painted, self._parts, strict=True):
             if isinstance(widget, PaintedTable):
                 widget.fit(self.width())
             elif isinstance(part, Plot | Image):
-                widget.setVisible(stacked or self.width() >= part.least_width)
+                widget.setVisible(stacked or self.width() >= part.min_width)
         self._arrange()
 
     def _stretched(self) -> list[tuple[QWidget, int]]:
@@ -625,31 +625,35 @@ class PaintedRow(QWidget):
         drawn = zip(self.painted, self._parts, strict=True)
         return [
             *self._before,
-            *((one, part.stretch if isinstance(part, Plot | Image) else 0) for one, part in drawn),
+            *(
+                (widget, part.stretch if isinstance(part, Plot | Image) else 0)
+                for widget, part in drawn
+            ),
         ]
 
     def _arrange(self) -> None:
-        """Choose the rows in which the parts stand."""
+        """Arrange the parts in rows."""
         parts = self._stretched()
-        across = columns(sum(not one.isHidden() for one, _ in parts), self.size())
+        across = columns(sum(not widget.isHidden() for widget, _ in parts), self.size())
         rows: list[list[tuple[QWidget, int]]] = [[]]
         shown = 0
-        for one in parts:
-            if shown == across and not one[0].isHidden():  # no row of hidden ones alone
+        for part in parts:
+            hidden = part[0].isHidden()
+            if shown == across and not hidden:  # no row has only hidden parts
                 rows.append([])
                 shown = 0
-            rows[-1].append(one)
-            shown += not one[0].isHidden()
+            rows[-1].append(part)
+            shown += not hidden
         if rows != self._placed:
-            self._take_out()
+            self._clear_rows()
             self._place(rows)
         self._share_height()
 
     def _place(self, rows: list[list[tuple[QWidget, int]]]) -> None:
-        """Put parts into rows; none is in one now."""
+        """Put parts into rows, which are empty."""
         self._placed = rows
         for _ in rows[len(self._rows) :]:
-            # The stretch is what an image alone, with its square cells, leaves over.
+            # The stretch takes the width that a single image with square cells does not need.
             self._rows.append(hbox(0, spacing=GRID))
             self._column.addLayout(self._rows[-1])
         for at, row in enumerate(self._rows):
@@ -660,22 +664,22 @@ class PaintedRow(QWidget):
         self._column.activate()
 
     def _share_height(self) -> None:
-        """Let a row that is only a few lines of text leave the rest to the plots above it."""
+        """Give the height that a row of a few lines of text does not need to the plots above it."""
         for at, row in enumerate(self._rows):
-            parts = [one for one, _ in self._placed[at]] if at < len(self._placed) else []
+            parts = [part for part, _ in self._placed[at]] if at < len(self._placed) else []
             few = all(
-                isinstance(one, PaintedTable | PaintedLegend)
-                and one.sizeHint().height() <= LEAST_ROW
-                for one in parts
+                isinstance(part, PaintedTable | PaintedLegend)
+                and part.sizeHint().height() <= MIN_ROW_HEIGHT
+                for part in parts
             )
             alone = len(parts) > 0 and len(self._placed) == 1
             self._column.setStretchFactor(row, 1 if alone or not few else 0)
 
-    def _take_out(self) -> None:
-        """Take all parts out of the rows, which stay."""
+    def _clear_rows(self) -> None:
+        """Remove all parts from the rows, which stay."""
         for row, placed in zip(self._rows, self._placed, strict=False):
-            for one, _ in placed:
-                row.removeWidget(one)
+            for part, _ in placed:
+                row.removeWidget(part)
         self._placed = []
 
     def _on_hovered(self, position: int | None) -> None:
@@ -688,20 +692,20 @@ class PaintedRow(QWidget):
         self.selectionRequested.emit((*before, *clicked))
 
     def _on_pointed(self, index: int | None) -> None:
-        plot = next((one for one in self.painted if isinstance(one, PaintedPlot)), None)
+        plot = next((part for part in self.painted if isinstance(part, PaintedPlot)), None)
         if plot is not None:
             plot.show_point(index)
 
 
 def columns(count: int, room: QSize) -> int:
-    """Return how many of some parts stand side by side, so that each is about as wide as `SHAPE`.
+    """Return the number of parts side by side at which their shape is nearest to `SHAPE`.
 
     Parameters
     ----------
     count
         Number of parts.
     room
-        Width and height of all, in pixels; a row has at least :data:`LEAST_ROW`.
+        Width and height of all, in pixels; a row has at least :data:`MIN_ROW_HEIGHT`.
     """
 
     def misfit(across: int) -> float:
@@ -710,8 +714,8 @@ def columns(count: int, room: QSize) -> int:
 
     if room.isEmpty():
         return max(count, 1)
-    most = min(max(room.height() // LEAST_ROW, 1), count)
-    even = {-(-count // rows) for rows in range(1, most + 1)}
+    max_rows = min(max(room.height() // MIN_ROW_HEIGHT, 1), count)
+    even = {-(-count // rows) for rows in range(1, max_rows + 1)}
     return min(even, key=misfit, default=1)
 
 
@@ -720,37 +724,37 @@ def _kind(plot: Plot) -> tuple[object, ...]:
     return plot.over, *axes, plot.scrubs, plot.scrub_tip, bool(plot.readings)
 
 
-def _same_curves(one: Plot, other: Plot | None) -> bool:
+def _same_curves(new: Plot, old: Plot | None) -> bool:
     """Return whether two plots differ only in a vertical rule and texts."""
-    if other is None or (one.x.span, one.y.span) != (other.x.span, other.y.span):
+    if old is None or (new.x.span, new.y.span) != (old.x.span, old.y.span):
         return False
-    lying = [[rule for rule in plot.rules if rule.axis == "y"] for plot in (one, other)]
+    horizontal = [[rule for rule in plot.rules if rule.axis == "y"] for plot in (new, old)]
     return (
-        lying[0] == lying[1]
-        and len(one.curves) == len(other.curves)
-        and len(one.bands) == len(other.bands)
-        and all(map(_same_band, one.bands, other.bands))
-        and all(map(_same_curve, one.curves, other.curves))
+        horizontal[0] == horizontal[1]
+        and len(new.curves) == len(old.curves)
+        and len(new.bands) == len(old.bands)
+        and all(map(_same_band, new.bands, old.bands))
+        and all(map(_same_curve, new.curves, old.curves))
     )
 
 
-def _same_curve(one: Curve, other: Curve) -> bool:
-    looks = [(curve.color, curve.style, curve.width, curve.name) for curve in (one, other)]
-    same = looks[0] == looks[1] and np.array_equal(one.x, other.x)
-    return same and np.array_equal(one.y, other.y)
+def _same_curve(new: Curve, old: Curve) -> bool:
+    looks = [(curve.color, curve.style, curve.width, curve.name) for curve in (new, old)]
+    same = looks[0] == looks[1] and np.array_equal(new.x, old.x)
+    return same and np.array_equal(new.y, old.y)
 
 
-def _same_band(one: Band, other: Band) -> bool:
-    if one is other:
+def _same_band(new: Band, old: Band) -> bool:
+    if new is old:
         return True
-    if one.color != other.color or (one.middle is None) is not (other.middle is None):
+    if new.color != old.color or (new.middle is None) is not (old.middle is None):
         return False
-    pairs = [(one.x, other.x), (one.low, other.low), (one.high, other.high)]
-    if one.middle is not None and other.middle is not None:
-        pairs.append((one.middle, other.middle))
+    pairs = [(new.x, old.x), (new.low, old.low), (new.high, old.high)]
+    if new.middle is not None and old.middle is not None:
+        pairs.append((new.middle, old.middle))
     return all(np.array_equal(*pair) for pair in pairs)
 
 
 def _fill(holder: QWidget, *widgets: QWidget) -> QHBoxLayout:
-    first, *rest = widgets
-    return hbox((first, 1), *rest, parent=holder, spacing=0)
+    first, *others = widgets
+    return hbox((first, 1), *others, parent=holder, spacing=0)

@@ -14,13 +14,13 @@ class ScatterAxis:
     """An axis of a scatter, with the values of all points on it."""
 
     title: str  # Quantity and unit
-    values: np.ndarray  # (n,) float: NaN where a point has none
-    log: bool = False  # Whether it is logarithmic: values that are not positive are left out
+    values: np.ndarray  # (n,) float: NaN for points without a value
+    log: bool = False  # Whether it is logarithmic, without values that are not positive
     whole: bool = False  # Whether ticks are at integers only
-    names: tuple[str, ...] = ()  # Names of the values 0, 1, …, where they are no numbers
+    names: tuple[str, ...] = ()  # Names of the values 0, 1, …, if they are not numbers
 
     def places(self) -> np.ndarray:
-        """Return the places along the axis, logarithms where it is logarithmic: (n,)."""
+        """Return the places along the axis, logarithms if it is logarithmic: (n,)."""
         if not self.log:
             return self.values
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -34,13 +34,13 @@ class Scatter:
     x: ScatterAxis
     y: ScatterAxis
     scale: ColorScale  # The third values, and their colours
-    runs: tuple[np.ndarray, ...] = ()  # Points that a line joins, by their indices
+    runs: tuple[np.ndarray, ...] = ()  # Indices of points that a line joins
 
     def places(self) -> np.ndarray:
-        """Return the places of all points, NaN for those that are not shown: (n, 2)."""
-        found = np.column_stack([self.x.places(), self.y.places()]).astype(np.float64)
-        found[~np.isfinite(found).all(axis=1)] = np.nan
-        return found
+        """Return the places of all points, NaN for points not shown: (n, 2)."""
+        places = np.column_stack([self.x.places(), self.y.places()]).astype(np.float64)
+        places[~np.isfinite(places).all(axis=1)] = np.nan
+        return places
 
     def lines(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of all lines, and which is joined to the next one: (m, 2), (m,)."""

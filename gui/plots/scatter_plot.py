@@ -21,11 +21,11 @@ from gui.style.theme import Theme
 POINT, RING = 6, 11
 """Diameters of a point and of the ring around a selected one, in pixels."""
 REACH = 12.0
-"""Distance at which the mouse is over a point, in pixels."""
+"""Maximum distance of the mouse to a hovered point, in pixels."""
 MARGIN = 0.04
 """Space around the points, as a share of their span."""
-MOST_NAMES, LONGEST_NAME = 24, 14
-"""Names at an axis, and letters of each."""
+MAX_NAMES, MAX_NAME_LENGTH = 24, 14
+"""Maximum number of names at an axis, and letters of each."""
 GESTURES = (
     "Click selects a point, Shift-click adds or removes it, drag with Shift encircles points. "
     "Double-click or Enter opens a checkpoint.\n"
@@ -75,7 +75,7 @@ class ScatterPlot(PlotWidget):
     # ---- content -----------------------------------------------------------------------
 
     def show_scatter(self, scatter: Scatter, text_of: Callable[[int], str]) -> None:
-        """Draw points; what is zoomed into stays while the axes do.
+        """Draw points; the zoom is kept if the axes are unchanged.
 
         Parameters
         ----------
@@ -89,13 +89,13 @@ class ScatterPlot(PlotWidget):
         kept = before is not None and all(
             _same(old, new) for old, new in ((before.x, scatter.x), (before.y, scatter.y))
         )
-        seen = self.view.spans() if kept and self.view.is_zoomed else None
+        zoomed = self.view.spans() if kept and self.view.is_zoomed else None
         if not kept:
             self._build_axes(scatter)
         spans = _span(self._places[:, 0]), _span(self._places[:, 1])
         self.view.set_bounds(*spans, smallest_x=(spans[0][1] - spans[0][0]) / 1000)
-        if seen is not None:
-            self.view.setRange(xRange=seen[0], yRange=seen[1], padding=0)
+        if zoomed is not None:
+            self.view.setRange(xRange=zoomed[0], yRange=zoomed[1], padding=0)
         self._draw()
 
     def select(self, points: Sequence[int] | np.ndarray) -> None:
@@ -105,7 +105,7 @@ class ScatterPlot(PlotWidget):
 
     @property
     def scale(self) -> ColorScale:
-        """The colours of the points, between the values that were set."""
+        """The colours of the points, with the set limits."""
         assert self.scatter is not None
         scale = self.scatter.scale
         if self.levels is None or scale.categories:
@@ -127,22 +127,22 @@ class ScatterPlot(PlotWidget):
         ):  # fmt: skip
             old = self.x_axis if side == "bottom" else self.y_axis
             kind = LogAxis if axis.log else PlotAxis
-            made = kind(side, axis.title, whole=axis.whole)  # type: ignore[arg-type]
+            new_axis = kind(side, axis.title, whole=axis.whole)  # type: ignore[arg-type]
             self.centralLayout.removeItem(old)
             old.unlinkFromView()
             old.setParentItem(None)
             self.scene().removeItem(old)
-            self.centralLayout.addItem(made, row, column)
-            made.linkToView(self.view)
-            made.set_theme(self.theme)
-            if 0 < len(axis.names) <= MOST_NAMES:
-                made.setTicks([[(at, _short(name)) for at, name in enumerate(axis.names)]])
+            self.centralLayout.addItem(new_axis, row, column)
+            new_axis.linkToView(self.view)
+            new_axis.set_theme(self.theme)
+            if 0 < len(axis.names) <= MAX_NAMES:
+                new_axis.setTicks([[(at, _short(name)) for at, name in enumerate(axis.names)]])
             elif axis.names:
-                made.setTicks([[]])
+                new_axis.setTicks([[]])
             if side == "bottom":
-                self.x_axis = made
+                self.x_axis = new_axis
             else:
-                self.y_axis = made
+                self.y_axis = new_axis
         self.y_axis.hide_title_unless(self.room_for_y_title())
 
     # ---- drawing -----------------------------------------------------------------------
@@ -165,9 +165,9 @@ class ScatterPlot(PlotWidget):
             return
         colors = point_colors(self.scale, self.theme.viewport)
         shown = np.flatnonzero(np.isfinite(self._places[:, 0]))
-        # One brush for each colour: a point's own would cost more than the point.
-        found, which = np.unique(colors[shown], axis=0, return_inverse=True)
-        brushes = np.array([pg.mkBrush(*map(int, color)) for color in found] or [None])
+        # One brush per colour: a brush for each point would be slow.
+        unique, which = np.unique(colors[shown], axis=0, return_inverse=True)
+        brushes = np.array([pg.mkBrush(*map(int, color)) for color in unique] or [None])
         self._points.setData(
             self._places[shown, 0], self._places[shown, 1],
             brush=brushes[which.ravel()] if shown.size else None,
@@ -189,12 +189,12 @@ class ScatterPlot(PlotWidget):
         if self._hovered is not None:
             at = self.view.mapViewToScene(QPointF(*self._places[self._hovered]))
             point, text = QPointF(self.mapFromScene(at)), self.text_of(self._hovered)
-        self._label.say(text, point, self.view.sceneBoundingRect())
+        self._label.show_text(text, point, self.view.sceneBoundingRect())
 
     # ---- mouse and keys ----------------------------------------------------------------
 
     def pixels(self) -> np.ndarray:
-        """Return the points' pixels on the widget, NaN for those that are not shown: (n, 2)."""
+        """Return the points' pixels on the widget, NaN for points not shown: (n, 2)."""
         area, ((x0, x1), (y0, y1)) = self.view.sceneBoundingRect(), self.view.spans()
         x = area.left() + (self._places[:, 0] - x0) / (x1 - x0) * area.width()
         y = area.bottom() - (self._places[:, 1] - y0) / (y1 - y0) * area.height()
@@ -216,8 +216,8 @@ class ScatterPlot(PlotWidget):
         super().mouseMoveEvent(event)
         if self._outline:
             self._outline.append(event.position())
-            at = [self.to_data(one) for one in (*self._outline, self._outline[0])]
-            self._drawn.setData([one.x() for one in at], [one.y() for one in at])
+            corners = [self.to_data(point) for point in (*self._outline, self._outline[0])]
+            self._drawn.setData([point.x() for point in corners], [point.y() for point in corners])
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         outline = np.array([(at.x(), at.y()) for at in self._outline])
@@ -229,9 +229,9 @@ class ScatterPlot(PlotWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Open a point, or show everything."""
-        found = self.index_at(event.position())
-        if event.button() is Qt.MouseButton.LeftButton and found is not None:
-            self.opened.emit(found)
+        point = self.index_at(event.position())
+        if event.button() is Qt.MouseButton.LeftButton and point is not None:
+            self.opened.emit(point)
         else:
             super().mouseDoubleClickEvent(event)
 
@@ -266,4 +266,4 @@ def _span(places: np.ndarray) -> tuple[float, float]:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…"

@@ -16,8 +16,8 @@ from gui.widgets.tooltips import wrapped
 
 SWATCH, GAP = 14, 4
 PAINT_MS = 100
-"""Minimum time between updates of numbers while scrubbing: more would take frames from the
-viewport, and nobody reads faster.
+"""Minimum time between updates of numbers while scrubbing, so that the viewport keeps its frame
+rate.
 """
 
 
@@ -48,7 +48,7 @@ class ScrubPlot(CurvePlot):
         self._at_x: float | None = None
         self._tip = tip
         super().__init__(theme, x_title, y_title, log_x=log_x, log_y=log_y, whole_x=not log_x)
-        # Not an item of the plot, which would be repainted with each move.
+        # Not an item of the plot, which would be repainted on each move.
         self._cursor = QWidget(self.viewport())
         self._cursor.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._cursor.setAutoFillBackground(True)
@@ -66,7 +66,7 @@ class ScrubPlot(CurvePlot):
         self._place_cursor()
 
     def marker_point(self) -> QPointF:
-        """Return where the cursor crosses the middle of the plot, in widget coordinates."""
+        """Return the middle of the cursor, in widget coordinates."""
         assert self._at_x is not None
         middle = sum(self.view.spans()[1]) / 2
         at = float(np.log10(self._at_x)) if self.log[0] else self._at_x
@@ -140,7 +140,7 @@ class CurveLegend(QWidget):
 
     def text(self) -> str:
         """Return the full text, even if elided."""
-        return " · ".join(f"{one.name} {one.text}".strip() for one in self._entries)
+        return " · ".join(f"{entry.name} {entry.text}".strip() for entry in self._entries)
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""
@@ -161,11 +161,11 @@ class CurveLegend(QWidget):
         metrics, middle, x = QFontMetrics(font), self.height() // 2, 4
         # Names take precedence over numbers, which are in the tooltip as well.
         numbers = self._width(metrics, numbers=True) <= self.width()
-        for one in self._entries:
-            if one.color:
-                self._draw_swatch(painter, one, x, middle)
+        for entry in self._entries:
+            if entry.color:
+                self._draw_swatch(painter, entry, x, middle)
                 x += SWATCH + GAP
-            shades = ((one.name, self._theme.muted), (one.text, self._theme.text))
+            shades = ((entry.name, self._theme.muted), (entry.text, self._theme.text))
             for text, tone in shades[: 1 + numbers]:
                 room = max(self.width() - x, 0)
                 painter.setPen(QColor(tone))
@@ -174,9 +174,9 @@ class CurveLegend(QWidget):
                 x += metrics.horizontalAdvance(text) + GAP
             x += GAP
 
-    def _draw_swatch(self, painter: QPainter, one: Reading, x: int, middle: int) -> None:
-        if one.style == "band":
-            tint, edge = QColor(one.color), QColor(one.color)
+    def _draw_swatch(self, painter: QPainter, entry: Reading, x: int, middle: int) -> None:
+        if entry.style == "band":
+            tint, edge = QColor(entry.color), QColor(entry.color)
             tint.setAlphaF(TINT)
             edge.setAlphaF(EDGE)
             painter.fillRect(x, middle - 4, SWATCH, 8, tint)
@@ -184,19 +184,21 @@ class CurveLegend(QWidget):
             painter.drawLine(x, middle - 4, x + SWATCH - 1, middle - 4)
             painter.drawLine(x, middle + 4, x + SWATCH - 1, middle + 4)
             return
-        pen = QPen(QColor(one.color), 2)
-        if one.style != "solid":
-            # As on the plot, in the little room there is: two dashes, or four dots.
-            pen.setDashPattern([2.5, 2.0] if one.style == "dashed" else [0.75, 1.25])
+        pen = QPen(QColor(entry.color), 2)
+        if entry.style != "solid":
+            # There is room for two dashes, or four dots.
+            pen.setDashPattern([2.5, 2.0] if entry.style == "dashed" else [0.75, 1.25])
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(pen)
         painter.drawLine(x, middle, x + SWATCH, middle)
 
     def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:
         """Return the width, with or without the numbers."""
-        texts = [text for one in self._entries for text in (one.name, one.text)[: 1 + numbers]]
-        words = sum(metrics.horizontalAdvance(text) + GAP for text in texts)
-        return words + (SWATCH + 2 * GAP) * len(self._entries)
+        texts = [
+            text for entry in self._entries for text in (entry.name, entry.text)[: 1 + numbers]
+        ]
+        width = sum(metrics.horizontalAdvance(text) + GAP for text in texts)
+        return width + (SWATCH + 2 * GAP) * len(self._entries)
 
 
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

@@ -32,10 +32,9 @@ class Curve:
     x: np.ndarray
     y: np.ndarray
     color: str  # ``#rrggbb``
-    # Style of the line; width in pixels.
-    style: Style = "solid"
-    width: float = 1.0
-    silent: bool = False  # Whether it ignores the mouse, as a line for comparison
+    style: Style = "solid"  # Style of the line
+    width: float = 1.0  # Width in pixels
+    silent: bool = False  # Whether the mouse ignores it, as for reference lines
     name: str = ""  # Name of its compared model, drawn behind the open one's curves; "" for these
     label: str = ""  # Label in a legend; "" for none
     dots: bool = False  # Whether each point has a dot
@@ -57,16 +56,16 @@ class Band:
     middle: np.ndarray | None = None  # (n,): a dotted line within; None for none
 
     def reading(self, text: str = "") -> Reading:
-        """Return its entry of the row over a plot."""
+        """Return its entry in the row over a plot."""
         return Reading(self.label, text, self.color, "band")
 
 
 TINT, EDGE = 0.2, 0.75
-"""Opacity of a band's inside, and of its edges, which have to be seen beside it."""
+"""Opacity of a band's inside, and of its edges, which must stand out from it."""
 
 
 def level_band(low: float, high: float, ends: Span, color: str, label: str = "") -> Band:
-    """Return a band from one value of y to another, over all of an axis."""
+    """Return a band between two values of y, along the whole x axis."""
     return Band(np.array(ends), np.full(2, low), np.full(2, high), color, label)
 
 
@@ -75,9 +74,8 @@ class Axis:
     """An axis."""
 
     title: str  # Quantity and unit
-    # Whether it is logarithmic; whether ticks are at integers only.
-    log: bool = False
-    whole: bool = False
+    log: bool = False  # Whether it is logarithmic
+    whole: bool = False  # Whether ticks are at integers only
     span: Span | None = None  # Maximum span; all data with a margin if None
     home: Span | None = None  # Initial span; the maximum if None
     printed: str = ""  # A longer title for print; :attr:`title` if ""
@@ -87,14 +85,14 @@ class Axis:
 class Rule:
     """A straight line across a plot."""
 
-    at: float  # Where it crosses its axis, in the axis' units
+    at: float  # Place on its axis, in the axis' units
     # The axis it crosses: "y" for a horizontal rule, "x" for a vertical one.
     axis: Literal["x", "y"] = "y"
     label: str = ""  # Label beside it
     tip: str = ""
     # Name of the choice that dragging it changes, rounded; "" if it cannot be dragged.
     drags: str = ""
-    bounds: tuple[int, int] = (1, 2**31 - 1)  # Least and greatest number that it can be dragged to
+    bounds: tuple[int, int] = (1, 2**31 - 1)  # Minimum and maximum when it is dragged
     back: int | None = None  # Number that a double-click sets; None for none
     style: Style = "dashed"  # Style of the line
 
@@ -114,10 +112,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Rings:
-    """Points of a plot's first curve that stand out."""
+    """Marked points of a plot's first curve."""
 
-    positions: tuple[int, ...]  # Their x, whole numbers, written beside them
-    tip: str  # The rule by which they stand out, shown when the mouse is over one
+    positions: tuple[int, ...]  # Their x, integers, shown beside them
+    tip: str  # The rule for marking them, as a tooltip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,14 +129,14 @@ class Plot:
     rules: Sequence[Rule] = ()  # Straight lines; at most one of them vertical
     # Returns the label of a point, by its curve and its index along it.
     hover: Callable[[int, int], str] | None = None
-    # Returns the intent of a click on a point, by the same; see :mod:`gui.panels.kit.intents`.
+    # Returns the intent of a click on such a point; see :mod:`gui.panels.kit.intents`.
     click: Callable[[int, int], object] | None = None
     over: Over = ""  # See :data:`Over`
-    rings: Rings | None = None  # Points that stand out, in a plot over positions
+    rings: Rings | None = None  # Marked points, in a plot over positions
     # Whether positions outside the shown range are pale, in a plot over positions.
     veiled: bool = False
     stretch: int = 1  # Its share of the width
-    least_width: int = 0  # Minimum width in pixels; hidden on the screen if there is less
+    min_width: int = 0  # Minimum width in pixels; hidden on the screen if there is less room
     # Values of the curves in a row above, on the screen; no row if empty.
     readings: Sequence[Reading] = ()
     bands: Sequence[Band] = ()  # Filled ranges, behind all curves
@@ -148,30 +146,30 @@ class Plot:
     # Places along x, increasing: such a press goes to the nearest one, and the choice is its index;
     # None for integers.
     scrub_stops: np.ndarray | None = None
-    scrub_tip: str = ""  # Tooltip about such a press
+    scrub_tip: str = ""  # Tooltip for such a press
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Pairs of a picture's patches as a picture of pictures: a tile for each, with all in it.
+    """Pairs of a picture's patches as a grid of pictures: a tile for each patch, with all patches.
 
     Attributes
     ----------
     rows, columns
-        Of patches, and so of tiles and of the cells of each.
+        Rows and columns of patches, and so of tiles and of the cells of each tile.
     """
 
     rows: int
     columns: int
 
     def pair(self, row: int, column: int) -> tuple[int, int]:
-        """Return the patch whose tile a cell is in, and the one that it stands for in the tile."""
+        """Return the patch of a cell's tile, and the patch of the cell within the tile."""
         (above, down), (left, across) = divmod(row, self.rows), divmod(column, self.columns)
         return above * self.columns + left, down * self.columns + across
 
-    def cell(self, one: int, other: int) -> tuple[int, int]:
+    def cell(self, tile: int, patch: int) -> tuple[int, int]:
         """Return row and column of a pair's cell."""
-        (above, left), (down, across) = divmod(one, self.columns), divmod(other, self.columns)
+        (above, left), (down, across) = divmod(tile, self.columns), divmod(patch, self.columns)
         return above * self.rows + down, left * self.columns + across
 
 
@@ -181,7 +179,7 @@ class Image:
 
     Attributes
     ----------
-    name, x, y, hover, over, stretch, least_width
+    name, x, y, hover, over, stretch, min_width
         As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
     """
 
@@ -192,45 +190,44 @@ class Image:
     colormap: str  # Name of the colour map
     levels: Span  # Values at the ends of the colour scale, which the user can drag
     first: tuple[int, int] = (0, 0)  # Numbers of the first row and the first column on the axes
-    step: int = 1  # Numbers on the axes from a row to the next, and from a column to the next
+    step: int = 1  # Difference of the numbers of adjacent rows, and columns, on the axes
     log: bool = False  # Whether colours are logarithmic
     unit: str = ""  # Title of the colour bar
-    # Returns the index of the point that a cell, by its numbers, has on the first curve of the plot
-    # beside the image, which is hovered with it.
+    # Returns the index of a cell's point on the first curve of the plot beside the image, which is
+    # hovered with the cell.
     beside: Callable[[int, int], int] | None = None
-    # Whether a click makes the row's position the current one, which alone is marked; else both
-    # positions are marked, and the column's is the current one.
+    # Whether a click makes the row's position current, and only that is marked; otherwise both
+    # positions are marked, and the column's is current.
     row_is_current: bool = False
-    # The choice that dragging the ends changes to two values, and what they are now; "" and None if
-    # they are not chosen in the panel.
+    # Name of the choice that dragging the ends changes, and its current values; "" and None if they
+    # are not a choice of the panel.
     drags: str = ""
     ends: Span | None = None
     hover: Callable[[int, int], str] | None = None
     over: Over = ""
     stretch: int = 1
-    least_width: int = 0
-    # Set if the cells are those of a picture of pictures: ``hover`` and ``beside`` then take a pair
-    # of patches, and the axes have the numbers of the tiles.
+    min_width: int = 0
+    # Set for a grid of pictures: ``hover`` and ``beside`` then take a pair of patches, and the axes
+    # have the numbers of the tiles.
     tiles: Tiles | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Table:
-    """Rows beside a plot, on the screen alone."""
+    """Rows beside a plot, on the screen only."""
 
     name: str
-    # Its content; the key of a row is its ``position``.
     columns: Sequence[Column]
-    rows: Sequence[Row]
+    rows: Sequence[Row]  # The key of a row is its ``position``
     colors: Mapping[int, str] = field(default_factory=dict)  # Colours of the rows' curves, by key
     # Name of the choice that clicks change, a tuple of keys, or a single key: a click chooses one
     # row, Shift-click several; "" if rows cannot be chosen.
     chooses: str = ""
-    most: int = 1  # Maximum number of chosen rows
-    tip: str = ""  # Tooltip about a click on a row; ``{position}`` is replaced by its key
+    max_chosen: int = 1  # Maximum number of chosen rows
+    tip: str = ""  # Tooltip of rows; ``{position}`` is replaced by a row's key
     spare: Sequence[int] = ()  # Columns omitted in a narrow panel
     fixed: Sequence[int] = ()  # Keys of rows that cannot be chosen
-    in_sight: int | None = None  # The key of a row to scroll to; None for none
+    scroll_to: int | None = None  # The key of a row to scroll to; None for none
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -253,7 +250,9 @@ class Legend:
 
     titles: Sequence[str]  # Titles of the numbers
     entries: Sequence[Entry]
-    removes: str = ""  # Name of the choice from which a row's button removes it; "" for no buttons
+    removes: str = (
+        ""  # Name of the choice that a row's button changes to remove it; "" for no buttons
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -261,13 +260,12 @@ class Line:
     """One quantity at places along x, such as the steps of a training, with gaps."""
 
     name: str
-    values: np.ndarray  # (n,): one per place; NaN where there is none
+    values: np.ndarray  # (n,): NaN for places without a value
     color: str  # ``#rrggbb``
-    percent: bool = False  # Whether it is a share, written in percent
+    percent: bool = False  # Whether it is a share, formatted in percent
     dashed: bool = False  # Whether it is an expectation, not a measurement
-    # Decimals and unit of written values.
-    digits: int = 2
-    unit: str = ""
+    digits: int = 2  # Decimals of formatted values
+    unit: str = ""  # Unit of formatted values
 
     @property
     def look(self) -> tuple[Style, float]:
@@ -298,7 +296,7 @@ class Line:
         ]  # fmt: skip
 
     def runs(self) -> Iterator[slice]:
-        """Yield the runs with values, since a line is interrupted elsewhere."""
+        """Yield the runs with values, between gaps."""
         known = np.concatenate([[False], np.isfinite(self.values), [False]])
         edges = np.flatnonzero(known[1:] != known[:-1])
         for start, stop in edges.reshape(-1, 2):
@@ -309,28 +307,35 @@ Part = Plot | Image | Table | Legend
 
 
 def spanned(first: float, last: float, others: Sequence[Curve]) -> Span:
-    """Return the limits of an axis that contains a range and other curves along x."""
-    ends = [(first, last), *((float(one.x[0]), float(one.x[-1])) for one in others if len(one.x))]
+    """Return the limits of an x axis that contains a range and other curves."""
+    ends = [
+        (first, last),
+        *((float(curve.x[0]), float(curve.x[-1])) for curve in others if len(curve.x)),
+    ]
     return min(begin for begin, _ in ends), max(end for _, end in ends)
 
 
 def legend_of(curves: Sequence[Curve]) -> list[Reading]:
     """Return the entries of the row over a plot for its labelled curves."""
-    return [Reading(one.label, color=one.color, style=one.style) for one in curves if one.label]
+    return [
+        Reading(curve.label, color=curve.color, style=curve.style)
+        for curve in curves
+        if curve.label
+    ]
 
 
-def highest(curves: Sequence[Curve], least: float = 0.0) -> float:
-    """Return the largest value of curves; at least ``least``."""
-    return max([least, *(float(one.y.max()) for one in curves if len(one.y))])
+def highest(curves: Sequence[Curve], minimum: float = 0.0) -> float:
+    """Return the largest value of curves; at least ``minimum``."""
+    return max([minimum, *(float(curve.y.max()) for curve in curves if len(curve.y))])
 
 
 def values_at(curves: Sequence[Curve], x: int) -> list[str]:
-    """Return name and value of each curve over consecutive integers, of those that reach x."""
-    places = [(one, x - int(one.x[0])) for one in curves if len(one.x)]
+    """Return name and value at x of each curve over consecutive integers that contains x."""
+    places = [(curve, x - int(curve.x[0])) for curve in curves if len(curve.x)]
     return [
-        f"{one.name} {format_number(float(one.y[at]))}"
-        for one, at in places
-        if 0 <= at < len(one.y)
+        f"{curve.name} {format_number(float(curve.y[at]))}"
+        for curve, at in places
+        if 0 <= at < len(curve.y)
     ]
 
 

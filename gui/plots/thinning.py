@@ -1,4 +1,4 @@
-"""Curves of many positions, thinned to what can be seen of them."""
+"""Thinning of curves with many positions to what is visible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 def envelope(
     values: np.ndarray, first: int, stop: int, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a line to what can be seen of it.
+    """Thin a line to what is visible.
 
     Parameters
     ----------
@@ -17,14 +17,14 @@ def envelope(
     first, stop
         The visible positions: first to stop − 1.
     columns
-        Pixel columns there are for them.
+        Number of available pixel columns.
 
     Returns
     -------
     x, y : (m,) float64
-        The positions themselves while there are few; else the least and the greatest value of each
-        run of positions. Runs start at multiples of their length, so that nothing shimmers under a
-        pan, and the last one may be short, so that no position is ever lost.
+        All positions if there are few; otherwise the minimum and the maximum of each run of
+        positions. Runs start at multiples of their length, so that nothing flickers while panning;
+        the last one may be shorter, so that no position is lost.
     """
     step = (stop - first) // (2 * columns)
     if step < 2:

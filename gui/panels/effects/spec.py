@@ -304,7 +304,7 @@ def _moves(view: View) -> Plot:
         hover=hover,
         over="position",
         veiled=True,
-        least_width=WIDE,
+        min_width=WIDE,
     )
 
 

@@ -530,7 +530,7 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     maps = _maps(view, result)
     plot = Plot(
         name, x, y, drawn,
-        hover=hover, stretch=6, least_width=NARROW if len(maps) == 1 else NARROW_FOR_TWO,
+        hover=hover, stretch=6, min_width=NARROW if len(maps) == 1 else NARROW_FOR_TWO,
         readings=readings, bands=bands,
     )  # fmt: skip
     return [plot, *maps]

@@ -24,7 +24,7 @@ from gui.panels.shape.spec import (
     rough_parts,
     verdict_name,
 )
-from gui.plots.qt_painter import LEAST_ROW, PaintedRow, columns
+from gui.plots.qt_painter import MIN_ROW_HEIGHT, PaintedRow, columns
 from gui.plots.spec import EDGE, TINT
 from gui.state.session import Session
 from gui.style.theme import GRID, LIGHT, SMALL, Theme, format_number
@@ -208,7 +208,7 @@ class ShapeBody(PanelBody):
         room = self.width()
         needed = self.numbers.fit(room - SCROLL_BAR) + SCROLL_BAR
         high = self.numbers.heightForWidth(room - SCROLL_BAR) + GRID
-        below = columns(2, self.size()) == 1 and self.height() - high - 2 * GRID >= LEAST_ROW
+        below = columns(2, self.size()) == 1 and self.height() - high - 2 * GRID >= MIN_ROW_HEIGHT
         beside = not below and room - needed - 2 * GRID >= LEAST_PLOT
         ways = QBoxLayout.Direction
         self._parts.setDirection(ways.TopToBottom if below else ways.LeftToRight)

@@ -73,7 +73,7 @@ def plot_by_snapshot(
     y: Axis,
     *,
     empty: str = "",
-    least_width: int = 0,
+    min_width: int = 0,
     null: Null | None = None,
 ) -> Plot:
     """Return a plot of lines over the steps; ``empty`` explains why there are none.
@@ -101,7 +101,7 @@ def plot_by_snapshot(
         y,
         [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
         [Rule(float(places[shown]), "x", style="solid")] if marked else [],
-        least_width=least_width,
+        min_width=min_width,
         readings=[
             *([line.reading(shown) for line in known] or [Reading(empty)]),
             *(band.reading() for band in bands),

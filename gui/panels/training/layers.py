@@ -127,11 +127,11 @@ def _position_plots(view: View) -> list[Plot | Image]:
             view, share_lines(view), Axis("share, R²", printed="share of pos, R²")
         ),
         plot_by_snapshot(
-            view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), least_width=WIDE
+            view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), min_width=WIDE
         ),
         plot_by_snapshot(
             view, turn_lines(view), Axis("turns", printed="turns of the helix"),
-            empty=NO_TURNS, least_width=WIDE,
+            empty=NO_TURNS, min_width=WIDE,
         ),
     ]  # fmt: skip
 
@@ -172,7 +172,7 @@ def _decomposition_plots(view: View) -> list[Plot | Image]:
         plot_by_snapshot(view, shares, share),
         plot_by_snapshot(view, ranks, Axis("rank", log=True)),
         plot_by_snapshot(view, relative, Axis("relative norm")),
-        plot_by_snapshot(view, norms, Axis("norm", log=True), least_width=ROOMY),
+        plot_by_snapshot(view, norms, Axis("norm", log=True), min_width=ROOMY),
     ]
 
 

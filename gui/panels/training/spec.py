@@ -186,11 +186,11 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             ),
             plot_by_snapshot(
                 view, turn_lines(view), Axis("turns", printed="turns of the helix"),
-                empty=NO_TURNS, least_width=WIDE * (third != "turns"),
+                empty=NO_TURNS, min_width=WIDE * (third != "turns"),
             ),
             plot_by_snapshot(
                 view, _loss(view), Axis("loss (nats)"),
-                empty=NO_LOSS, least_width=WIDE * (third != "loss"),
+                empty=NO_LOSS, min_width=WIDE * (third != "loss"),
             ),
             plot_by_snapshot(
                 view, _sparsity(view),
@@ -198,7 +198,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                     f"mass of {HEAVIEST} entries",
                     printed=f"mass of the {HEAVIEST} largest entries",
                 ),
-                empty=NO_SPARSITY, least_width=WIDE * (third != "sparsity"),
+                empty=NO_SPARSITY, min_width=WIDE * (third != "sparsity"),
                 null=view.result.sparse.turned,
             ),
         ]  # fmt: skip

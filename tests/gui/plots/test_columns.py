@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication
 
-from gui.plots.qt_painter import LEAST_ROW, PaintedRow, columns
+from gui.plots.qt_painter import MIN_ROW_HEIGHT, PaintedRow, columns
 from gui.plots.spec import Axis, Curve, Plot, Table
 from gui.state.session import Session
 from gui.style.theme import LIGHT
@@ -16,7 +16,7 @@ from gui.widgets.table_text import Column, Row
     (4, 940, 250, 4),  # the panel below the curve: too low for two rows
     (4, 690, 700, 2), (3, 690, 700, 2), (2, 690, 700, 1), (1, 690, 700, 1),
     (4, 1400, 700, 2), (2, 1400, 700, 2),
-    (3, 300, 2 * LEAST_ROW - 1, 3), (0, 690, 700, 1), (3, 0, 0, 3),
+    (3, 300, 2 * MIN_ROW_HEIGHT - 1, 3), (0, 690, 700, 1), (3, 0, 0, 3),
 ])  # fmt: skip
 def test_each_part_gets_a_shape_to_be_read(count, width, height, across):
     assert columns(count, QSize(width, height)) == across
@@ -25,7 +25,7 @@ def test_each_part_gets_a_shape_to_be_read(count, width, height, across):
 def plots(*least_widths):
     x = np.arange(5.0)
     return [
-        Plot(f"{at}", Axis("x"), Axis("y"), [Curve(x, x, "#000000")], least_width=least)
+        Plot(f"{at}", Axis("x"), Axis("y"), [Curve(x, x, "#000000")], min_width=least)
         for at, least in enumerate(least_widths)
     ]
 
