@@ -109,7 +109,7 @@ def test_nothing_runs_until_it_is_asked_for(stage, requests):
     assert not panel.flow.isVisible()
     assert shown_cells(panel) == [["·c", "50.0 %"], ["⏎", "12.5 %"]]
     assert not panel.outcome.moved.isVisible()
-    assert not panel.outcome.said.isVisible()
+    assert not panel.outcome.message.isVisible()
 
 
 def test_the_change_that_is_seen_in_3d_is_run_as_well(stage, requests):
@@ -145,12 +145,12 @@ def test_a_change_that_cannot_be_made_does_not_keep_the_text_from_being_run(stag
     assert [one["change"] for one in asked] == ["top 1", None]
     assert shown_cells(panel)[0] == ["·c", "50.0 %"]
     assert panel.outcome.table.isVisible()
-    assert "There is no table that can be changed." in panel.outcome.said.text()
+    assert "There is no table that can be changed." in panel.outcome.message.text()
     answers += [InsideError("There is no table."), InsideError("It is not complete.")]
     press(panel.run)
     jobs.deliver(SLOT)
     jobs.deliver(SLOT)
-    assert panel.outcome.said.text() == "It is not complete."
+    assert panel.outcome.message.text() == "It is not complete."
     assert not session.prompt_running
 
 
@@ -211,7 +211,7 @@ def test_it_is_stopped_by_button_by_esc_and_by_closing(stage, requests, how):
         panel.show()
     assert SLOT not in jobs.waiting
     assert not session.prompt_running
-    assert panel.outcome.said.text() == STOPPED
+    assert panel.outcome.message.text() == STOPPED
     assert panel.run.text() == "Run"
 
 
@@ -269,19 +269,19 @@ def test_what_fails_is_a_sentence_in_the_panel(stage, requests):
     answers.append(InsideError("gpt2 is not complete.", "Open a complete checkpoint."))
     press(panel.run)
     jobs.deliver(SLOT)
-    assert panel.outcome.said.text() == "gpt2 is not complete. Open a complete checkpoint."
-    assert panel.outcome.said.isVisible()
+    assert panel.outcome.message.text() == "gpt2 is not complete. Open a complete checkpoint."
+    assert panel.outcome.message.isVisible()
     assert not panel.outcome.table.isVisible()
     assert session.notice is None
     answers.append(run_of(session, ids=(1, 2)))
     press(panel.run)
-    assert panel.outcome.said.text() == ""
+    assert panel.outcome.message.text() == ""
     jobs.deliver(SLOT)
-    assert panel.outcome.said.text() == OTHER
+    assert panel.outcome.message.text() == OTHER
     answers.append(ValueError("an error of ours"))
     press(panel.run)
     jobs.deliver(SLOT)
-    assert panel.outcome.said.text() == "The prompt could not be run."
+    assert panel.outcome.message.text() == "The prompt could not be run."
     assert session.notice is not None
 
 
@@ -290,7 +290,7 @@ def test_an_encoder_has_a_sentence_in_place_of_tokens(stage, requests):
     requests[1].append(run_of(session, "top 1", encoder=True))
     press(panel.run)
     jobs.deliver(SLOT)
-    assert "predicts no next token" in panel.outcome.said.text()
+    assert "predicts no next token" in panel.outcome.message.text()
     assert not panel.outcome.table.isVisible()
     assert not panel.outcome.moved.isVisible()
 
