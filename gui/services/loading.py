@@ -22,7 +22,7 @@ from gui.scene.drawable import check_drawable
 from gui.scene.shown_range import inside
 from gui.services.origins import note_origin
 from gui.services.surveys import is_survey
-from gui.state.values import MOST_TABLES, FirstRange, ModelRow
+from gui.state.values import MAX_TABLES, FirstRange, ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
@@ -324,7 +324,7 @@ def remember_table(session: Session, source: str, table: str | None) -> None:
     others = {one: of for one, of in session.tables.items() if one != source}
     tables = others if table is None else {**others, source: table}
     if tables != session.tables:
-        session.tables = MappingProxyType(dict([*tables.items()][-MOST_TABLES:]))
+        session.tables = MappingProxyType(dict([*tables.items()][-MAX_TABLES:]))
 
 
 def remember_survey(session: Session, path: str) -> None:

@@ -33,7 +33,7 @@ Coloring = Literal["hues", "grey", "matched"]
 
 @dataclass(frozen=True, slots=True)
 class OfCompared:
-    """The curve of a compared model, by its key."""
+    """The curve of the compared model with a key."""
 
     key: int
 
@@ -134,7 +134,7 @@ def align_curve(
 ) -> AlignedCurve:
     """Align a curve with the shown one, of ``n_positions`` positions.
 
-    Raises NotLaid: it is impossible, for the reason given.
+    Raises NotAligned: the curves cannot be aligned; the message gives the reason.
     """
     if wanted.how == "basis":
         return _in_shown_basis(wanted, above, curve, n_positions)
@@ -142,10 +142,12 @@ def align_curve(
     own = in_basis(_rows(above.table, positions), above.pca, above.components)
     target = _rows(curve.coordinates, onto)
     try:
-        found = align(own, target, scaled=wanted.how == "scaled", mirrored=wanted.mirrored)
+        alignment = align(own, target, scaled=wanted.how == "scaled", mirrored=wanted.mirrored)
     except ValueError:
         raise NotAligned("An alignment needs at least two positions that differ.") from None
-    return AlignedCurve(wanted, above, curve, positions, onto, _each(onto), found.carry(own), found)
+    return AlignedCurve(
+        wanted, above, curve, positions, onto, _each(onto), alignment.carry(own), alignment
+    )
 
 
 def _in_shown_basis(
@@ -181,10 +183,13 @@ def find_more(aligned: AlignedCurve, base: np.ndarray) -> More:
 
 
 def _angles(
-    one: PositionPCA, components: Sequence[int], other: PositionPCA, others: Sequence[int]
+    ours: PositionPCA,
+    components: Sequence[int],
+    theirs: PositionPCA,
+    their_components: Sequence[int],
 ) -> Array | None:
     try:
-        return angles_between(one, other, components, others)
+        return angles_between(ours, theirs, components, their_components)
     except ValueError:  # a short range may have none of the components
         return None
 

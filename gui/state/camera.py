@@ -10,8 +10,8 @@ import numpy as np
 from geometry.evidence.turning_share import FEWEST, balanced_turning, ramp, turn_counts
 
 ROUND_DEGREES, ROUND_STEP = 60.0, 5
-"""Degrees over which a turn once around moves away from the curve, and at its end back; degrees
-between the views that it is prepared for."""
+"""Degrees over which a full turn of the camera moves away from the curve, and at its end back;
+degrees between the views that it is prepared for."""
 ROUND_SLACK = 1.02
 """Factor by which a curve may be larger on the screen during such a turn, into its margin."""
 VIEW_ANGLE = 30.0
@@ -21,12 +21,12 @@ MARGIN = 1.15
 EVEN = (1 - 1 / MARGIN) / 2
 """The same margin as a share of the view at each side."""
 CLOSEST = 0.5
-"""Least distance from the camera to a framed curve, in terms of the curve's depth."""
+"""Minimum distance from the camera to a framed curve, in terms of the curve's depth."""
 FARTHEST = 1e12
-"""Largest coordinate of a camera from a file; its inverse is the least distance."""
+"""Maximum coordinate of a camera from a file; its inverse is the minimum distance."""
 RESOLVED, SKEWED = 1e-9, 1e-6
-"""Least distance of such a camera in terms of its coordinates, which are rounded; how exact its
-upward direction is, and how far from that of the view."""
+"""Minimum distance of such a camera relative to its coordinates, which are rounded; tolerance of
+the length of its upward direction, and minimum sine of the angle between that and the view."""
 
 
 def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
@@ -57,13 +57,13 @@ VIEWS = (SIDE, *AXES)
 TILT, RING_TILT = 20.0, 35.0
 """Degrees by which the view from the side is tilted, which opens the coils; of a ring, more."""
 MANY_TURNS = 4.0
-"""From here on a coil lies; one of fewer turns stands."""
+"""Turns from which on a coil is shown lying; with fewer turns it is upright."""
 TURNING = 0.1
-"""Share of the variance that turns evenly, below which a curve is seen like a line."""
+"""Share of the variance that turns evenly, below which a curve is viewed like a line."""
 FLAT = 0.15
-"""Climb relative to the radius below which a turning curve is seen from above: it is a ring."""
-MOST_POINTS = 256
-"""Points of a longer curve from which the view from the side is found."""
+"""Climb relative to the radius below which a turning curve is a ring, and viewed from above."""
+MAX_POINTS = 256
+"""Maximum number of points from which the view from the side is computed."""
 
 
 T = TypeVar("T", float, np.ndarray)
@@ -104,7 +104,7 @@ class CameraPose:
         )
 
     def apply(self, camera: Camera) -> None:
-        """Put a VTK camera there."""
+        """Move a VTK camera to this pose."""
         camera.SetPosition(*self.position)
         camera.SetFocalPoint(*self.focal_point)
         camera.SetViewUp(*self.up)
@@ -112,22 +112,22 @@ class CameraPose:
 
     @property
     def usable(self) -> bool:
-        """Whether a curve can be seen like this.
+        """Whether a curve can be seen from this pose.
 
-        That is, the coordinates are finite and not too large, the camera is not at its own focus,
-        and ``up`` has length 1 and is not along the view.
+        The coordinates are finite and not too large, the camera is not at its own focal point, and
+        ``up`` has length 1 and is not along the view.
         """
         numbers = np.array([*self.position, *self.focal_point, *self.up, self.parallel_scale])
         largest = np.abs(numbers).max()
-        if not largest <= FARTHEST:  # or it is no number
+        if not largest <= FARTHEST:  # or it is NaN
             return False
-        way = self.position - self.focal_point
-        distance = float(np.linalg.norm(way))
+        offset = self.position - self.focal_point
+        distance = float(np.linalg.norm(offset))
         return (
             min(distance, self.parallel_scale) >= 1 / FARTHEST
             and distance >= RESOLVED * np.abs([self.position, self.focal_point]).max()
             and abs(float(np.linalg.norm(self.up)) - 1) < SKEWED
-            and float(np.linalg.norm(np.cross(self.up, way / distance))) > SKEWED
+            and float(np.linalg.norm(np.cross(self.up, offset / distance))) > SKEWED
         )
 
     def is_near(self, other: CameraPose) -> bool:
@@ -234,11 +234,11 @@ class Outlook:
     @classmethod
     def of(cls, pose: CameraPose, points: np.ndarray, aspect: float) -> Outlook:
         """Return a camera's view relative to points; see :func:`framed` for the arguments."""
-        way = pose.position - pose.focal_point
-        whole = framed(points, way, pose.up, aspect)
-        distance, reach = np.linalg.norm(way), np.linalg.norm(whole.position - whole.focal_point)
+        offset = pose.position - pose.focal_point
+        whole = framed(points, offset, pose.up, aspect)
+        distance, reach = np.linalg.norm(offset), np.linalg.norm(whole.position - whole.focal_point)
         return cls(
-            way / distance,
+            offset / distance,
             pose.up,
             float(reach / distance),
             whole.parallel_scale / pose.parallel_scale,
@@ -316,7 +316,7 @@ def _sides(
 
 
 def away(degrees: float) -> float:
-    """Return how far a turn once around has moved away at an angle, from 0 at its ends to 1."""
+    """Return how far a full turn of the camera has moved away at an angle, 0 at its ends to 1."""
     from_ends = min(degrees, 360 - degrees)
     return float(np.sin(np.pi / 2 * np.clip(from_ends / ROUND_DEGREES, 0, 1)))
 
@@ -324,7 +324,7 @@ def away(degrees: float) -> float:
 def farther_around(
     points: np.ndarray, pose: CameraPose, aspect: float, margins: Margins, *, parallel: bool
 ) -> float:
-    """Return the share of its distance by which a turn once around has to move away.
+    """Return the share of its distance by which the camera has to move away in a full turn.
 
     A curve that is longer than wide comes near when its end turns to the viewer.
 
@@ -342,12 +342,12 @@ def farther_around(
     float
         At least 0. Multiplied by :func:`away`, it keeps in view what the pose has in view.
     """
-    way = pose.position - pose.focal_point
-    distance = float(np.linalg.norm(way))
-    right = np.cross(pose.up, way / distance)
+    offset = pose.position - pose.focal_point
+    distance = float(np.linalg.norm(offset))
+    right = np.cross(pose.up, offset / distance)
     ahead = np.cross(right, pose.up)
     x, y, z = np.array([right, pose.up, ahead]) @ (points - pose.focal_point).T
-    most = 0.0
+    share = 0.0
     for degrees in range(ROUND_STEP, 360, ROUND_STEP):
         cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
         sides = _sides(cosine * x - sine * z, y, sine * x + cosine * z, aspect, margins)
@@ -356,8 +356,8 @@ def farther_around(
             needed /= pose.parallel_scale
         else:
             needed = max(side.straight(ROUND_SLACK) for side in sides) / distance
-        most = max(most, (needed - 1) / away(degrees))
-    return most
+        share = max(share, (needed - 1) / away(degrees))
+    return share
 
 
 class _Side:
@@ -386,12 +386,12 @@ class _Side:
         self.nearest = sum(self._ends) / (self._lower + self._upper)
 
     def middle(self, distance: float) -> float:
-        """Return the a nearest to the points' middle at a distance."""
-        least, most = self._ends[1] - self._upper * distance, self._lower * distance - self._ends[0]
-        return (least + most) / 2 if least >= most else min(max(self._even, least), most)
+        """Return the value of a nearest to the points' middle at a distance."""
+        low, high = self._ends[1] - self._upper * distance, self._lower * distance - self._ends[0]
+        return (low + high) / 2 if low >= high else min(max(self._even, low), high)
 
     def straight(self, slack: float) -> float:
-        """Return the least distance of a camera at a = 0, if more of the view may be filled."""
+        """Return the minimum distance of a camera at a = 0, if more of the view may be filled."""
         return max(
             float((self._z + self._x / (slack * self._upper)).max()),
             float((self._z - self._x / (slack * self._lower)).max()),
@@ -410,13 +410,13 @@ def resized(
     after: float,
     margins: tuple[Margins, Margins] = (EVEN_MARGINS, EVEN_MARGINS),
 ) -> CameraPose:
-    """Return the pose at which points fill a view of another aspect as much as they did.
+    """Return the pose at which points fill a view of another aspect as much as before.
 
     ``margins`` are those of the view before and after.
     """
-    way = pose.position - pose.focal_point
+    offset = pose.position - pose.focal_point
     old, new = (
-        fitted(points, way, pose.up, aspect, kept)
+        fitted(points, offset, pose.up, aspect, kept)
         for aspect, kept in zip((before, after), margins, strict=True)
     )
     nearness = float(
@@ -425,7 +425,7 @@ def resized(
     )
     focal = new.focal_point + nearness * (pose.focal_point - old.focal_point)
     return CameraPose(
-        focal + way * nearness,
+        focal + offset * nearness,
         focal,
         pose.up,
         pose.parallel_scale * new.parallel_scale / old.parallel_scale,
@@ -450,19 +450,19 @@ def side_on(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         (3,) each, of length 1.
     """
     m = len(points)
-    points = points[np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(int)]
+    points = points[np.linspace(0, m - 1, min(m, MAX_POINTS)).round().astype(int)]
     centred = points - points.mean(axis=0)
     climb, ring, turns = _climb(centred)
     length = float(np.linalg.norm(climb))
     if ring is not None and length < FLAT * float(np.linalg.norm(ring, axis=1).mean()):
         above = _ahead(_unit(np.cross(*ring)))
         up = np.cross(above, _orthogonal(np.array([1.0, 0.0, 0.0]), above))
-        return _turned(above, -up, RING_TILT), _turned(up, above, RING_TILT)
+        return _rotated(above, -up, RING_TILT), _rotated(up, above, RING_TILT)
     along = _unit(climb) if length > 0 else np.array([1.0, 0.0, 0.0])
     across = centred - np.outer(centred @ along, along)
     wide = _ahead(_orthogonal(np.linalg.svd(across, full_matrices=False)[2][0], along))
     if ring is None or turns >= MANY_TURNS:
-        return _turned(np.cross(along, wide), along, TILT), wide
+        return _rotated(np.cross(along, wide), along, TILT), wide
     return _open(centred, along, wide, turns)
 
 
@@ -476,14 +476,17 @@ def _open(
     aside = np.cross(wide, along)
     angles = np.radians(np.arange(0, 360, 15))
     around = np.outer(np.cos(angles), aside) + np.outer(np.sin(angles), wide)
-    seen = [_turned(one, along, TILT) for one in around]
-    end_on = [np.percentile(np.abs(chords @ one) / lengths, 95) for one in seen]
+    seen = [_rotated(direction, along, TILT) for direction in around]
+    end_on = [np.percentile(np.abs(chords @ direction) / lengths, 95) for direction in seen]
     best = int(np.argmin(end_on))
-    return seen[best], _turned(along, -around[best], TILT)
+    return seen[best], _rotated(along, -around[best], TILT)
 
 
 def _climb(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, float]:
-    """Fit a line, and one sine and cosine of some turns; None where hardly anything turns."""
+    """Fit a line, and one sine and cosine with their number of turns.
+
+    The sine and cosine are None for a curve that hardly turns.
+    """
     m = len(centred)
     if m < FEWEST:
         return ramp(m) @ centred if m > 1 else np.zeros(3), None, 0.0
@@ -503,19 +506,19 @@ def _unit(vector: np.ndarray) -> np.ndarray:
     return unit
 
 
-def _turned(direction: np.ndarray, towards: np.ndarray, degrees: float) -> np.ndarray:
-    """Turn a direction towards another one, orthogonal to it."""
+def _rotated(direction: np.ndarray, towards: np.ndarray, degrees: float) -> np.ndarray:
+    """Rotate a direction towards another one, orthogonal to it."""
     angle = np.radians(degrees)
-    turned: np.ndarray = np.cos(angle) * direction + np.sin(angle) * towards
-    return turned
+    rotated: np.ndarray = np.cos(angle) * direction + np.sin(angle) * towards
+    return rotated
 
 
 def _orthogonal(wanted: np.ndarray, to: np.ndarray) -> np.ndarray:
     """Return the direction nearest to the wanted one that is orthogonal to another."""
-    for one in (wanted, *np.eye(3)):
-        rest: np.ndarray = one - (one @ to) * to
-        if np.linalg.norm(rest) > 1e-3:
-            return _unit(rest)
+    for candidate in (wanted, *np.eye(3)):
+        remainder: np.ndarray = candidate - (candidate @ to) * to
+        if np.linalg.norm(remainder) > 1e-3:
+            return _unit(remainder)
     raise ValueError("expected a direction")
 
 
@@ -531,14 +534,14 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
 
 
 def view_axes(view: str, points: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return from where the camera looks in one of the named views, and what is up there.
+    """Return the direction from which the camera looks in a named view, and its upward direction.
 
     Parameters
     ----------
     view
         One of :data:`VIEWS`.
     points
-        (m, 3) the shown points, already turned.
+        (m, 3) the shown points, after the display transform.
     turn
         (3, 3) display transform of the axes.
 

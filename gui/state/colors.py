@@ -39,7 +39,7 @@ class ColorScale:
     # The limits as text, with a sign where values beyond them take the end's colour.
     labels: tuple[str, str]
     colormap: str  # Name of the map
-    # Names of the values 0, 1, …, which have colours of their own; () where values are numbers.
+    # Names of the values 0, 1, …, which have their own colours; () where values are numbers.
     # Positions without a value have NaN, and are grey.
     categories: tuple[str, ...] = ()
 
@@ -50,13 +50,13 @@ class ColorScale:
         bands = np.arange(256) * len(self.categories) // 256
         return legible(_category_colors()[bands], background)
 
-    def legend(self, background: str, most: int) -> list[tuple[str, np.ndarray]]:
+    def legend(self, background: str, max_rows: int) -> list[tuple[str, np.ndarray]]:
         """Return names of categories with their colours, (4,) uint8; the last one counts the rest.
 
         Empty where values are numbers.
         """
         n = len(self.categories)
-        shown = n if n <= most else most - 1
+        shown = n if n <= max_rows else max_rows - 1
         colors = legible(_category_colors()[:n], background)
         rows = [(name, colors[i]) for i, name in enumerate(self.categories[:shown])]
         if shown < n:
@@ -65,8 +65,8 @@ class ColorScale:
         return rows
 
 
-MOST_CATEGORIES = 64
-"""Categories with a colour of their own, the most frequent ones; more could not be told apart."""
+MAX_CATEGORIES = 64
+"""Maximum number of categories with their own colours; more could not be distinguished."""
 BRIGHT = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 OTHERS = "others"
 """The name of all further categories."""
@@ -83,9 +83,9 @@ def _category_colors() -> np.ndarray:
     first = np.array([[*_rgb(color), 255] for color in BRIGHT], dtype=np.uint8)
     luminance = _luminance(table[:, :3])
     apart = np.abs(table[:, None, :3].astype(int) - first[None, :, :3]).max(axis=2).min(axis=1)
-    # None that vanishes on white, or is taken for black or for one of the first.
+    # Without colours that cannot be seen on white, or are like black or one of the first.
     further = table[(luminance > 0.02) & (luminance < 0.6) & (apart > 40)]
-    colors: np.ndarray = np.concatenate([first, further])[:MOST_CATEGORIES]
+    colors: np.ndarray = np.concatenate([first, further])[:MAX_CATEGORIES]
     return colors
 
 
@@ -114,8 +114,8 @@ def lookup_table(colormap: str) -> np.ndarray:
 
 @functools.cache
 def _table(colormap: str) -> np.ndarray:
-    found = Colormap(list(HUES[colormap]) if colormap in HUES else colormap)
-    table: np.ndarray = np.round(found.lut(256) * 255).astype(np.uint8)
+    loaded = Colormap(list(HUES[colormap]) if colormap in HUES else colormap)
+    table: np.ndarray = np.round(loaded.lut(256) * 255).astype(np.uint8)
     return table
 
 
@@ -185,7 +185,7 @@ def common_scale(session: Session) -> ColorScale:
     Where each view spans its own table or range and their limits differ, the labels are words.
     """
     scale = color_scale(session)
-    views = (one.session for one in session.compared if one.in_grid)
+    views = (compared.session for compared in session.compared if compared.in_grid)
     shown = (view for view in views if view.model is not None and view.curve is not None)
     if all(color_scale(view).labels == scale.labels for view in shown):
         return scale
@@ -206,7 +206,7 @@ def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
 def shown_column(session: Session) -> PositionColumn | None:
     """Return the column that the colours show; None if they show something else.
 
-    One that a model has itself is that of the open model with its name: None if it has none.
+    A column without a file is the open model's own column of that name, or None.
     """
     column = session.color_column if session.color_by == "column" else None
     if column is None or column.file:
@@ -275,7 +275,7 @@ def own_scale(session: Session) -> ColorScale:
 
 
 def _periodic(n_positions: int, period: float, colormap: str) -> ColorScale:
-    """Colour positions by where they are in a period, whatever the range is."""
+    """Colour positions by their phase in a period, independent of the range."""
     values = (np.arange(n_positions) % period).astype(np.float32)
     end = f"{period:g}"
     return ColorScale(f"Position mod {end}", values, (0.0, period), ("0", end), colormap)
@@ -288,8 +288,8 @@ def categorical(title: str, names: Sequence[str], n_positions: int) -> ColorScal
     """
     counts = Counter(name for name in names if name)
     ranked = [name for name, _ in counts.most_common()]
-    if len(ranked) > MOST_CATEGORIES:
-        ranked = [*ranked[: MOST_CATEGORIES - 1], OTHERS]
+    if len(ranked) > MAX_CATEGORIES:
+        ranked = [*ranked[: MAX_CATEGORIES - 1], OTHERS]
     index = {name: i for i, name in enumerate(ranked)}
     values = np.full(n_positions, np.nan, dtype=np.float32)
     names = names[:n_positions]

@@ -1,4 +1,4 @@
-"""Declaring fields of the session, with what the application does with each."""
+"""Declarations of the session's fields, with the uses that the application makes of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, TypeGuard
 
-from gui.state.values import MOST_COLUMNS, ColumnWidths
+from gui.state.values import MAX_COLUMNS, ColumnWidths
 
 LARGEST_WHOLE = 2**31 - 1
 """Largest integer of a saved field: Qt's controls hold none beyond."""
@@ -16,42 +16,27 @@ LONGEST_TEXT = 1_000_000
 """Maximum number of characters of a note or a prompt in saved work: ten times those that are split
 into tokens.
 """
-MOST_SELECTED = 100_000
+MAX_SELECTED = 100_000
 """Maximum number of selected positions: no table has more."""
 UNCHANGED = object()
-"""In place of a value: the one that is there stays."""
+"""Sentinel: the current value is kept."""
 _TRAITS = "traits"
 
 Check = Callable[[object], bool]
-"""Returns whether a value, read from a file, is one of a field."""
+"""Returns whether a value from a file is valid for a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the application does with a field of the session.
+    """How the application uses a field of the session."""
 
-    Attributes
-    ----------
-    undo
-        Its name in the Edit menu; "" if its changes are not undone.
-    saved
-        The check of values in files of saved work, which then have the field; None if they do not.
-    absent
-        The value that is shown for files older than the field; by default :data:`UNCHANGED`.
-    linked
-        Whether all views show the value of the open model's.
-    drawn
-        Whether the 3D view shows it.
-    setting
-        Its key in the settings; "" if it is not remembered until the next start.
-    """
-
-    undo: str = ""
+    undo: str = ""  # Its name in the Edit menu; "" if its changes are not undone
+    # The check of its values in files of saved work; None if it is not saved.
     saved: Check | None = None
-    absent: object = UNCHANGED
-    linked: bool = False
-    drawn: bool = False
-    setting: str = ""
+    absent: object = UNCHANGED  # The value for files that lack the field
+    linked: bool = False  # Whether all views show the open model's value
+    drawn: bool = False  # Whether the 3D view shows it
+    setting: str = ""  # Its key in the settings; "" if it is not stored there
 
 
 def traits(**given: Any) -> dict[str, Traits]:
@@ -61,7 +46,7 @@ def traits(**given: Any) -> dict[str, Traits]:
 
 def traits_of(cls: Any) -> dict[str, Traits]:
     """Return the traits of all fields of a dataclass, by their names."""
-    return {one.name: one.metadata.get(_TRAITS, Traits()) for one in fields(cls)}
+    return {f.name: f.metadata.get(_TRAITS, Traits()) for f in fields(cls)}
 
 
 # ---- checks ----------------------------------------------------------------------------
@@ -77,10 +62,10 @@ def flag(value: object) -> TypeGuard[bool]:
     return isinstance(value, bool)
 
 
-def whole(value: object, least: int = 0) -> TypeGuard[int]:
-    """Return whether a value is an integer from ``least`` to :data:`LARGEST_WHOLE`."""
+def whole(value: object, minimum: int = 0) -> TypeGuard[int]:
+    """Return whether a value is an integer from ``minimum`` to :data:`LARGEST_WHOLE`."""
     return (
-        isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_WHOLE
+        isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= LARGEST_WHOLE
     )
 
 
@@ -91,19 +76,17 @@ def three(value: object) -> TypeGuard[tuple[int, int, int]]:
 
 def position_tuple(value: object) -> TypeGuard[tuple[int, ...]]:
     """Return whether a value is a tuple of positions."""
-    return isinstance(value, tuple) and len(value) <= MOST_SELECTED and all(map(whole, value))
+    return isinstance(value, tuple) and len(value) <= MAX_SELECTED and all(map(whole, value))
 
 
 def text(value: object) -> TypeGuard[str]:
-    """Return whether a value is a text of bearable length."""
+    """Return whether a value is a text that is not too long."""
     return isinstance(value, str) and len(value) <= LONGEST_TEXT
 
 
 def column_widths(value: object) -> TypeGuard[ColumnWidths]:
     """Return whether a value is keys of columns with their widths."""
-    return (
-        isinstance(value, tuple) and len(value) <= MOST_COLUMNS and all(map(_column_width, value))
-    )
+    return isinstance(value, tuple) and len(value) <= MAX_COLUMNS and all(map(_column_width, value))
 
 
 def _column_width(value: object) -> bool:

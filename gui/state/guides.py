@@ -1,4 +1,4 @@
-"""Guides: what panels draw beside the curve, valid in one basis only."""
+"""Guides: drawings of panels beside the curve, valid in one basis only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME_MEAN = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """A change of the positions, by its name, as made of a number of rows.
+    """A change of the positions: its name, and the number of rows that it is computed from.
 
     See :func:`geometry.inside.interventions.find_change`.
     """
@@ -46,17 +46,17 @@ class Guide:
     # (k,): highlighted positions; the rest of the curve is pale.
     positions: np.ndarray | None = None
     weights: np.ndarray | None = None  # (k,): weight of each of these, 0 to 1, shown as point size
-    # Colours of its own: a map for the lines and points, by the values of the shown curve's
-    # positions that they match, those of the lines in ``along``; and the map of the shown curve
-    # meanwhile, "" for its own.
+    # Its own colours: a map for the lines and points, by the values of the shown curve's positions
+    # that they match, which for lines are in ``along``; and the map of the shown curve meanwhile,
+    # "" for its own.
     colormap: str = ""
     along: np.ndarray | None = None
     curve_colormap: str = ""
-    name: str = ""  # Its name in the legend, where it has colours of its own
+    name: str = ""  # Its name in the legend, where it has its own colours
     caption: str = ""  # Description in a line or two under the curve; none if ""
     texts: tuple[tuple[np.ndarray, str], ...] = ()  # each ((3,), str): texts and their positions
     pale: bool = False  # Whether the polylines are thinner and paler, as for poor fits
-    ghost: bool = False  # Whether it stands in for the curve, which is pale meanwhile
+    ghost: bool = False  # Whether it replaces the curve, which is pale meanwhile
     change: ShownChange | None = None  # The change of the positions that it shows; None for none
 
     @property
@@ -77,10 +77,10 @@ def with_guide(guides: Mapping[str, Guide], slot: str, guide: Guide | None) -> M
     """
     if guide is None and slot not in guides:
         return guides
-    others = {name: one for name, one in guides.items() if name != slot}
+    kept = {name: shown for name, shown in guides.items() if name != slot}
     if guide is not None:
-        others[slot] = guide
-    return MappingProxyType(dict(sorted(others.items())))
+        kept[slot] = guide
+    return MappingProxyType(dict(sorted(kept.items())))
 
 
 def same_basis(pca: PositionPCA, other: PositionPCA, components: tuple[int, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Where the window and its panels are: plain values, and their checked form as JSON."""
+"""Places of the window and its panels: plain values, and their validated form as JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Size: TypeAlias = tuple[int, int]
 """Width and height in logical pixels."""
 
 LARGEST = 32_767
-"""Largest coordinate and size in pixels: that of X11, more than four of the widest screens."""
-MOST_DOCKS = 200
-"""More than ten times the number of panels."""
+"""Maximum coordinate and size in pixels: that of X11, more than four of the widest screens."""
+MAX_DOCKS = 200
+"""Maximum number of docks in a layout: more than ten times the number of panels."""
 DEEPEST = 8
-"""Largest depth of splits within splits; dragging makes two."""
+"""Maximum depth of splits within splits; dragging creates two."""
 LONGEST_NAME = 100
 
 
@@ -67,7 +67,7 @@ class Layout:
     areas: Mapping[Area, Node] = field(default_factory=dict)  # Docks that are not hidden
     hidden: Mapping[str, Area] = field(default_factory=dict)
     floating: Mapping[str, Floating] = field(default_factory=dict)
-    window: Size | None = None  # For which the sizes are; None for those of any window
+    window: Size | None = None  # The window for which the sizes are valid; None for any
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def docks_in(node: Node) -> Iterator[str]:
 
 
 def along(area: Area) -> Direction:
-    """Return the direction in which docks of an area follow each other at first."""
+    """Return the direction in which docks of an area initially follow each other."""
     return "column" if area in ("left", "right") else "row"
 
 
@@ -96,13 +96,12 @@ def along(area: Area) -> Direction:
 
 
 def nested(placed: Sequence[tuple[Tabs, Rectangle]], direction: Direction) -> Node:
-    """Return the splits that rectangles are the result of.
+    """Return the splits that result in given rectangles.
 
     Parameters
     ----------
     placed
-        At least one place, with its rectangle. Those that overlap are taken to be beside each
-        other.
+        At least one place, with its rectangle. Overlapping places count as beside each other.
     direction
         The preferred direction of the outermost split.
 
@@ -124,22 +123,22 @@ def _extent(placed: Sequence[tuple[Tabs, Rectangle]], axis: int) -> int:
 def _nested(placed: Sequence[tuple[Tabs, Rectangle]], direction: Direction) -> Node:
     if len(placed) == 1:
         return placed[0][0]
-    other: Direction = "row" if direction == "column" else "column"
+    orthogonal: Direction = "row" if direction == "column" else "column"
     # Docks that do not fit overlap, but by less than half of one.
     for share in (1.0, 0.5):
-        for one in (direction, other):
-            strips = _strips(placed, one, share)
+        for candidate in (direction, orthogonal):
+            strips = _strips(placed, candidate, share)
             if len(strips) > 1:
-                return _split(strips, one)
-    return _split([[one] for one in placed], direction)
+                return _split(strips, candidate)
+    return _split([[place] for place in placed], direction)
 
 
 def _split(strips: Sequence[Sequence[tuple[Tabs, Rectangle]]], direction: Direction) -> Split:
     axis = 1 if direction == "column" else 0
-    other: Direction = "row" if direction == "column" else "column"
+    orthogonal: Direction = "row" if direction == "column" else "column"
     parts: list[Node] = []
     for strip in strips:
-        part = _nested(strip, other)
+        part = _nested(strip, orthogonal)
         if isinstance(part, Split) and part.direction == direction:
             parts += part.parts
         else:
@@ -154,7 +153,7 @@ def _strips(
     axis = 1 if direction == "column" else 0
     strips: list[list[tuple[Tabs, Rectangle]]] = []
     end = 0.0
-    for tabs, rectangle in sorted(placed, key=lambda one: one[1][axis]):
+    for tabs, rectangle in sorted(placed, key=lambda place: place[1][axis]):
         if not strips or rectangle[axis] >= end:
             strips.append([])
             end = rectangle[axis]
@@ -174,7 +173,7 @@ def in_window(layout: Layout, window: Size, narrow: Collection[str]) -> Layout:
     window
         The window's size.
     narrow
-        Docks whose columns are as wide in any window.
+        Docks whose columns have the same width in any window.
     """
     if layout.window is None or layout.window == window:
         return replace(layout, window=window)
@@ -198,7 +197,7 @@ def in_window(layout: Layout, window: Size, narrow: Collection[str]) -> Layout:
     return replace(layout, areas=areas, window=window)
 
 
-# ---- docks that a layout names and the window lacks, and the other way round ----
+# ---- docks that only the layout or only the window has ----
 
 
 def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -> Layout:
@@ -224,7 +223,7 @@ def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -
         if node is None:
             areas[area] = Tabs((name,), name)
             continue
-        peers = [one for one in docks_in(node) if area in tabbed or homes[one] in tabbed]
+        peers = [dock for dock in docks_in(node) if area in tabbed or homes[dock] in tabbed]
         if peers and (area in tabbed or homes[name] in tabbed):
             areas[area] = _as_tab(node, name, peers, order)
         else:
@@ -232,7 +231,7 @@ def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -
     return Layout(
         areas,
         {name: area for name, area in layout.hidden.items() if name in homes},
-        {name: one for name, one in layout.floating.items() if name in homes},
+        {name: place for name, place in layout.floating.items() if name in homes},
         layout.window,
     )
 
@@ -250,20 +249,20 @@ def _only(node: Node, names: Mapping[str, Area]) -> Node | None:
 def _neighbour(docks: Iterable[str], name: str, order: Sequence[str]) -> tuple[str, int]:
     """Return a dock's neighbour: the last one before it, 1, or the first one after it, 0."""
     there = sorted(docks, key=order.index)
-    before = [one for one in there if order.index(one) < order.index(name)]
+    before = [dock for dock in there if order.index(dock) < order.index(name)]
     return (before[-1], 1) if before else (there[0], 0)
 
 
 def _as_tab(node: Node, name: str, peers: Iterable[str], order: Sequence[str]) -> Node:
     neighbour, after = _neighbour(peers, name, order)
 
-    def insert(one: Node) -> Node:
-        if isinstance(one, Split):
-            return replace(one, parts=tuple(map(insert, one.parts)))
-        if neighbour not in one.docks:
-            return one
-        at = one.docks.index(neighbour) + after
-        return replace(one, docks=(*one.docks[:at], name, *one.docks[at:]))
+    def insert(part: Node) -> Node:
+        if isinstance(part, Split):
+            return replace(part, parts=tuple(map(insert, part.parts)))
+        if neighbour not in part.docks:
+            return part
+        at = part.docks.index(neighbour) + after
+        return replace(part, docks=(*part.docks[:at], name, *part.docks[at:]))
 
     return insert(node)
 
@@ -272,8 +271,8 @@ def _beside(node: Node, name: str, order: Sequence[str], direction: Direction) -
     if isinstance(node, Tabs) or node.direction != direction:
         node = Split(direction, (replace(node, size=0),), node.size)
     neighbour, after = _neighbour(docks_in(node), name, order)
-    found = next(n for n, part in enumerate(node.parts) if neighbour in docks_in(part))
-    at = found + after
+    index = next(n for n, part in enumerate(node.parts) if neighbour in docks_in(part))
+    at = index + after
     return replace(node, parts=(*node.parts[:at], Tabs((name,), name), *node.parts[at:]))
 
 
@@ -289,9 +288,9 @@ def pack_layout(layout: Layout) -> Fields:
         "hidden": dict(layout.hidden),
         "floating": {
             name: {
-                "area": one.area, "rectangle": list(one.rectangle), "hidden": one.hidden,
+                "area": place.area, "rectangle": list(place.rectangle), "hidden": place.hidden,
             }
-            for name, one in layout.floating.items()
+            for name, place in layout.floating.items()
         },
     }  # fmt: skip
 
@@ -302,23 +301,23 @@ def _pack(node: Node) -> Fields:
     return {node.direction: [_pack(part) for part in node.parts], "size": node.size}
 
 
-def unpack_layout(said: object) -> Layout:
+def unpack_layout(value: object) -> Layout:
     """Return the layout in a JSON object.
 
-    Raises ValueError: it is not of the form that :func:`pack_layout` writes.
+    Raises ValueError: it does not have the form that :func:`pack_layout` writes.
     """
-    parts = _object(said)
+    parts = _object(value)
     areas: dict[Area, Node] = {}
     for area in get_args(Area):
         if area in parts:
             areas[area] = _node(parts[area], 0)
     hidden = {_name(name): _area(area) for name, area in _object(parts.get("hidden", {})).items()}
     floating = {
-        _name(name): _floating(_object(one))
-        for name, one in _object(parts.get("floating", {})).items()
+        _name(name): _floating(_object(place))
+        for name, place in _object(parts.get("floating", {})).items()
     }
     names = [name for node in areas.values() for name in docks_in(node)] + [*hidden, *floating]
-    if len(names) > MOST_DOCKS or len(names) != len(set(names)):
+    if len(names) > MAX_DOCKS or len(names) != len(set(names)):
         raise ValueError("a dock has two places, or there are too many docks")
     window = _size(parts["window"]) if "window" in parts else None
     return Layout(areas, hidden, floating, window)
@@ -329,20 +328,20 @@ def pack_place(place: WindowPlace) -> Fields:
     return {"rectangle": list(place.rectangle), "state": place.state}
 
 
-def unpack_place(said: object) -> WindowPlace:
+def unpack_place(value: object) -> WindowPlace:
     """Return the window's place in a JSON object.
 
-    Raises ValueError: it is not of the form that :func:`pack_place` writes.
+    Raises ValueError: it does not have the form that :func:`pack_place` writes.
     """
-    parts = _object(said)
+    parts = _object(value)
     state = parts.get("state")
     if state not in get_args(WindowState):
         raise ValueError(f"a window cannot be {state!r}")
     return WindowPlace(_rectangle(parts.get("rectangle")), cast(WindowState, state))
 
 
-def _node(said: object, depth: int) -> Node:
-    parts = _object(said)
+def _node(value: object, depth: int) -> Node:
+    parts = _object(value)
     size = _pixels(parts.get("size"), 0)
     if "tabs" in parts:
         docks = tuple(map(_name, _list(parts["tabs"])))
@@ -351,60 +350,60 @@ def _node(said: object, depth: int) -> Node:
             raise ValueError(f"{front!r} is none of the tabs")
         return Tabs(docks, _name(front), size)
     directions: tuple[Direction, ...] = get_args(Direction)
-    found = [direction for direction in directions if direction in parts]
-    if len(found) != 1 or depth >= DEEPEST:
+    given = [direction for direction in directions if direction in parts]
+    if len(given) != 1 or depth >= DEEPEST:
         raise ValueError("a place is neither tabs nor a split, or is too deep")
-    nodes = tuple(_node(one, depth + 1) for one in _list(parts[found[0]]))
-    return Split(found[0], nodes, size)
+    nodes = tuple(_node(child, depth + 1) for child in _list(parts[given[0]]))
+    return Split(given[0], nodes, size)
 
 
-def _floating(said: Fields) -> Floating:
-    hidden = said.get("hidden")
+def _floating(parts: Fields) -> Floating:
+    hidden = parts.get("hidden")
     if not isinstance(hidden, bool):
         raise ValueError(f"a dock cannot be hidden: {hidden!r}")
-    return Floating(_area(said.get("area")), _rectangle(said.get("rectangle")), hidden)
+    return Floating(_area(parts.get("area")), _rectangle(parts.get("rectangle")), hidden)
 
 
-def _rectangle(said: object) -> Rectangle:
-    if not isinstance(said, list) or len(said) != 4:
-        raise ValueError(f"{said!r} is no rectangle")
-    left, top = (_pixels(one, -LARGEST) for one in said[:2])
-    width, height = (_pixels(one, 1) for one in said[2:])
+def _rectangle(value: object) -> Rectangle:
+    if not isinstance(value, list) or len(value) != 4:
+        raise ValueError(f"{value!r} is not a rectangle")
+    left, top = (_pixels(number, -LARGEST) for number in value[:2])
+    width, height = (_pixels(number, 1) for number in value[2:])
     return left, top, width, height
 
 
-def _size(said: object) -> Size:
-    if not isinstance(said, list) or len(said) != 2:
-        raise ValueError(f"{said!r} is no size")
-    width, height = (_pixels(one, 1) for one in said)
+def _size(value: object) -> Size:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError(f"{value!r} is not a size")
+    width, height = (_pixels(number, 1) for number in value)
     return width, height
 
 
-def _pixels(said: object, least: int) -> int:
-    if not isinstance(said, int) or isinstance(said, bool) or not least <= said <= LARGEST:
-        raise ValueError(f"{said!r} is no number of pixels")
-    return said
+def _pixels(value: object, minimum: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= LARGEST:
+        raise ValueError(f"{value!r} is not a number of pixels")
+    return value
 
 
-def _area(said: object) -> Area:
-    if said not in get_args(Area):
-        raise ValueError(f"{said!r} is no area")
-    return cast(Area, said)
+def _area(value: object) -> Area:
+    if value not in get_args(Area):
+        raise ValueError(f"{value!r} is not an area")
+    return cast(Area, value)
 
 
-def _name(said: object) -> str:
-    if not isinstance(said, str) or not 0 < len(said) <= LONGEST_NAME:
-        raise ValueError(f"{said!r} is no name of a dock")
-    return said
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME:
+        raise ValueError(f"{value!r} is not the name of a dock")
+    return value
 
 
-def _list(said: object) -> list[object]:
-    if not isinstance(said, list) or not 0 < len(said) <= MOST_DOCKS:
-        raise ValueError(f"{said!r} is no list of places")
-    return said
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_DOCKS:
+        raise ValueError(f"{value!r} is not a list of places")
+    return value
 
 
-def _object(said: object) -> Fields:
-    if not isinstance(said, dict):
-        raise ValueError(f"{said!r} is no object")
-    return said
+def _object(value: object) -> Fields:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is not an object")
+    return value

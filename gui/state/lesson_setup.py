@@ -14,7 +14,7 @@ from gui.state.values import ColorBy, Fields, Outside, Quantity
 T = TypeVar("T")
 Place = tuple[str, str]
 """A name, and the rule of a range or "" for the step's own."""
-LEAST = 4
+MIN_POSITIONS = 4
 """Ranges of fewer positions have no shape, so the next rule is used."""
 _LONGEST_NAME = 30
 _PLACE = r"(?:\d{1,9}%?|last(?:-\d{1,9})?)"
@@ -71,7 +71,7 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
 
     Raises BadSetup: a key or its value is invalid.
     """
-    known = [one.name for one in fields(Setup)]
+    known = [f.name for f in fields(Setup)]
     read: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
@@ -91,26 +91,26 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the names that a wrong one may stand for, as the end of a sentence."""
-    from difflib import get_close_matches  # only of use for a wrong file
+    """Return the known names most similar to a wrong one, as the end of a sentence."""
+    from difflib import get_close_matches  # only needed for an invalid file
 
-    found = get_close_matches(name[:_LONGEST_NAME], known, n=3, cutoff=0.0)
-    return f"; it could be {' or '.join(found)}"
+    matches = get_close_matches(name[:_LONGEST_NAME], known, n=3, cutoff=0.0)
+    return f"; it could be {' or '.join(matches)}"
 
 
 def parse_condition(words: str) -> Condition:
     """Parse a condition such as "if tokens and not helix 100-last".
 
-    Raises BadSetup: it is not such a condition.
+    Raises BadSetup: the condition is invalid.
     """
     terms = []
     for part in words.removeprefix("if").split(" and "):
-        found = re.fullmatch(r"(not )?([a-z][a-z_]*)(?: (\S.*))?", part.strip())
-        if found is None:
+        match = re.fullmatch(r"(not )?([a-z][a-z_]*)(?: (\S.*))?", part.strip())
+        if match is None:
             raise BadSetup(f"“{words}” is not a condition, such as “if tokens and not helix”")
-        if found[3]:
-            check_rule(found[3])
-        terms.append(ConditionTerm(found[2], found[3] or "", bool(found[1])))
+        if match[3]:
+            check_rule(match[3])
+        terms.append(ConditionTerm(match[2], match[3] or "", bool(match[1])))
     return tuple(terms)
 
 
@@ -131,17 +131,17 @@ def range_of(rule: str, n_positions: int) -> tuple[int, int]:
     Parameters
     ----------
     rule
-        Ranges joined by "or": the first with at least :data:`LEAST` positions is used.
+        Ranges joined by "or": the first with at least :data:`MIN_POSITIONS` positions is used.
 
     Returns
     -------
     First and last position, inclusive; the whole table if no range is long enough.
     """
     for part in rule.split(" or "):
-        found = _RANGE.fullmatch(part)
-        assert found is not None
-        first, last = position_of(found[1], n_positions), position_of(found[2], n_positions)
-        if last - first + 1 >= LEAST:
+        match = _RANGE.fullmatch(part)
+        assert match is not None
+        first, last = position_of(match[1], n_positions), position_of(match[2], n_positions)
+        if last - first + 1 >= MIN_POSITIONS:
             return first, last
     return 0, n_positions - 1
 
@@ -188,7 +188,7 @@ def _component(value: object) -> int:
 def _components(value: object) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) != 3:
         raise BadSetup("should be three components")
-    return tuple(_component(one) for one in value)
+    return tuple(_component(number) for number in value)
 
 
 def _places(value: object) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gui.state.lesson_setup import Condition, Place, Setup
 PANEL_LINK = "panel"
 """Scheme of links to a panel: [Norms](panel:norms)."""
 OPEN_LINK = "open"
-"""Scheme of links that open what is bundled: [layer 1](open:sample/inside/layer%201)."""
+"""Scheme of links that open bundled sources: [layer 1](open:sample/inside/layer%201)."""
 PLACEHOLDER = re.compile(r"\{([a-z][a-z_0-9]*)(?: ([^{}]+))?\}")
 Section = Literal["", "look", "try", "question", "answer"]
 SECTIONS: tuple[Section, ...] = get_args(Section)

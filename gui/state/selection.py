@@ -66,10 +66,10 @@ def gather(
         Whether to add them to the selection or remove them from it, instead of replacing it.
         ``remove`` takes precedence.
     """
-    found = tuple(inside)
+    positions = tuple(inside)
     if remove:
-        return without(selection, *found)
-    return (*without(selection, *found), *found) if add else found
+        return without(selection, *positions)
+    return (*without(selection, *positions), *positions) if add else positions
 
 
 def to_label(selection: tuple[int, ...]) -> tuple[int, ...]:
@@ -122,8 +122,8 @@ def read_positions(text: str, n_positions: int) -> TypedPositions:
             )
         spans.append(_span(first, last))
     asked: dict[int, None] = {}
-    for one in spans:
-        asked.update(dict.fromkeys(one))
+    for positions in spans:
+        asked.update(dict.fromkeys(positions))
     return TypedPositions(tuple(asked)[:SELECTION_LIMIT], max(0, len(asked) - SELECTION_LIMIT))
 
 

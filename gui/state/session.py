@@ -1,7 +1,7 @@
 """The state of the application: one evented object, written on the GUI thread.
 
 :class:`Session` has the fields of four groups, by who writes them. User intents are changes of
-:class:`Wanted`; services respond by writing :class:`Open` and :class:`Found`. Panels and the
+:class:`Wanted`; services respond by writing :class:`Open` and :class:`Results`. Panels and the
 viewport listen to the fields they show. Independent of Qt, so that behaviour can be tested without
 a window.
 """
@@ -133,7 +133,7 @@ class Wanted:
     # Colouring of the curve; the component for colouring by a component (1-based); the period in
     # positions, and the column of the user's own table, for colouring by these.
     color_by: ColorBy = field(default="position", metadata=_colouring(one_of(*get_args(ColorBy))))
-    color_component: int = field(default=4, metadata=_colouring(partial(whole, least=1)))
+    color_component: int = field(default=4, metadata=_colouring(partial(whole, minimum=1)))
     color_period: float = field(
         default=PERIOD, metadata=_colouring(partial(within, bounds=PERIODS), absent=PERIOD)
     )
@@ -148,16 +148,16 @@ class Wanted:
     colormap: str = field(
         default=COLORMAPS[0], metadata=_colouring(one_of(*COLORMAPS), setting="view/colormap")
     )
-    # Positions whose values are at the ends of the colour map: of the shown range, so that a short
-    # one has all colours too, or of the whole table, so that a colour means the same in every one.
+    # Positions whose values span the colour map: the shown range, so that short ranges have all
+    # colours too; or the whole table, so that a colour has the same meaning in every range.
     color_span: ColorSpan = field(
         default="range",
         metadata=_colouring(
             one_of(*get_args(ColorSpan)), absent="table", setting="view/color_span"
         ),
     )
-    # Width of the curve's line and size of its points in logical pixels, what of both is drawn, and
-    # how solid it is.
+    # Width of the curve's line and size of its points in logical pixels; which of them are drawn;
+    # their opacity.
     line_width: float = field(
         default=LINE_WIDTH, metadata=_look(LINE_WIDTH, LINE_WIDTHS, "line width")
     )
@@ -249,7 +249,7 @@ class Wanted:
     # with the ranges that it replaces, and whether their cameras move together.
     ranges_linked: bool = field(default=False, metadata=traits(saved=flag))
     cameras_linked: bool = field(default=True, metadata=traits(undo="linked cameras", saved=flag))
-    # Range in which a model is shown that is opened.
+    # Initial range of a newly opened model.
     first_range: FirstRange = "typical"
     # The table of models: keys of its columns in order, and their widths in pixels, 0 for that of
     # their texts; empty for the standard ones.
@@ -293,7 +293,7 @@ class Open:
     # State of the search for the open model's checkpoints; None before the first search.
     gathering: DownloadState | None = None
     work: Work | None = None  # The saved work opened last; emitted when the session shows it
-    columns: tuple[PositionColumn, ...] = ()  # Those of the user's table read last
+    columns: tuple[PositionColumn, ...] = ()  # Columns of the user's table that was read last
     # The file of saved work that is shown, as an absolute path; "" for work without a file.
     work_file: str = ""
     bookmarks: tuple[Bookmark, ...] = ()  # Saved views, once they have been read
@@ -304,8 +304,8 @@ class Open:
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
-    missing: frozenset[str] = frozenset()  # Those of both that were not there at the last look
-    # The tables that were chosen for sources, the latest last: see services/loading.py.
+    missing: frozenset[str] = frozenset()  # Those of both that did not exist at the last check
+    # The tables chosen for sources, the latest last: see services/loading.py.
     tables: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), metadata=traits(linked=True)
     )
@@ -320,7 +320,7 @@ def _identity() -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class Found:
+class Results:
     """Results for what is wanted of what is open: written by services."""
 
     curve: Curve | None = None  # The open model's rows in the shown components
@@ -338,8 +338,8 @@ class Found:
     tokens_missing: str = ""
     # Size of the tokenizer, if the user has to agree to its download; otherwise 0.
     tokens_to_fetch: int = 0
-    # What the network makes of the prompt, once the user has run it; whether it is running; or the
-    # reason why it did not, as a sentence.
+    # The network's result for the prompt, once the user has run it; whether it is running; the
+    # reason why the run failed, as a sentence.
     prompt_run: PromptRun | None = None
     prompt_running: bool = False
     prompt_run_failed: str = ""
@@ -371,7 +371,7 @@ class Messages:
 
 
 @dataclass(eq=False, repr=False)
-class Session(Wanted, Open, Found, Messages):
+class Session(Wanted, Open, Results, Messages):
     """User intents, open models and results, with an event for each field.
 
     Positions count from 0 and ranges are inclusive; components count from 1.
@@ -425,9 +425,9 @@ class Session(Wanted, Open, Found, Messages):
 
         Raises AttributeError: a field is none of these.
         """
-        others = fields.keys() - WANTED
-        if others:
-            raise AttributeError(f"not for the user to set: {', '.join(sorted(others))}")
+        unknown = fields.keys() - WANTED
+        if unknown:
+            raise AttributeError(f"not for the user to set: {', '.join(sorted(unknown))}")
         for name, value in fields.items():
             setattr(self, name, value)
 
@@ -446,7 +446,7 @@ class Session(Wanted, Open, Found, Messages):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What stands at each position from 0: the labels of the rows, or the prompt's tokens."""
+        """The text at each position from 0: the labels of the rows, or the prompt's tokens."""
         rows = None if self.model is None else self.model.rows
         if rows is not None:
             return rows.labels

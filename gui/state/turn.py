@@ -13,12 +13,12 @@ import numpy as np
 from geometry.pca.curve import Curve
 from geometry.pca.pca import procrustes_rotation
 
-#: A smaller rotation (radians) moves no point by a pixel on the largest screen.
 INVISIBLE = 1e-5
+"""A smaller rotation, in radians, moves no point by a pixel on the largest screen."""
 
 
 def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.ndarray:
-    """Turn a curve onto the one shown before it.
+    """Rotate a curve onto the one shown before it.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.nd
         first, last = curve.pca.positions
     rows = slice(first, last + 1)
     shown = previous.coordinates[rows] @ previous_turn.T
-    found = curve.coordinates[rows]
-    turn = procrustes_rotation(found - found.mean(axis=0), shown - shown.mean(axis=0))
+    new = curve.coordinates[rows]
+    turn = procrustes_rotation(new - new.mean(axis=0), shown - shown.mean(axis=0))
     if np.allclose(turn, np.eye(3), rtol=0, atol=INVISIBLE):
         turn = np.eye(3)
     turn.setflags(write=False)
@@ -61,8 +61,8 @@ def ease_to_true(turn: np.ndarray, fraction: float) -> np.ndarray:
     Returns
     -------
     np.ndarray
-        (3, 3). A rotation goes along its own axis at constant speed. A mirrored one cannot be
-        reached by a rotation alone: the mirrored axis is flipped at the same time.
+        (3, 3). A rotation is interpolated about its axis at constant speed. In a mirrored transform
+        the mirrored axis is flipped at the same time.
     """
     # Slow to import, and not needed to show the first curve.
     from scipy.spatial.transform import Rotation
@@ -70,7 +70,7 @@ def ease_to_true(turn: np.ndarray, fraction: float) -> np.ndarray:
     fold = np.eye(3)
     rotation = np.asarray(turn)
     if np.linalg.det(rotation) < 0:
-        # Flip the component whose arrow is most reversed: the shortest way.
+        # Flip the component whose arrow is most reversed, which moves least.
         axis = int(np.argmin(np.diag(rotation)))
         mirror = np.eye(3)
         mirror[axis, axis] = -1.0

@@ -1,4 +1,4 @@
-"""Words and small values of the session's fields."""
+"""Types and small values of the session's fields."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 ColumnWidths = tuple[tuple[str, int], ...]
 """Keys of a table's columns in order, and their widths in pixels."""
-MOST_TABLES = 64
+MAX_TABLES = 64
 """Maximum number of sources whose chosen table is remembered."""
-MOST_COLUMNS = 1_000
+MAX_COLUMNS = 1_000
 """Maximum number of columns of a table whose order and widths are stored."""
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
@@ -36,14 +36,14 @@ NO_FIELDS: Fields = MappingProxyType({})
 LINE_WIDTH, POINT_SIZE = 1.5, 7.0
 """Default sizes of the curve, in logical pixels."""
 PERIOD, PERIODS = 32.0, (2.0, 4096.0)
-"""Default period in positions, and its inclusive bounds: below two positions it is one colour."""
+"""Default period in positions, and its inclusive bounds: a shorter period has a single colour."""
 LINE_WIDTHS, POINT_SIZES, OPACITIES = (0.5, 12.0), (1.0, 30.0), (0.05, 1.0)
-"""Inclusive bounds: what is thinner or fainter is lost, what is larger hides the curve."""
+"""Inclusive bounds: thinner or fainter curves are invisible, larger points hide the curve."""
 
 
-USUAL_HEIGHT, MOST_GROWTH = 900.0, 1.6
-"""Height of a screen on which the default sizes are used, in logical pixels; on higher ones they
-grow by its square root, up to a factor."""
+USUAL_HEIGHT, MAX_GROWTH = 900.0, 1.6
+"""Height of a screen with the default sizes, in logical pixels; on higher screens sizes grow with
+the square root of the height, up to the factor."""
 
 
 def sizes_on_screen(height: float) -> tuple[float, float]:
@@ -51,7 +51,7 @@ def sizes_on_screen(height: float) -> tuple[float, float]:
 
     All are in logical pixels.
     """
-    growth = min(max(height / USUAL_HEIGHT, 1.0) ** 0.5, MOST_GROWTH)
+    growth = min(max(height / USUAL_HEIGHT, 1.0) ** 0.5, MAX_GROWTH)
     return round(growth * LINE_WIDTH, 1), round(growth * POINT_SIZE, 1)
 
 
@@ -66,7 +66,7 @@ def within(value: object, bounds: tuple[float, float]) -> TypeGuard[float]:
 
 @dataclass(frozen=True, slots=True)
 class CurveLook:
-    """How thick and how solid the curve is drawn."""
+    """Thickness and opacity of the drawn curve."""
 
     # Width of the line and diameter of the points, in logical pixels.
     line_width: float = LINE_WIDTH
@@ -116,9 +116,9 @@ class Notice:
     # unknown.
     whole: int = 0
     inside: bool = False  # Whether to offer to measure the positions inside the source
-    beside: bool = False  # Whether it is about models beside the open one
-    # The model whose file has changed, which a button opens again.
+    beside: bool = False  # Whether it is about compared models
+    # The model whose file has changed; a button reopens it.
     again: PositionalModel | None = None
     # If only the row for position 0 of the one candidate is unknown: the possible ones.
     first_rows: tuple[int, ...] = ()
-    asks: bool = False  # Whether trying again looks models up that a project names
+    asks: bool = False  # Whether trying again looks up models that a project names

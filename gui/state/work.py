@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from gui.state.aligned_curve import CurveAlignment
 
 
-MOST_OTHERS = 100
+MAX_OTHERS = 100
 """Maximum number of models beside the open one: each is opened again, with a view of its own."""
-MOST_BOOKMARKS = 200
+MAX_BOOKMARKS = 200
 """Maximum number of bookmarks, so that reading and searching them stays fast."""
 
 
@@ -30,7 +30,7 @@ class OtherView:
     """
 
     source: str
-    # None if it was still being read, and nobody had chosen any: all, or those of the open model.
+    # None if it was still loading and no range was chosen: all, or those of the open model.
     positions: tuple[int, int] | None
     components: tuple[int, int, int]  # Those on its three axes, from 1
     beside: str = ""
@@ -73,7 +73,7 @@ class Work:
     # The panels' options, by the names of their docks; see
     # :func:`gui.panels.kit.saved_choices.usable`.
     panels: Mapping[str, Fields] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()  # What its file has of these, but not in a valid form
+    left_out: tuple[str, ...] = ()  # Names of the parts that are invalid in its file
 
 
 @dataclass(frozen=True, eq=False, slots=True)

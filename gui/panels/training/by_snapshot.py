@@ -23,7 +23,7 @@ WIDE = 1460
 """Minimum width with all plots, in pixels."""
 MARGIN = 1.2
 """Margin of the steps' axis, as a factor."""
-MOST_SELECTED = 3
+MAX_SELECTED = 3
 """Maximum number of selected positions with a norm curve: the last ones."""
 DESCRIBES = 0.5
 """Least R² of a helix whose turns describe the positions."""
@@ -145,7 +145,7 @@ def norm_lines(view: View) -> list[Line]:
             Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
         ]
     selection = view.choices.selection
-    chosen = [p for p in selection if p != last and p < norms.shape[1]][-MOST_SELECTED:]
+    chosen = [p for p in selection if p != last and p < norms.shape[1]][-MAX_SELECTED:]
     tints = (theme.accent, theme.hover, theme.muted)
     for position, color in zip(reversed(chosen), tints, strict=False):
         lines.append(Line(str(position), norms[:, position], color))

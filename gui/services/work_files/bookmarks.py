@@ -18,7 +18,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.notices import notice_of
 from gui.state.values import Notice
-from gui.state.work import MOST_BOOKMARKS, Bookmark
+from gui.state.work import MAX_BOOKMARKS, Bookmark
 
 if TYPE_CHECKING:
     from gui.state.session import Session
@@ -150,9 +150,9 @@ class Bookmarks:
         with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
             notice = self._take_in()
             changed = change(self._all)
-            if len(changed) > MOST_BOOKMARKS:
+            if len(changed) > MAX_BOOKMARKS:
                 raise HelixscopeError(
-                    f"There are already {MOST_BOOKMARKS} bookmarks.", "Remove some of them first."
+                    f"There are already {MAX_BOOKMARKS} bookmarks.", "Remove some of them first."
                 )
             if changed != self._all:
                 write_bookmarks(changed, self._file)

@@ -50,8 +50,8 @@ from gui.state.layout import Layout, pack_layout, unpack_layout
 from gui.state.session import SAVED
 from gui.state.values import Fields
 from gui.state.work import (
-    MOST_BOOKMARKS,
-    MOST_OTHERS,
+    MAX_BOOKMARKS,
+    MAX_OTHERS,
     Bookmark,
     ModelFields,
     OtherView,
@@ -305,7 +305,7 @@ def check_version(said: object, expected: str, newest: int, file: str) -> Fields
 def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
     model, file = table(said["model"]), table(said.get("file", {}))
     listed = row(said.get("others", []))
-    if len(listed) > MOST_OTHERS:
+    if len(listed) > MAX_OTHERS:
         raise ValueError(f"{len(listed)} models beside it")
     left = LeftOut()
     others = tuple(
@@ -460,7 +460,7 @@ def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
     return parts
 
 
-@lru_cache(2 * MOST_BOOKMARKS)
+@lru_cache(2 * MAX_BOOKMARKS)
 def _packed(work: Work) -> bytes:
     """Pack a view; cached, because the whole list is written again and again."""
     return pack_work(work)
@@ -498,7 +498,7 @@ def _unpack_bookmarks(
     found: dict[str, Bookmark] = {}
     left_out = 0
     listed = row(said["bookmarks"])
-    if len(listed) > MOST_BOOKMARKS:
+    if len(listed) > MAX_BOOKMARKS:
         raise ValueError(f"{len(listed)} bookmarks")
     for one in listed:
         try:

@@ -23,8 +23,8 @@ from gui.state.layout import (
 )
 from gui.state.session import REMEMBERED, SAVED, Session
 from gui.state.values import (
-    MOST_COLUMNS,
-    MOST_TABLES,
+    MAX_COLUMNS,
+    MAX_TABLES,
     ColumnWidths,
     FirstRange,
     Notice,
@@ -113,7 +113,7 @@ class Settings:
     def _columns(self, key: str) -> ColumnWidths:
         """Return columns of a table with their widths, each as "key width"."""
         columns = []
-        for text in self._texts(key)[:MOST_COLUMNS]:
+        for text in self._texts(key)[:MAX_COLUMNS]:
             name, _, width = text[:MAX_COLUMN_LENGTH].partition(" ")
             digits = width.isascii() and width.isdecimal() and len(width) < 6
             columns.append((name, int(width) if digits else 0))
@@ -241,7 +241,7 @@ class Settings:
             offline=self.offline,
             recent=self._texts("model/recent"),
             surveys=self._texts("surveys/recent"),
-            tables=self._pairs("model/tables", MOST_TABLES),
+            tables=self._pairs("model/tables", MAX_TABLES),
             prompt=self._text("prompt"),
             folders=self._pairs("folders", MOST_FOLDERS),
         )

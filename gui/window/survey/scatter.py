@@ -9,7 +9,7 @@ import numpy as np
 from geometry.survey.read import Survey, SurveyColumn
 from gui.export.survey_script import DrawnColumn
 from gui.plots.scatter import Scatter, ScatterAxis
-from gui.state.colors import MOST_CATEGORIES, ColorScale, categorical, measured
+from gui.state.colors import MAX_CATEGORIES, ColorScale, categorical, measured
 from gui.style.theme import format_number
 from gui.window.survey.rows import titled, value_text
 
@@ -103,7 +103,7 @@ def _scale(column: SurveyColumn) -> ColorScale:
     known = column.known
     categories, at = np.unique(column.values[known], return_inverse=True)
     names = [name if isinstance(name, str) else format_number(name, 0) for name in categories]
-    if len(names) > MOST_CATEGORIES:
+    if len(names) > MAX_CATEGORIES:
         texts = np.full(len(known), "", dtype=object)
         texts[known] = np.array(names, dtype=object)[at]
         return categorical(title, list(texts), len(texts))

@@ -16,7 +16,7 @@ from gui.services.undo import Undo
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import take_other, take_work
 from gui.services.work_files.work_file import write_work
-from gui.state.values import MOST_TABLES
+from gui.state.values import MAX_TABLES
 from tests.bare_models import CHOICE, NAME, write_bare
 
 
@@ -97,9 +97,9 @@ def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_ta
 
 
 def test_settings_of_anything_else_are_no_choices(settings):
-    for value in ("a", ["a"], {"a": 1}, {str(n): "t" for n in range(2 * MOST_TABLES)}):
+    for value in ("a", ["a"], {"a": 1}, {str(n): "t" for n in range(2 * MAX_TABLES)}):
         settings._set("model/tables", value)
-        assert len(settings.new_session().tables) <= MOST_TABLES
+        assert len(settings.new_session().tables) <= MAX_TABLES
         assert "a" not in settings.new_session().tables
 
 

@@ -6,8 +6,8 @@ import pytest
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.measures.sinusoids import sinusoid
 from gui.state.colors import (
+    MAX_CATEGORIES,
     MIN_CONTRAST,
-    MOST_CATEGORIES,
     OTHERS,
     color_scale,
     legible,
@@ -225,8 +225,8 @@ def test_a_column_of_texts_has_a_colour_for_each_that_can_be_told_apart(opened):
     many = tuple(f"{i}x" for i in range(200))
     opened.color_column = PositionColumn("many", "a.csv", many)
     scale = color_scale(opened)
-    assert len(scale.categories) == MOST_CATEGORIES
+    assert len(scale.categories) == MAX_CATEGORIES
     assert scale.categories[-1] == OTHERS
     colors = point_colors(scale, LIGHT.viewport)
-    assert len(np.unique(colors, axis=0)) == MOST_CATEGORIES
+    assert len(np.unique(colors, axis=0)) == MAX_CATEGORIES
     np.testing.assert_array_equal(colors[150], colors[199])

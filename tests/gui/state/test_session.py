@@ -11,11 +11,11 @@ import pytest
 
 from gui.panels.kit.choices import Shared
 from gui.panels.table import PANELS
-from gui.state.session import WANTED, Found, Messages, Open, Session, Wanted
+from gui.state.session import WANTED, Messages, Open, Results, Session, Wanted
 from gui.window.lesson_player import ALWAYS, OF_MODEL
 
 ROOT = Path(__file__).resolve().parents[3]
-GROUPS = [Wanted, Open, Found, Messages]
+GROUPS = [Wanted, Open, Results, Messages]
 
 
 def names(group):
@@ -102,7 +102,7 @@ def test_what_the_window_and_panels_set_by_name_is_wanted():
 
 # ---- who writes them -------------------------------------------------------------------
 
-OF_SERVICES = names(Open) | names(Found)
+OF_SERVICES = names(Open) | names(Results)
 
 
 def targets(node):

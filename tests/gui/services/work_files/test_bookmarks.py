@@ -278,7 +278,7 @@ def test_what_cannot_be_kept_is_said_and_not_shown(session, bookmarks, file):
 
 
 def test_there_is_an_end_to_it(session, bookmarks, three, monkeypatch):
-    monkeypatch.setattr(module, "MOST_BOOKMARKS", 3)
+    monkeypatch.setattr(module, "MAX_BOOKMARKS", 3)
     bookmarks.add("View 4", "gpt2", WORK, b"")
     assert "already 3 bookmarks" in session.notice.text
     assert len(session.bookmarks) == 3

@@ -24,7 +24,7 @@ from gui.services.work_files.work_file import (
     write_bookmarks,
 )
 from gui.state.fields import LONGEST_NAME, LONGEST_TEXT
-from gui.state.work import MOST_BOOKMARKS, MOST_OTHERS, Bookmark
+from gui.state.work import MAX_BOOKMARKS, MAX_OTHERS, Bookmark
 from tests.gui.services.work_files.test_work_file import WORK, archive_of
 
 
@@ -129,7 +129,7 @@ OTHER = {"source": "a", "positions": [0, 1], "components": [1, 2, 3]}
     ("name", "value"),
     [
         ("model/source", "a" * (LONGEST_NAME + 1)),
-        ("others", [OTHER] * (MOST_OTHERS + 1)),
+        ("others", [OTHER] * (MAX_OTHERS + 1)),
         ("version", 10**400),
     ],
 )
@@ -164,7 +164,7 @@ def test_more_bookmarks_than_are_allowed(tmp_path):
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     said = json.loads(parts[LIST])
-    said["bookmarks"] *= MOST_BOOKMARKS + 1
+    said["bookmarks"] *= MAX_BOOKMARKS + 1
     path.write_bytes(archive_of({**parts, LIST: json.dumps(said).encode()}))
     with pytest.raises(WorkError, match="cannot be read: the file is damaged"):
         read_bookmarks(path)
