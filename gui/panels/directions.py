@@ -178,7 +178,7 @@ def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
         if through is not None:
             block = block @ through.T
         total += np.einsum("ij,ij->j", block, block)
-        about.check()
+        about.raise_if_cancelled()
     total.flags.writeable = False
     return total, through is not None
 

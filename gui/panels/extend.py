@@ -51,7 +51,7 @@ class ExtensionOf:
                 f"The table of {model.name} has {n} positions, too few to hold any out.",
                 f"Open one of more than {FEWEST}.",
             )
-        return extension(model.W_pos, _kept(self.kept, n), check=about.check)
+        return extension(model.W_pos, _kept(self.kept, n), check=about.raise_if_cancelled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,9 +68,9 @@ class SimilarityOf:
     def answer(self, about: QuestionContext) -> Similarity:
         W_pos, pca = about.model.W_pos, None
         if self.components is not None:
-            about.tell(None, "Fitting the components")
+            about.report(None, "Fitting the components")
             pca = chosen(fit_pca(W_pos, self.positions, max(self.components)), self.components)
-            about.tell(None, "Comparing all pairs")
+            about.report(None, "Comparing all pairs")
         return with_offsets(similarity(W_pos, self.positions, pca), about.model)
 
 
@@ -84,7 +84,7 @@ class ByLagOf:
     def answer(self, about: QuestionContext) -> ByLag:
         W_pos, pca = about.model.W_pos, None
         if self.components is not None:
-            about.tell(None, "Fitting the components")
+            about.report(None, "Fitting the components")
             pca = fit_pca(W_pos, self.positions, max(self.components))
             pca = chosen(pca, self.components)
         return ByLag(self.positions, self.components, mean_by_lag(W_pos, self.positions, pca))

@@ -43,9 +43,9 @@ SLOT = "laid"
 """Slot of the guide, and of background work."""
 KEPT = 4
 """Number of components of other ranges and steps kept in the cache."""
-BEADS, MOST_BEADS = 64, 1024
-"""Maximum points with the colours of their matches: more would hide the line, which distinguishes
-this curve from the shown one. A tangled line is pale, so its points may be more.
+BEADS, MAX_TANGLED_BEADS = 64, 1024
+"""Maximum number of points with the colours of their matches: more would hide the line, which
+distinguishes this curve from the shown one. A tangled line is pale, so it may have more points.
 """
 TANGLED = 24
 """A line longer than this multiple of its extent counts as tangled."""
@@ -55,22 +55,22 @@ NO_STEPS = "Its training steps have not been read: open the Training panel first
 
 _Key = tuple[Hashable, ...]
 """Cache key: the model or history, and the range or step."""
-_Found = tuple[np.ndarray, PositionPCA]
+_Fit = tuple[np.ndarray, PositionPCA]
 """A table and its components."""
-_Work = tuple[_Key, Callable[[], _Found]]
+_Work = tuple[_Key, Callable[[], _Fit]]
 
 
 class CurveAligner:
     """Updates ``session.aligned``, ``session.not_aligned`` and the guide for ``session.alignment``.
 
     The alignment is computed at once, with every tick of a drag; components of another range or
-    step, and slower results, on a thread when nothing is dragged.
+    step, and slower results, on a thread while nothing is dragged.
     """
 
     def __init__(self, session: Session, jobs: Jobs) -> None:
         self._session, self._jobs = session, jobs
         self._model: PositionalModel | None = session.model
-        self._kept: dict[_Key, _Found] = {}
+        self._kept: dict[_Key, _Fit] = {}
         self._listening, self._following = Listening(), Listening()
         events = session.events
         for signal, slot in (
@@ -94,10 +94,10 @@ class CurveAligner:
     def _on_alignment_changed(self) -> None:
         """Listen to the other curve, if it is a compared model's."""
         self._following.stop()
-        other = self._compared()
-        if other is not None:
-            self._following.to(other.session.events.curve, self._refresh)
-            self._following.to(other.session.events.model, self._refresh)
+        compared = self._compared()
+        if compared is not None:
+            self._following.to(compared.session.events.curve, self._refresh)
+            self._following.to(compared.session.events.model, self._refresh)
         elif isinstance(getattr(self._session.alignment, "what", None), OfCompared):
             self._session.alignment = None  # the compared model was removed
             return
@@ -111,7 +111,7 @@ class CurveAligner:
         session = self._session
         # Tables that are no longer shown are not kept in memory.
         there = (session.model, session.history)
-        self._kept = {key: found for key, found in self._kept.items() if key[0] in there}
+        self._kept = {key: fit for key, fit in self._kept.items() if key[0] in there}
         if session.model is not self._model:
             self._model = session.model
             if session.alignment is not None and not isinstance(session.alignment.what, OfCompared):
@@ -145,7 +145,7 @@ class CurveAligner:
         if alignment is None or not isinstance(alignment.what, OfCompared):
             return None
         key = alignment.what.key
-        return next((one for one in self._session.compared if one.key == key), None)
+        return next((compared for compared in self._session.compared if compared.key == key), None)
 
     def _above(self, wanted: CurveAlignment, model: PositionalModel, curve: Curve) -> Above | _Work:
         """Return the other curve, or a function that computes it and its cache key."""
@@ -154,11 +154,11 @@ class CurveAligner:
             return self._of_range(what, model, curve)
         if isinstance(what, OfStep):
             return self._of_step(what, model, curve)
-        other = self._compared()
-        theirs = None if other is None else other.session
-        if other is None or theirs is None or theirs.model is None or theirs.curve is None:
-            name = "It" if other is None else other.name
-            failed = other is not None and other.failed
+        compared = self._compared()
+        theirs = None if compared is None else compared.session
+        if compared is None or theirs is None or theirs.model is None or theirs.curve is None:
+            name = "It" if compared is None else compared.name
+            failed = compared is not None and compared.failed
             raise NotAligned(f"{name} could not be opened." if failed else f"{name} is loading…")
         shown = theirs.curve
         return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)
@@ -166,10 +166,10 @@ class CurveAligner:
     def _of_range(self, what: OfRange, model: PositionalModel, curve: Curve) -> Above | _Work:
         positions, k = inside(what.positions, model.n_positions), max(curve.components)
         key = (model, positions, k)
-        found = self._kept.get(key)
-        if found is None:
+        fit = self._kept.get(key)
+        if fit is None:
             return key, lambda: (model.W_pos, fit_pca(model.W_pos, positions, k))
-        table, pca = found
+        table, pca = fit
         return Above(model.name, table, pca, curve.components, in_order=True)
 
     def _of_step(self, what: OfStep, model: PositionalModel, curve: Curve) -> Above | _Work:
@@ -178,10 +178,10 @@ class CurveAligner:
             raise NotAligned(NO_STEPS)
         positions, k = curve.pca.positions, max(curve.components)
         key = (history, what.step, positions, k)
-        found = self._kept.get(key)
-        if found is None:
+        fit = self._kept.get(key)
+        if fit is None:
             return key, lambda: _read_step(history, what.step, positions, k)
-        table, pca = found
+        table, pca = fit
         # The name of a model that is a layer has that of the open layer.
         named = model.name if history.unit == "step" else history.name
         name = f"{named} at {history.unit} {format_count(what.step)}"
@@ -189,11 +189,11 @@ class CurveAligner:
 
     # ---- background work ----
 
-    def _work_out(self, key: _Key, function: Callable[[], _Found]) -> None:
-        def keep(found: _Found) -> None:
+    def _work_out(self, key: _Key, function: Callable[[], _Fit]) -> None:
+        def keep(fit: _Fit) -> None:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = found
+            self._kept[key] = fit
             self._refresh()
 
         import scipy  # noqa: F401, before a thread imports its modules: see the window's panels
@@ -234,7 +234,7 @@ def guide(aligned: AlignedCurve) -> Guide:
     """Return the guide of an aligned curve: a thin line with beads, in its colours."""
     coloring = aligned.wanted.coloring
     tangled = is_tangled(aligned.coordinates)
-    beads = slice(None, None, -(-len(aligned.matched) // (MOST_BEADS if tangled else BEADS)))
+    beads = slice(None, None, -(-len(aligned.matched) // (MAX_TANGLED_BEADS if tangled else BEADS)))
     return Guide(
         aligned.curve.pca,
         _three(aligned.curve.components),
@@ -261,7 +261,7 @@ def _three(components: tuple[int, ...]) -> tuple[int, int, int]:
     return a, b, c
 
 
-def _read_step(history: History, step: int, positions: tuple[int, int], k: int) -> _Found:
+def _read_step(history: History, step: int, positions: tuple[int, int], k: int) -> _Fit:
     """Return the table at a step, and its own components."""
     table = history.table([int(s) for s in history.steps].index(step))
     return table, fit_pca(table, positions, k)

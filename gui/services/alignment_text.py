@@ -45,13 +45,13 @@ def readout(aligned: AlignedCurve) -> str:
     if aligned.alignment is None:
         if more is None or more.held is None:
             return "…"
-        said = f"{shown(aligned)} explain {format_percent(more.held)} of its variance"
+        text = f"{shown(aligned)} explain {format_percent(more.held)} of its variance"
         if more.own is not None:
-            said += f", its own {format_percent(more.own)}"
+            text += f", its own {format_percent(more.own)}"
         if more.angles is not None:
             degrees = " ".join(f"{format_number(a, 0)}°" for a in np.degrees(more.angles))
-            said += f" · angles {degrees}"
-        return said
+            text += f" · angles {degrees}"
+        return text
     whole = "" if more is not None else " · …"
     if more is not None and more.whole is not None:
         width = aligned.above.table.shape[1]
@@ -66,10 +66,10 @@ def shown(aligned: AlignedCurve) -> str:
 
 def _what(aligned: AlignedCurve) -> str:
     first, last = aligned.positions
-    said = f"{aligned.above.name} · positions {first}–{last}"
+    text = f"{aligned.above.name} · positions {first}–{last}"
     if aligned.alignment is not None and aligned.above.components != aligned.curve.components:
-        said += " · PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in aligned.above.components)
-    return said
+        text += " · PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in aligned.above.components)
+    return text
 
 
 def _moved(aligned: AlignedCurve) -> str:
@@ -88,8 +88,8 @@ def _scale(scale: float) -> str:
 
 def _fit(aligned: AlignedCurve) -> str:
     assert aligned.alignment is not None
-    found = aligned.alignment
-    return f"disparity {format_number(found.disparity)} · RMS {format_number(found.rms)}"
+    alignment = aligned.alignment
+    return f"disparity {format_number(alignment.disparity)} · RMS {format_number(alignment.rms)}"
 
 
 def _middle(aligned: AlignedCurve) -> str:
@@ -102,7 +102,7 @@ def other_model(session: Session) -> PositionalModel | None:
     aligned = session.aligned
     if aligned is None or not isinstance(aligned.wanted.what, OfCompared):
         return None
-    models = {one.key: one.session.model for one in session.compared}
+    models = {compared.key: compared.session.model for compared in session.compared}
     return models.get(aligned.wanted.what.key)
 
 

@@ -1,8 +1,8 @@
 """Answers to the panels' questions about the open model, each computed once, on a thread.
 
 A panel asks under its own name, its slot, and reads ``session.answers[slot]``. The newest question
-of a slot replaces earlier ones; one that no slot waits for is cancelled. One of hidden panels alone
-is held back after its current step, and goes on from there when one of them is seen again.
+of a slot replaces earlier ones; a question that no slot waits for is cancelled. While all panels
+that wait for a question are hidden, it is held after its current step.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Answers:
         self._agreed: dict[Question[object], float] = {}
         self._model: PositionalModel | None = None
         self._stream: ResidualStream | None = None
-        self._once = Memo()
+        self._memo = Memo()
         self._wanted: dict[str, Question[object]] = {}
         self._running: dict[Question[object], _Pending] = {}
         self._hidden: set[str] = set()
@@ -89,7 +89,7 @@ class Answers:
     def ask(
         self, slot: str, question: Question[object], *, fetch: bool = False, quiet: bool = False
     ) -> None:
-        """Answer a question of a slot that is seen, replacing its earlier one.
+        """Answer a question of a visible slot, replacing its earlier question.
 
         A cached answer is set at once; otherwise the slot's answer stays unchanged, or becomes
         "working" after a short delay.
@@ -103,7 +103,7 @@ class Answers:
         fetch
             The user agrees to the download given in the slot's answer, or to any if it gives none.
         quiet
-            Its progress is not shown, so that :meth:`cancel_newest` passes it by.
+            Its progress is not shown, so that :meth:`cancel_newest` skips it.
         """
         self._follow_model()
         if self._model is None:
@@ -119,13 +119,13 @@ class Answers:
         result = self._cache.get(question)
         run = self._running.get(question)
         if result is not None:
-            self._tell(slot, Answer(question, "ready", result))
+            self._publish(slot, Answer(question, "ready", result))
         elif run is None:
             self._start(question)
         else:
             self._hold_or_resume(question)
             if run.announced:
-                self._tell(slot, self._working(question, run))
+                self._publish(slot, self._working(question, run))
 
     def cancel(self, slot: str) -> None:
         """Cancel a slot's question, unless other slots wait for it too; keep its partial result."""
@@ -133,10 +133,10 @@ class Answers:
         run = None if question is None else self._running.get(question)
         if question is not None and run is not None:
             self._give_up(question)
-            self._tell(slot, Answer(question, "cancelled", run.so_far))
+            self._publish(slot, Answer(question, "cancelled", run.so_far))
 
     def cancel_newest(self) -> bool:
-        """Cancel the newest question whose progress is seen.
+        """Cancel the newest question whose progress is shown.
 
         Returns False if there is none.
         """
@@ -148,19 +148,19 @@ class Answers:
         return False
 
     def hold(self, slot: str) -> None:
-        """Hold a slot's question back, as the panel is hidden."""
+        """Hold a slot's question, as the panel is hidden."""
         self._hidden.add(slot)
         if slot in self._wanted:
             self._hold_or_resume(self._wanted[slot])
 
     def resume(self, slot: str) -> None:
-        """Continue a slot's question, as the panel is seen again."""
+        """Continue a slot's question, as the panel is shown again."""
         self._hidden.discard(slot)
         if slot in self._wanted:
             self._hold_or_resume(self._wanted[slot])
 
     def forget(self, slot: str) -> None:
-        """Cancel a slot's question without an answer, as nothing shows it any more."""
+        """Cancel a slot's question without an answer, as it is no longer shown."""
         question = self._wanted.pop(slot, None)
         if question is None or question not in self._running:
             return
@@ -171,14 +171,14 @@ class Answers:
             self._session.answers = MappingProxyType(answers)
 
     def _note_agreement(
-        self, model: PositionalModel, question: Question[object], told: Answer | None
+        self, model: PositionalModel, question: Question[object], answer: Answer | None
     ) -> None:
         """Record the user's consent to a download, also for later attempts."""
-        if told is None or told.question != question or told.state != "to fetch":
+        if answer is None or answer.question != question or answer.state != "to fetch":
             self._agreed[question] = math.inf
             return
-        self._agreed[question] = told.bytes_to_fetch or math.inf
-        if told.why:
+        self._agreed[question] = answer.bytes_to_fetch or math.inf
+        if answer.why:
             model.agree("whole files")
 
     # ---- work ----------------------------------------------------------------------------
@@ -189,25 +189,25 @@ class Answers:
 
         assert self._model is not None
         model, stream, run = self._model, self._stream_of(self._model), _Pending(self._free_job())
-        once, gate = self._once, Gate()
+        memo, gate = self._memo, Gate()
         agreed, self._running[question] = self._agreed.get(question, 0), run
 
         def on_transfer(progress: TransferProgress) -> None:
-            if say is not None:
-                say(_fetching(progress, Progress))
+            if report_progress is not None:
+                report_progress(_fetching(progress, Progress))
 
         transfer = Transfer(on_transfer)
-        say: Callable[[Progress], None] | None = None
+        report_progress: Callable[[Progress], None] | None = None
 
-        def work(tell: Callable[[Progress], None]) -> object:
-            nonlocal say
-            say = tell
-            about = QuestionContext(
-                model, stream, ProgressThrottle(tell), transfer.check, once, gate.wait
+        def work(report: Callable[[Progress], None]) -> object:
+            nonlocal report_progress
+            report_progress = report
+            context = QuestionContext(
+                model, stream, ProgressThrottle(report), transfer.check, memo, gate.wait
             )
-            about.rest()
+            context.wait_if_held()
             with model.through(transfer):
-                return answer_within(question, about, agreed)
+                return answer_within(question, context, agreed)
 
         self._jobs.start(
             run.job,
@@ -243,7 +243,7 @@ class Answers:
             self._jobs.cancel(self._running.pop(question).job)
 
     def _hold_or_resume(self, question: Question[object]) -> None:
-        """Hold a question back if all slots that wait for it are hidden, and resume it if not."""
+        """Hold a question if all slots that wait for it are hidden; otherwise resume it."""
         run = self._running.get(question)
         slots = {slot for slot, wanted in self._wanted.items() if wanted == question}
         seen = not slots <= self._hidden
@@ -263,7 +263,7 @@ class Answers:
         self._give_up_all()
         self._cache.clear()
         self._agreed.clear()
-        self._model, self._stream, self._once = self._session.model, None, Memo()
+        self._model, self._stream, self._memo = self._session.model, None, Memo()
         self._session.answers = MappingProxyType({})
 
     # ---- results -------------------------------------------------------------------------
@@ -271,19 +271,19 @@ class Answers:
     def _on_slow(self, question: Question[object]) -> None:
         run = self._running[question]
         run.announced = True
-        self._tell_all(question, self._working(question, run))
+        self._publish_all(question, self._working(question, run))
 
     def _on_progress(self, question: Question[object], progress: Progress) -> None:
         run = self._running[question]
         run.fraction, run.message = progress.fraction, progress.message or run.message
         run.so_far = run.so_far if progress.so_far is None else progress.so_far
         if run.announced:
-            self._tell_all(question, self._working(question, run))
+            self._publish_all(question, self._working(question, run))
 
     def _on_result(self, question: Question[object], result: object) -> None:
         del self._running[question]
         self._cache.put(question, result)
-        self._tell_all(question, Answer(question, "ready", result))
+        self._publish_all(question, Answer(question, "ready", result))
 
     def _on_error(self, question: Question[object], error: Exception) -> None:
         del self._running[question]
@@ -299,27 +299,27 @@ class Answers:
             log.error("%r could not be answered", question, exc_info=error)
             why = f"This could not be computed: {type(error).__name__}: {error}"
             answer = Answer(question, "impossible", why=why, advice=FAULT, retry=True)
-        self._tell_all(question, answer)
+        self._publish_all(question, answer)
 
     def _working(self, question: Question[object], run: _Pending) -> Answer:
         return Answer(question, "working", run.so_far, fraction=run.fraction, message=run.message)
 
-    def _tell_all(self, question: Question[object], answer: Answer) -> None:
+    def _publish_all(self, question: Question[object], answer: Answer) -> None:
         slots = [slot for slot, wanted in self._wanted.items() if wanted == question]
         self._set(dict.fromkeys(slots, answer))
 
-    def _tell(self, slot: str, answer: Answer) -> None:
+    def _publish(self, slot: str, answer: Answer) -> None:
         self._set({slot: answer})
 
     def _set(self, answers: Mapping[str, Answer]) -> None:
         self._session.answers = MappingProxyType({**self._session.answers, **answers})
 
 
-def _fetching(progress: TransferProgress, made: type[Progress]) -> Progress:
+def _fetching(progress: TransferProgress, progress_type: type[Progress]) -> Progress:
     """Return a download's progress as that of an answer."""
     share = progress.done / progress.total if progress.total else None
     amount = format_bytes(progress.done)
     if progress.total:
         amount = format_part(progress.done, progress.total)
-    said = progress.waiting or f"{progress.what}: {amount}"
-    return made(share, said if progress.waiting else f"Downloading {said}")
+    text = progress.waiting or f"{progress.what}: {amount}"
+    return progress_type(share, text if progress.waiting else f"Downloading {text}")

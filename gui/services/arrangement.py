@@ -1,4 +1,4 @@
-"""Which models are side by side, and how: taken before and after a change, for undo."""
+"""Arrangements of the models side by side: recorded before and after a change, for undo."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ArrangedModel:
     """One of the models side by side, with everything needed to show it again.
 
-    It has no preparation of fast fits, which takes most of an open model's memory.
+    It lacks the preparation of fast fits, which takes most of an open model's memory.
     """
 
     key: int  # As in :class:`gui.state.session.ComparedModel`; MAIN for the open one
@@ -36,7 +36,7 @@ class ArrangedModel:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Arrangement:
-    """The models side by side, and what of the session a change of them may change too."""
+    """The models side by side, and the session's fields that may change with them."""
 
     models: tuple[ArrangedModel, ...]  # In the order of the grid, the open one included
     fields: Fields
@@ -45,7 +45,7 @@ class Arrangement:
     @property
     def main(self) -> ArrangedModel:
         """The open model."""
-        return next(one for one in self.models if one.key == MAIN)
+        return next(model for model in self.models if model.key == MAIN)
 
     def same_models(self, other: Arrangement) -> bool:
         """Return whether both have the same models in the same places."""
@@ -58,13 +58,13 @@ class Arrangement:
 
 def _places(models: Iterable[ArrangedModel]) -> list[tuple[object, ...]]:
     return [
-        (one.key, one.in_grid, one.wanted.source if one.model is None else id(one.model))
-        for one in models
+        (model.key, model.in_grid, model.wanted.source if model.model is None else id(model.model))
+        for model in models
     ]
 
 
 def arranged_fields(session: Session) -> Fields:
     """Return the fields that opening work, or adding and removing models, may change."""
-    # A step of its training is of a history that another model's opening has let go.
+    # A training step refers to a history that is dropped when another model is opened.
     names = {*SAVED, "alignment", "hidden_curves", "work_file"} - {"snapshot"}
     return {name: getattr(session, name) for name in names}

@@ -10,19 +10,19 @@ from typing import Generic, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-MOST_RESULTS = 200
-"""Results that are kept: those without arrays, like verdicts, would never fill a size in bytes."""
+MAX_RESULTS = 200
+"""Maximum number of results: those without arrays, such as verdicts, have no size in bytes."""
 
 
 class ResultCache(Generic[T]):
     """Least-recently-used cache of results.
 
-    ``max_bytes`` limits all arrays together, ``most`` the number of results. A single larger result
-    is not cached.
+    ``max_bytes`` limits all arrays together, ``max_results`` the number of results. A single larger
+    result is not cached.
     """
 
-    def __init__(self, max_bytes: int, most: int = MOST_RESULTS) -> None:
-        self._max_bytes, self._most = max_bytes, most
+    def __init__(self, max_bytes: int, max_results: int = MAX_RESULTS) -> None:
+        self._max_bytes, self._max_results = max_bytes, max_results
         self._results: OrderedDict[Hashable, T] = OrderedDict()
         self.n_bytes = 0
 
@@ -49,7 +49,7 @@ class ResultCache(Generic[T]):
             return result
         self._results[key] = result
         self.n_bytes += n_bytes
-        while self.n_bytes > self._max_bytes or len(self._results) > self._most:
+        while self.n_bytes > self._max_bytes or len(self._results) > self._max_results:
             self._forget(next(iter(self._results)))
         return result
 

@@ -1,4 +1,4 @@
-"""Files of models that are open and have changed: reported once, and opened again on request."""
+"""Changed files of open models: reported once, and opened again on request."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ ADVICE = "What is shown was computed from the earlier file. Open it again to rea
 
 
 class ChangedFiles:
-    """Compares the files of all open models with those that were opened, and reports a change.
+    """Compares the files of all open models with their state at opening, and reports a change.
 
-    Each model has one notice, however many panels need its files, also after it was closed.
+    Each model has at most one notice, even after it was closed.
 
     Parameters
     ----------
     open_again
-        Opens the model with this key again: :data:`gui.state.session.MAIN`, or that of a compared
-        one.
+        Reopens the model with a key: :data:`gui.state.session.MAIN`, or that of a compared model.
     """
 
     def __init__(self, session: Session, jobs: Jobs, open_again: Callable[[int], None]) -> None:
@@ -55,26 +54,26 @@ class ChangedFiles:
         Parameters
         ----------
         error
-            The error of a read that is shown nowhere else; reported by itself if it concerns none
-            of the models.
+            The error of a read, which is not shown elsewhere; reported by itself if it concerns
+            none of the models.
         """
         models = dict(self._models())
 
         def find() -> dict[int, FileChanged]:
-            found = {}
+            errors = {}
             for key, model in models.items():
                 try:
                     model.check_files()
                 except FileChanged as changed:
-                    found[key] = changed
-            return found
+                    errors[key] = changed
+            return errors
 
-        def on_result(found: dict[int, FileChanged]) -> None:
+        def on_result(errors: dict[int, FileChanged]) -> None:
             present = dict(self._models())
-            # One that was closed may come back by undo.
+            # A closed model may be restored by undo.
             for model in set(self._reported).difference(present.values()):
                 self._reported.discard(model)
-            changed = {key: e for key, e in found.items() if present.get(key) is models[key]}
+            changed = {key: e for key, e in errors.items() if present.get(key) is models[key]}
             self._report(changed)
             if error is not None and not changed:
                 self._session.notice = notice_of(error, str(error))
@@ -82,11 +81,11 @@ class ChangedFiles:
         def on_error(failed: Exception) -> None:
             log.error("The files could not be compared", exc_info=failed)
 
-        # With a way to stop it, it has a thread of its own.
+        # With ``stop``, it has its own thread.
         self._jobs.start(SLOT, Job(find, on_result, on_error, stop=lambda: None))
 
     def open_again(self, model: PositionalModel) -> None:
-        """Open a model again, unless it is not open any more."""
+        """Open a model again, if it is still open."""
         for key, present in self._models():
             if present is model:
                 self._open_again(key)
@@ -103,7 +102,7 @@ class ChangedFiles:
             alone = key == MAIN and not session.compared
             text = str(error) if alone else f"{model.name}: {error}"
             session.notice = replace(notice_of(error, text), text=text, advice=ADVICE, again=model)
-            return  # the others follow when this one was opened again, or at the next look
+            return  # others are reported when this model was reopened, or at the next comparison
 
     def _models(self) -> Iterator[tuple[int, PositionalModel]]:
         if self._session.model is not None:

@@ -92,8 +92,8 @@ class CheckpointDownload:
     def gather(self, count: int, *, whole: bool = False) -> None:
         """Gather checkpoints.
 
-        However it ends, what has arrived becomes the session's history, and another call gathers
-        the rest.
+        The checkpoints that have arrived become the session's history, even after an error;
+        another call gathers the rest.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class CheckpointDownload:
         self._jobs.start(
             GATHER,
             Job(
-                lambda tell: gathering.run(transfer, tell),
+                lambda report: gathering.run(transfer, report),
                 lambda history: self._end(history=history),
                 lambda error: self._fail(error, "The checkpoints could not be loaded"),
                 on_progress=on_progress,
@@ -191,12 +191,12 @@ class CheckpointDownload:
         assert gathering is not None
         skipped, lacking = gathering.skipped, _steps_of(gathering.missing)
         # Skipped checkpoints are tried again each time, perhaps with new downloads.
-        come = _steps(gathering.plan) - lacking - _steps_of(skipped)
+        arrived = _steps(gathering.plan) - lacking - _steps_of(skipped)
         self._listed = replace(
             self._listed,
             snapshots=tuple(
-                replace(one, here=True) if one.step in come else one
-                for one in self._listed.snapshots
+                replace(snapshot, here=True) if snapshot.step in arrived else snapshot
+                for snapshot in self._listed.snapshots
             ),
         )
         plan = self._plan(len(gathering.plan.snapshots))
@@ -260,9 +260,9 @@ def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
     )
 
 
-def _gathered(come: int, skipped: int) -> str:
+def _gathered(count: int, skipped: int) -> str:
     """Describe the result of a gathering."""
-    text = f"Loaded {come} checkpoint{'' if come == 1 else 's'}"
+    text = f"Loaded {count} checkpoint{'' if count == 1 else 's'}"
     return f"{text}; {skipped} left out" if skipped else text
 
 
@@ -270,5 +270,5 @@ def _steps(plan: HistoryPlan) -> frozenset[int]:
     return _steps_of(plan.snapshots)
 
 
-def _steps_of(several: tuple[Snapshot, ...] | tuple[Skipped, ...]) -> frozenset[int]:
-    return frozenset(one.step for one in several)
+def _steps_of(checkpoints: tuple[Snapshot, ...] | tuple[Skipped, ...]) -> frozenset[int]:
+    return frozenset(checkpoint.step for checkpoint in checkpoints)

@@ -64,13 +64,13 @@ class ComparedAnswers:
         self._answers[key][1].ask(slot, question, fetch=fetch)
 
     def hold(self, slot: str) -> None:
-        """Hold a slot's questions about all models back, as the panel is hidden."""
+        """Hold a slot's questions about all models, as the panel is hidden."""
         with self._jobs.together():
             for _, answers in self._answers.values():
                 answers.hold(slot)
 
     def resume(self, slot: str) -> None:
-        """Continue a slot's questions about all models, as the panel is seen again."""
+        """Continue a slot's questions about all models, as the panel is shown again."""
         for _, answers in self._answers.values():
             answers.resume(slot)
 
@@ -84,7 +84,7 @@ class ComparedAnswers:
         sources = {compared.key: compared.source for compared in session.compared}
         same = {key for key, source in sources.items() if self._sources.get(key, source) == source}
         self._sources = sources
-        # The hidden curve belonged to a model that was removed or is the open one now.
+        # Curves of models that were removed or became the open model are no longer hidden.
         session.hidden_curves = frozenset(h for h in session.hidden_curves if h[1] in same)
         colors = {key: n for key, n in session.compared_colors.items() if key in there}
         for key in there:

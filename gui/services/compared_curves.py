@@ -1,4 +1,4 @@
-"""Curves of compared models in a panel: asked for, updated, hidden."""
+"""Curves of compared models in a panel."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ComparedCurves:
         self._asking = False
         self._curves = compared_curves(session, slot, question_of)
         self._listening = Listening()
-        self._others: dict[int, tuple[Session, Listening]] = {}
+        self._followed: dict[int, tuple[Session, Listening]] = {}
         events = session.events
         self._listening.to(events.compared, self._follow)
         for signal in (events.hidden_curves, events.compared_colors, events.model):
@@ -82,9 +82,9 @@ class ComparedCurves:
     def close(self) -> None:
         """Stop listening."""
         self._listening.stop()
-        for _, listening in self._others.values():
+        for _, listening in self._followed.values():
             listening.stop()
-        self._others.clear()
+        self._followed.clear()
 
     @property
     def curves(self) -> tuple[ComparedCurve, ...]:
@@ -111,13 +111,13 @@ class ComparedCurves:
 
     def _follow(self) -> None:
         here = {compared.key: compared.session for compared in self._session.compared}
-        for key, (session, listening) in tuple(self._others.items()):
+        for key, (session, listening) in tuple(self._followed.items()):
             if here.get(key) is not session:
                 listening.stop()
-                del self._others[key]
+                del self._followed[key]
         for key, session in here.items():
-            if key not in self._others:
-                self._others[key] = session, self._listening_to(key, session)
+            if key not in self._followed:
+                self._followed[key] = session, self._listening_to(key, session)
             self._ask_about(key, session)
         self._show()
 
@@ -129,20 +129,20 @@ class ComparedCurves:
         listening.to(events.answers, self._on_answers_changed)
         return listening
 
-    def _on_changed(self, key: int, other: Session) -> None:
+    def _on_changed(self, key: int, session: Session) -> None:
         # Nothing is asked or drawn with every tick of a drag, nor in a hidden panel.
-        if self._asking and not other.dragging:
-            self._ask_about(key, other)
+        if self._asking and not session.dragging:
+            self._ask_about(key, session)
             self._show()
 
     def _on_answers_changed(self) -> None:
         if self._asking:
             self._show()
 
-    def _ask_about(self, key: int, other: Session) -> None:
-        if not self._asking or other.model is None or other.dragging:
+    def _ask_about(self, key: int, session: Session) -> None:
+        if not self._asking or session.model is None or session.dragging:
             return
-        question, answer = self._question_of(other), other.answers.get(self._slot)
+        question, answer = self._question_of(session), session.answers.get(self._slot)
         if question is not None and (answer is None or answer.question != question):
             self._ask(key, question)
 
@@ -157,13 +157,13 @@ def compared_curves(
     session: Session, slot: str, question_of: Callable[[Session], Question[object] | None]
 ) -> tuple[ComparedCurve, ...]:
     """Return a panel's curves of the compared models; see :class:`ComparedCurves`."""
-    found = []
+    curves = []
     for number, (compared, name) in enumerate(zip(session.compared, _names(session), strict=True)):
         other = compared.session
         answer = other.answers.get(slot) if other.model is not None else None
         if answer is not None and not _still_fits(answer.question, question_of(other)):
             answer = None
-        found.append(
+        curves.append(
             ComparedCurve(
                 compared.key,
                 name,
@@ -175,7 +175,7 @@ def compared_curves(
                 compared.failed,
             )
         )
-    return tuple(found)
+    return tuple(curves)
 
 
 def _names(session: Session) -> list[str]:
@@ -200,11 +200,13 @@ def compared_color(number: int, theme: Theme) -> str:
 
 def unique_names(names: Iterable[str]) -> list[str]:
     """Return unique names, with numbers after repeated ones: a, a (2), a (3)."""
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for name in names:
         numbered = (f"{name} ({number})" for number in count(2))
-        found[next(one for one in chain((name,), numbered) if one not in found)] = None
-    return list(found)
+        unique[
+            next(candidate for candidate in chain((name,), numbered) if candidate not in unique)
+        ] = None
+    return list(unique)
 
 
 def _still_fits(answered: object, question: object) -> bool:
@@ -212,7 +214,9 @@ def _still_fits(answered: object, question: object) -> bool:
     same_kind = type(answered) is type(question)
     if not (same_kind and is_dataclass(answered) and is_dataclass(question)):
         return answered == question
-    values = [{f.name: getattr(one, f.name) for f in fields(one)} for one in (answered, question)]
+    values = [
+        {f.name: getattr(asked, f.name) for f in fields(asked)} for asked in (answered, question)
+    ]
     return all(values[0][name] == values[1][name] for name in values[0] if name != "positions")
 
 

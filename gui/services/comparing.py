@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST = 9
+MAX_MODELS = 9
 """Maximum number of models in the grid, including the open one: three by three."""
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
-"""Positions and components that are shown of models, by their keys."""
+"""Shown positions and components of models, by their keys."""
 _COLORED_BY = (
     "model", "curve", "norms", "color_by", "color_component", "color_period", "color_column",
     "color_span", "dragging",
@@ -69,7 +69,7 @@ class Comparing:
         Called after each change that the user may undo, with its name and the arrangements before
         and after it.
     on_linked
-        Called after all took the open model's range and components, with those they had.
+        Called after all took the open model's range and components, with their previous ones.
     camera_place
         Returns the place of the open model's camera, for arrangements.
     """
@@ -86,7 +86,7 @@ class Comparing:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._open_model, self._show_main, self._opener = open_model, show, opener
         self._keepers: dict[int, ComparedKeeper] = {}
-        self._unknown: dict[int, Notice] = {}  # Of models that need a choice of their table
+        self._unknown: dict[int, Notice] = {}  # Notices of models whose table has to be chosen
         self._newest = MAIN
         self._step = ""
         self.on_step: Callable[[str, Arrangement, Arrangement], None] = lambda *_: None
@@ -149,7 +149,7 @@ class Comparing:
     @property
     def room(self) -> int:
         """Number of models for which the grid has room."""
-        return MOST - 1 - len(self._keepers) if self._session.model is not None else 0
+        return MAX_MODELS - 1 - len(self._keepers) if self._session.model is not None else 0
 
     def add(
         self,
@@ -180,13 +180,14 @@ class Comparing:
         Returns
         -------
         int or None
-            Its key; None if there is no room, which a notice explains.
+            Its key; None if the grid is full, which a notice explains.
         """
         session = self._session
         if not self.room:
             session.notice = (
                 Notice(
-                    f"At most {MOST} models can be compared at once.", "Close one of them first."
+                    f"At most {MAX_MODELS} models can be compared at once.",
+                    "Close one of them first.",
                 )
                 if session.model is not None
                 else Notice("There is nothing to compare yet.", "Open a model first.")
@@ -223,7 +224,9 @@ class Comparing:
         if model is not None and known_name(model.source) == name:
             return MAIN
         models = (keeper.compared for keeper in self._keepers.values())
-        return next((one.key for one in models if known_name(one.source) == name), None)
+        return next(
+            (compared.key for compared in models if known_name(compared.source) == name), None
+        )
 
     def give_view(self, key: int) -> None:
         """Give a model that only panels show a view of its own."""
@@ -235,7 +238,9 @@ class Comparing:
 
     def retry(self, key: int | None = None) -> None:
         """Open a model again that could not be opened; with None all of these."""
-        for keeper in [one for one in self._keepers.values() if key in (None, one.compared.key)]:
+        for keeper in [
+            keeper for keeper in self._keepers.values() if key in (None, keeper.compared.key)
+        ]:
             if keeper.compared.failed:
                 keeper.compared = replace(keeper.compared, failed="")
                 self._arrange(list(self.keys))
@@ -247,7 +252,7 @@ class Comparing:
 
         Then ask about the next one for which nothing has been chosen, if there is one.
         """
-        keepers = [one for one in self._keepers.values() if one.compared.source == source]
+        keepers = [keeper for keeper in self._keepers.values() if keeper.compared.source == source]
         for keeper in keepers:
             self._unknown.pop(keeper.compared.key, None)
             keeper.compared = replace(keeper.compared, failed="")
@@ -346,9 +351,9 @@ class Comparing:
 
     @contextmanager
     def step(self, name: str, *, renames: bool = False) -> Iterator[None]:
-        """Report what the block changes as one step; steps within it belong to it.
+        """Report the changes of the block as one step, including nested steps.
 
-        With ``renames`` a step around it gets this name.
+        With ``renames``, an enclosing step gets this name.
         """
         before = None if self._step else self.arrangement()
         if before is None:
@@ -389,7 +394,7 @@ class Comparing:
     def restore(self, arrangement: Arrangement) -> None:
         """Show the models of an earlier arrangement; models that are still there are kept.
 
-        Those that were loading are opened again. It is no step of its own.
+        Those that were loading are opened again. This is not a separate step.
         """
         self._step = self._step or "restoring"
         try:
@@ -401,25 +406,25 @@ class Comparing:
         self._share_colors()
 
     def _restore(self, arrangement: Arrangement) -> None:
-        keys = [one.key for one in arrangement.models]
+        keys = [arranged.key for arranged in arrangement.models]
         main = _openable(arrangement.main)
         if main is not None and main.opened.model is not self._session.model:
             self._show_main(main)
         for key in self._keepers.keys() - set(keys):
             self._let_go(key)
-        for one in (one for one in arrangement.models if one.key != MAIN):
-            keeper = self._keepers.get(one.key) or self._keep(
-                one.key, one.wanted.source, in_grid=one.in_grid
+        for arranged in (arranged for arranged in arrangement.models if arranged.key != MAIN):
+            keeper = self._keepers.get(arranged.key) or self._keep(
+                arranged.key, arranged.wanted.source, in_grid=arranged.in_grid
             )
-            keeper.compared = replace(keeper.compared, in_grid=one.in_grid)
+            keeper.compared = replace(keeper.compared, in_grid=arranged.in_grid)
         self._arrange(keys)
-        for one in (one for one in arrangement.models if one.key != MAIN):
-            keeper, theirs = self._keepers[one.key], _openable(one)
+        for arranged in (arranged for arranged in arrangement.models if arranged.key != MAIN):
+            keeper, theirs = self._keepers[arranged.key], _openable(arranged)
             if theirs is not None and keeper.session.model is not theirs.opened.model:
                 keeper.take(theirs)
             elif theirs is None and keeper.opening.wanted is None:
-                keeper.session.components = one.components
-                keeper.opening.open(one.wanted)
+                keeper.session.components = arranged.components
+                keeper.opening.open(arranged.wanted)
 
     def open_again(self, key: int) -> None:
         """Open a model again in its view, because its files have changed."""
@@ -449,7 +454,7 @@ class Comparing:
         if wanted is not None and wanted.table not in (None, *keeper.session.model.sides):
             remember_table(self._session, known_name(wanted.source), wanted.table)
         odd = " ".join(keeper.session.model.warnings) if read else ""
-        # Errors of a removed view are reported nowhere else.
+        # A notice with details may be the only report of an error of a removed view.
         if odd and (session.notice is None or not session.notice.details):
             session.notice = Notice(f"{keeper.compared.name}: {odd}")
 
@@ -478,12 +483,12 @@ class Comparing:
 
     @property
     def ranges(self) -> Ranges:
-        """What is shown of each loaded model beside the open one."""
+        """The shown positions and components of each loaded model beside the open one."""
         opened = ((key, session) for key, session, _ in self.opened)
         return {key: (session.positions, session.components) for key, session in opened}
 
     def show_ranges(self, ranges: Ranges) -> None:
-        """Show earlier ranges and components of those that are still there."""
+        """Show earlier ranges and components of the models that are still open."""
         for key, session, _ in self.opened:
             if key in ranges:
                 positions, components = ranges[key]
@@ -524,8 +529,8 @@ class Comparing:
     def _share_colors(self) -> None:
         """Use common colour limits in all views; not with every tick of a drag.
 
-        Where colours span the shown range, each view has its own limits. So it has for positions:
-        otherwise a short table beside a long one would have the first colours only.
+        Where colours span the shown range, each view has its own limits; likewise for positions,
+        so that a short table beside a long one has all colours.
         """
         if self._session.color_span == "range" or self._session.color_by == "position":
             for session in self._sessions():
@@ -537,15 +542,18 @@ class Comparing:
         seen = (self._session, *(keeper.session for keeper in keepers))
         shown = [s for s in seen if s.model is not None and s.curve is not None]
         scales = [own_scale(s) for s in shown]
-        # A column may be one model's alone, and labels are each model's own.
+        # A column may belong to one model only, and each model has its own labels.
         alike = len({(scale.title, scale.categories) for scale in scales}) == 1
         limits = shared_limits(scales) if len(scales) > 1 and alike else None
         for session in self._sessions():
             session.color_limits = limits
 
 
-def _openable(one: ArrangedModel) -> OpenModel | None:
+def _openable(arranged: ArrangedModel) -> OpenModel | None:
     """Return a model for a session; None if it has to be opened first."""
-    if one.model is None or one.curve is None or one.norms is None:
+    if arranged.model is None or arranged.curve is None or arranged.norms is None:
         return None
-    return OpenModel(one.wanted, Opened(one.model, RangePCA(one.model.W_pos), one.curve, one.norms))
+    return OpenModel(
+        arranged.wanted,
+        Opened(arranged.model, RangePCA(arranged.model.W_pos), arranged.curve, arranged.norms),
+    )

@@ -1,7 +1,7 @@
 """The controller: the services that answer a session, put together.
 
-Intents are method calls and changes of what the session's user wants; results are changes of what
-is open and what was found.
+Intents are method calls and changes of :class:`gui.state.session.Wanted`; results are changes of
+:class:`gui.state.session.Open` and :class:`gui.state.session.Results`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Controller:
             session, jobs, self._fetching, self._hold, self._show_open_model, opener
         )
         self._reopening = Reopening(session, self._opening, self.comparing)
-        # Set by the window, which has a window of its own for them.
+        # Set by the window, which shows surveys in a separate window.
         self.open_survey: Callable[[str], None] = lambda _: None
         self._aligner = CurveAligner(session, jobs)
         self.gatherer = CheckpointDownload(session, jobs, self._fetching)
@@ -156,10 +156,10 @@ class Controller:
         ----------
         source
             Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
-            has its own table and range; or the file of a survey, which is shown beside.
+            has its own table and range; or the file of a survey, which opens in its own window.
         table
-            As for :func:`geometry.models.sources.opening.open_model`; if None, the one that was
-            chosen for this source before, if it has that; "" for its default.
+            As for :func:`geometry.models.sources.opening.open_model`; if None, the table last
+            chosen for this source, if it still exists; "" for its default.
         positions
             Range to show first; 1 to the last position if None.
         whole
@@ -167,7 +167,7 @@ class Controller:
         fresh
             Whether to ask the Hub for the revision's current commit, although one is cached.
         if_there
-            Whether to open the source without the table if it has no such one.
+            Whether to open the source with its default table if it has no such table.
         """
         if is_work(source):
             self._reopening.open(source)
@@ -180,14 +180,14 @@ class Controller:
             )
 
     def choose_table(self, notice: Notice, table: str) -> None:
-        """Open what a notice is about with the table that the user has chosen for it."""
+        """Open the source of a notice with the table that the user has chosen for it."""
         if notice.beside:
             self.comparing.choose_table(notice.source, table)
         else:
             self._opening.retry(table=table)
 
     def forget_table(self) -> None:
-        """Open the shown source without the table that was chosen for it."""
+        """Open the shown source with its default table."""
         self._opening.forget_table()
 
     @property
@@ -228,14 +228,14 @@ class Controller:
             self._opening.open_first(last, positions, self._reopening.open)
 
     def ask_before_opening(self, may_open: Callable[[str, Callable[[], None]], bool]) -> None:
-        """Call a function with each source to open, and with what opens it later.
+        """Set a function that is called with each source to open, and with a function to open it.
 
         If it returns False, nothing is opened now.
         """
         self._opening.may_open = may_open
 
     def retry(self, *, whole: bool = False) -> None:
-        """Retry what the notice reports as failed, or open the changed model again.
+        """Retry the failed action of the notice, or open the changed model again.
 
         ``whole`` agrees to the whole download.
         """
@@ -268,7 +268,7 @@ class Controller:
         self._opening.cancel()
 
     def cancel(self) -> bool:
-        """Cancel what the user waits for: an opening, a tokenizer, a gathering, a run, an answer.
+        """Cancel the work in progress: an opening, a tokenizer, a gathering, a run, an answer.
 
         Returns False if there is nothing to cancel.
         """
@@ -293,7 +293,7 @@ class Controller:
         self._search.search(text)
 
     def refresh_models(self) -> None:
-        """Read the catalogue again, and which of its models are on this machine."""
+        """Read the catalogue again, with the models that are on this machine."""
         self._jobs.start(
             "models",
             Job(
@@ -304,7 +304,7 @@ class Controller:
         )
 
     def look_for_recent(self) -> None:
-        """Look which of the recent sources are there, on a thread: a disk may not answer."""
+        """Check which recent sources exist, on a thread, as a disk may not respond."""
         session = self.session
         sources = (*session.recent, *session.surveys)
         self._jobs.start(
@@ -327,7 +327,7 @@ class Controller:
             open_model.wanted,
             open_model.opened,
             components=open_model.opened.curve.components,
-            work_file=self.session.work_file,  # the same work goes on
+            work_file=self.session.work_file,  # the same work continues
         )
 
     def _show(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
@@ -339,7 +339,7 @@ class Controller:
         self._opening.take(wanted)
         self._fitter.pause()
         session.change(
-            # First, so that it is on the screen before the panels start.
+            # First, so that it is drawn before the panels start.
             curve=opened.curve,
             hover=None,
             details=None,
@@ -427,7 +427,7 @@ class Controller:
     # ---- selection, prompt -------------------------------------------------------------
 
     def run_prompt(self) -> None:
-        """Run the prompt through the model's network, in a process of its own."""
+        """Run the prompt through the model's network, in a separate process."""
         self._prompt_running.run()
 
     def stop_prompt(self) -> None:
@@ -514,8 +514,8 @@ class Controller:
     def save(
         self, path: Path, write: Callable[[], None], what: str, beside: Iterable[Path] = ()
     ) -> None:
-        """Write a file, and others beside it, on a thread; ``what`` says what failed."""
-        names = ", ".join(other.name for other in beside)
+        """Write a file, and others beside it, on a thread; ``what`` describes a failure."""
+        names = ", ".join(file.name for file in beside)
 
         def done(_: None) -> None:
             self.session.status = f"Saved {path}" + (f", and beside it {names}" if names else "")

@@ -31,7 +31,7 @@ class FetchFirst(Exception):
         self.nbytes, self.why = nbytes, why
 
 
-def answer_within(question: Question[R], about: QuestionContext, agreed: float) -> R:
+def answer_within(question: Question[R], context: QuestionContext, agreed: float) -> R:
     """Answer a question on this thread, unless it needs a larger download than agreed to.
 
     Parameters
@@ -50,16 +50,16 @@ def answer_within(question: Question[R], about: QuestionContext, agreed: float) 
     from gui.services.questions import resolve
 
     try:
-        nbytes = _to_fetch(about.model, question)
+        nbytes = _to_fetch(context.model, question)
         if nbytes > max(LARGE, agreed):
             raise FetchFirst(nbytes)
-        return resolve(question, about)
+        return resolve(question, context)
     except WholeDownload as error:
-        nbytes = _whole(about.model, question, error)
+        nbytes = _whole(context.model, question, error)
         if (nbytes or math.inf) > agreed:
             raise FetchFirst(nbytes, str(error)) from error
-    about.model.agree("whole files")
-    return resolve(question, about)
+    context.model.agree("whole files")
+    return resolve(question, context)
 
 
 def _whole(model: PositionalModel, question: object, error: WholeDownload) -> int:

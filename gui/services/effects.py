@@ -148,12 +148,12 @@ class EffectsOf:
             raise RangeError(
                 f"Changes need at least {LEAST_POSITIONS} positions; there are {model.n_positions}."
             )
-        nothing = about.once(("changes", self.length), lambda: _unmeasured(model, self.length))
+        nothing = about.cache(("changes", self.length), lambda: _unmeasured(model, self.length))
         if self.run is None:
             yield nothing
             return
         # With a helix of one's own, only that is missing.
-        known: dict[str, Measured] = about.once(
+        known: dict[str, Measured] = about.cache(
             ("effects", replace(self.run, more=(), attempt=0)), dict
         )
         yield from _measure(model, nothing, self.run, known)

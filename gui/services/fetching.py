@@ -25,20 +25,20 @@ class Fetch(Generic[T]):
     def __init__(self, work: Callable[[Transfer], T]) -> None:
         self._work = work
         self._transfer = Transfer(self._on_progress)
-        self._tell: Callable[[TransferProgress], None] | None = None
+        self._report: Callable[[TransferProgress], None] | None = None
 
-    def __call__(self, tell: Callable[[TransferProgress], None]) -> T:
+    def __call__(self, report: Callable[[TransferProgress], None]) -> T:
         """Do the work, reporting downloads."""
-        self._tell = tell
+        self._report = report
         return self._work(self._transfer)
 
     def stop(self) -> None:
-        """Cancel a wait or a transfer, from another thread: the work raises Cancelled."""
+        """Cancel a wait or a transfer from another thread; the work then raises Cancelled."""
         self._transfer.cancel()
 
     def _on_progress(self, progress: TransferProgress) -> None:
-        if self._tell is not None:
-            self._tell(progress)
+        if self._report is not None:
+            self._report(progress)
 
 
 class Fetching:
@@ -87,7 +87,7 @@ class Fetching:
     def network(self, transfer: Transfer, wanted: OpenRequest) -> Network:
         """Return the network for an opening; thread-safe.
 
-        Raises NotAsked: the model is not on this machine, and nobody has agreed to look it up.
+        Raises NotAsked: the model is not on this machine, and the user has not agreed to a look-up.
         """
         from geometry.hub.network import Network
         from geometry.models.sources.catalogue import is_here

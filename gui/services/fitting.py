@@ -105,7 +105,7 @@ class Fitter:
                 with one_thread():
                     self._show(self._fit_fast(fast)(), model)
             elif not self._following and (session.dragging or not small):
-                # One at a time: if each tick superseded the last, a steady drag would show none.
+                # One at a time: if each tick superseded the last, a steady drag would show nothing.
                 self._following = True
                 self._jobs.start(
                     "range",
@@ -168,16 +168,16 @@ class Fitter:
             return
         k = self.n_components(self._session)
         key = (model.fingerprint, "pca", positions, k)
-        found = self._cache.get(key)
-        if found is not None:
+        cached = self._cache.get(key)
+        if cached is not None:
             self._exactly = None
             self._jobs.cancel("exact")
-            self._finish(found, model)
+            self._finish(cached, model)
             return
         if key == self._exactly:
             return
         self._exactly = key
-        self._say(f"Fitting positions {positions[0]}–{positions[1]} exactly…")
+        self._report_status(f"Fitting positions {positions[0]}–{positions[1]} exactly…")
         self._jobs.start(
             "exact",
             Job(
@@ -200,11 +200,11 @@ class Fitter:
         curve = self._session.curve
         if curve is None or curve.pca is not pca or not self._is_shown():
             self._show(pca, model)
-        self._say("Ready")
+        self._report_status("Ready")
         if not self._session.keep_turned and not self._session.dragging:
             self._straighten()
 
-    def _say(self, status: str) -> None:
+    def _report_status(self, status: str) -> None:
         """Report the state of the fit, unless an opening is being reported."""
         if not self._session.opening:
             self._session.status = status

@@ -1,4 +1,4 @@
-"""Other computers that sources from a file name: on Windows none is contacted unasked."""
+"""Paths on other computers in files: on Windows they are not accessed without consent."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from gui.state.session import Session
 
 ON_WINDOWS = sys.platform == "win32"
-"""Elsewhere a path names no computer."""
+"""Only on Windows a path can name a computer."""
 
 
 def check_hosts(session: Session, sources: Iterable[str], file: str) -> None:
-    """Check that sources in a file are of this computer or of one that the user has opened from.
+    """Check that sources in a file are on this computer, or on one that the user opened files from.
 
     Parameters
     ----------
     sources
         Sources, or other paths.
     file
-        The path of the file; what is on the same computer as the file may be opened.
+        The path of the file; sources on the same computer as the file may be opened.
 
     Raises
     ------
     SourceError
-        One is of another computer.
+        A source is on another computer.
     """
     if not ON_WINDOWS:
         return
     own = () if session.model is None else (session.model.source,)
-    known = {host_of(part) for one in (*session.recent, *session.surveys, *own, file)
-             for part in _parts(one)}  # fmt: skip
+    known = {host_of(part) for opened in (*session.recent, *session.surveys, *own, file)
+             for part in _parts(opened)}  # fmt: skip
     for source in sources:
         for part in _parts(source):
             if (host := host_of(part)) and host not in known:

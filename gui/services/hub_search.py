@@ -43,8 +43,8 @@ class HubSearch:
             "search",
             Job(
                 fetch,
-                lambda found: session.change(
-                    found=found, found_for=text, searching="", search_failed=""
+                lambda entries: session.change(
+                    found=entries, found_for=text, searching="", search_failed=""
                 ),
                 self._on_failed,
                 on_progress=lambda _: None,  # a search is too short for a progress bar
@@ -64,13 +64,13 @@ class HubSearch:
         )
 
 
-def _entry(found: FoundModel) -> CatalogueEntry:
+def _entry(model: FoundModel) -> CatalogueEntry:
     """Return a catalogue entry for a found model, without its table's shape."""
     from geometry.models.sources.catalogue import CatalogueEntry, find_entry
 
-    known = find_entry(found.id)
-    if known is not None and known.id == found.id:
-        return replace(known, downloads=found.downloads)
-    note = f"A model for {found.task.replace('-', ' ')}." if found.task else ""
-    title = found.id.rsplit("/", 1)[-1]
-    return CatalogueEntry(found.id, title, HUB_GROUP, 0, 0, note, downloads=found.downloads)
+    known = find_entry(model.id)
+    if known is not None and known.id == model.id:
+        return replace(known, downloads=model.downloads)
+    note = f"A model for {model.task.replace('-', ' ')}." if model.task else ""
+    title = model.id.rsplit("/", 1)[-1]
+    return CatalogueEntry(model.id, title, HUB_GROUP, 0, 0, note, downloads=model.downloads)

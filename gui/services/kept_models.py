@@ -61,7 +61,7 @@ class Removed:
 
     kept: Kept  # The remaining content
     freed: int  # Bytes removed
-    said: str  # One sentence; "" if there was nothing to remove
+    message: str  # One sentence; "" if there was nothing to remove
 
 
 def list_kept(cache: Cache) -> Kept:
@@ -85,7 +85,7 @@ def list_kept(cache: Cache) -> Kept:
 
 def remove_commits(cache: Cache, commits: Sequence[CachedCommit]) -> Removed:
     """Remove some commits of models."""
-    freed = sum(cache.remove(one.repo, one.commit) for one in commits)
+    freed = sum(cache.remove(commit.repo, commit.commit) for commit in commits)
     return _removed(list_kept(cache), freed, commits)
 
 
@@ -107,8 +107,8 @@ def change_limit(cache: Cache, max_bytes: int) -> Removed:
 
 
 def _removed(kept: Kept, freed: int, wanted: Sequence[CachedCommit]) -> Removed:
-    here = {(one.repo, one.commit) for one in kept.commits}
-    still = [one for one in wanted if (one.repo, one.commit) in here]
+    here = {(commit.repo, commit.commit) for commit in kept.commits}
+    still = [commit for commit in wanted if (commit.repo, commit.commit) in here]
     if not still:
         return Removed(kept, freed, _freed(freed))
     what = short_name(still[0]) if len(still) == 1 else f"{len(still)} models"
@@ -119,12 +119,12 @@ def _freed(nbytes: int) -> str:
     return f"Removed {format_bytes(nbytes)}."
 
 
-def short_name(one: CachedCommit) -> str:
+def short_name(commit: CachedCommit) -> str:
     """Return the model's id and the first digits of its commit: ``openai-community/gpt2@607a30d``.
 
     The model can be opened by that name; the Hub and git shorten commits the same way.
     """
-    return f"{one.repo}@{one.commit[:7]}"
+    return f"{commit.repo}@{commit.commit[:7]}"
 
 
 def when(moment: float, now: float) -> str:

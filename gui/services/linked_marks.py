@@ -10,7 +10,7 @@ from gui.style.listening import Listening
 
 
 class LinkedMarks:
-    """Selects and hovers the same positions in several models, as far as their tables have them.
+    """Selects and hovers the same positions in several models, if their tables have them.
 
     Parameters
     ----------

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 MAX_RECENT = 8
 MAX_SURVEYS = 4
 _PART = re.compile(r"(layer|step) \d+")
-"""What follows the folder of a source that is one of several tables."""
+"""The last part of a source that is one of several tables in a folder."""
 _NAMES: dict[str, str] = {}
-"""The names of sources as they are remembered, of all that a job has asked the disk for."""
+"""Remembered names of sources that a job has looked up on the disk."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,15 +56,15 @@ class OpenRequest:
 
     source: str  # Folder, file, or a model's id on the Hub
     # Tensor to use as the position table; None for that of the family, or with ``if_there`` for the
-    # one that was chosen for the source before.
+    # one last chosen for the source.
     table: str | None = None
     positions: tuple[int, int] | None = None  # Range to show first; that of first_range if None
     whole: bool = False  # Whether the user agreed to the download of a whole file
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
-    again: bool = False  # Whether it is open, and its files have changed
-    clip: bool = False  # Whether the range is clipped to a table that is shorter now
-    if_there: bool = False  # Whether it opens without the table if it has no such one
-    # The sources that a project names, while nobody has agreed to look its models up on the Hub.
+    again: bool = False  # Whether it is reopened because its files have changed
+    clip: bool = False  # Whether the range is clipped to the table
+    if_there: bool = False  # Whether to open it with its default table if it has no such table
+    # The sources that a project names, while the user has not agreed to look them up on the Hub.
     unasked: tuple[str, ...] = ()
 
 
@@ -123,8 +123,8 @@ def load(
     Raises
     ------
     geometry.checkpoints.errors.HelixscopeError
-        If the source cannot be opened or drawn, or has no such positions. Its notes say what the
-        source was tried as.
+        If the source cannot be opened or drawn, or has no such positions. Its notes list the
+        formats that were tried.
     """
     try:
         return _load(wanted, look, network, opener)
@@ -178,7 +178,7 @@ def first_range(
     Parameters
     ----------
     outliers
-        Positions whose norm stands out.
+        Positions with outlying norms.
     wanted
         The user's choice.
     """
@@ -190,7 +190,7 @@ def first_range(
         first += 1
     while last in aside:
         last -= 1
-    # Where most stand out, none does.
+    # If most positions are outliers, the range is not shortened.
     return (first, last) if 2 * (last - first) >= n_positions else (min(1, end), end)
 
 
@@ -238,7 +238,7 @@ def list_models() -> tuple[ModelRow, ...]:
 
 
 def not_there(sources: Iterable[str]) -> frozenset[str]:
-    """Return which of recent sources are gone: files, and what is made of models not here."""
+    """Return the recent sources that no longer exist: files, and derivatives of missing models."""
     return frozenset(source for source in sources if not _is_there(source))
 
 
@@ -248,7 +248,7 @@ def _is_there(source: str) -> bool:
 
     if is_derived(source):
         return is_here(source)
-    # A survey that runs may have no file yet, but its parts.
+    # A running survey may only have its parts, and no file yet.
     files = (source, f"{source}.parts") if is_survey(source) else (source,)
     return not os.path.isabs(source) or any(map(path_exists, files))
 
@@ -256,7 +256,7 @@ def _is_there(source: str) -> bool:
 def remembered_name(source: str) -> str:
     """Return a source in the form in which it is remembered: absolute paths, ids on the Hub.
 
-    It asks the disk, so it is for jobs; :func:`known_name` does not.
+    It accesses the disk, so it is for jobs; :func:`known_name` does not.
     """
     from geometry.models.sources.catalogue import is_bundled
     from geometry.models.sources.computed import is_computed
@@ -268,7 +268,7 @@ def remembered_name(source: str) -> str:
 
         what = derived.what
         if derived.kind == "tokens" and what not in LISTS:
-            with suppress(OSError, ValueError, RuntimeError):  # of which opening it tells
+            with suppress(OSError, ValueError, RuntimeError):  # reported when it is opened
                 what = str(Path(what).expanduser().resolve())
         name = replace(derived, what=what, of=remembered_name(derived.of)).source
     else:
@@ -282,7 +282,7 @@ def remembered_name(source: str) -> str:
 
 
 def known_name(source: str) -> str:
-    """Return :func:`remembered_name` as it last was; by the source's form if it never was."""
+    """Return the last result of :func:`remembered_name`; if there is none, a name by form."""
     return _NAMES.get(source) or _name_by_form(source)
 
 
@@ -303,7 +303,7 @@ def _name_by_form(source: str) -> str:
 
 
 def is_of_hub(source: str) -> bool:
-    """Return whether the source of an open model is its id on the Hub, without asking the disk."""
+    """Return whether the source of an open model is its id on the Hub; without disk access."""
     from geometry.models.sources.catalogue import address_in, is_bundled
     from geometry.models.sources.computed import is_computed
     from geometry.models.sources.derived import is_derived
@@ -321,7 +321,7 @@ def remember(session: Session, source: str) -> None:
 
 def remember_table(session: Session, source: str, table: str | None) -> None:
     """Note which table a source was opened with, for the next time; None for its default."""
-    others = {one: of for one, of in session.tables.items() if one != source}
+    others = {other: of for other, of in session.tables.items() if other != source}
     tables = others if table is None else {**others, source: table}
     if tables != session.tables:
         session.tables = MappingProxyType(dict([*tables.items()][-MAX_TABLES:]))
@@ -350,7 +350,7 @@ def has_versions(model: PositionalModel) -> bool:
 
 
 def whole_name(source: str) -> str:
-    """Return the name of a source where it may be mistyped: an id of the Hub with its owner."""
+    """Return the full name of a source, for messages about unknown names: with its Hub owner."""
     from geometry.hub.address import parse_address
     from geometry.models.sources.computed import is_computed
 
@@ -391,9 +391,9 @@ def short_name(source: str) -> str:
 
 
 def derived_from(source: str) -> Derived | None:
-    """Return what a source makes of which model; None for all others."""
+    """Return the derivation that a source describes; None for other sources."""
     from geometry.models.sources.derived import find_derived
 
-    with suppress(SourceError):  # a wrong form, of which opening it tells
+    with suppress(SourceError):  # an invalid form, reported when it is opened
         return find_derived(source)
     return None

@@ -22,7 +22,7 @@ ONLINE = "Turn off “Work offline” in the File menu and try again."
 """Advice about the offline switch, with the menu's words."""
 WHICH_TABLE = "Choose the tensor that has a row for each position."
 WHICH_ROW = "Choose which of its rows is position 0."
-_MOST_LINES = 12
+_MAX_LINES = 12
 _ARTICLES = frozenset({"A", "No", "The", "There", "This"})
 UNSET = "Unset HF_HUB_OFFLINE and restart Helixscope."
 
@@ -94,10 +94,10 @@ def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
 
 
 def _details(error: HelixscopeError, source: str) -> str:
-    """Return what was tried, and the reasons behind an error; its traceback is in the log."""
+    """Return the attempts, and the causes of an error; its traceback is in the log."""
     lines = [*getattr(error, "__notes__", ())] if source else []
     reason = error.__cause__
-    while reason is not None and len(lines) < _MOST_LINES:
+    while reason is not None and len(lines) < _MAX_LINES:
         own = isinstance(reason, HelixscopeError)
         lines.append(f"Reason: {reason}" if own else f"Reason: {type(reason).__name__}: {reason}")
         reason = reason.__cause__

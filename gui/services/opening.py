@@ -44,8 +44,8 @@ class Opening:
     Attributes
     ----------
     may_open
-        Called with a source before it is opened, and with what opens it; returns False if the shown
-        model shall stay, perhaps until that is called.
+        Called with a source before it is opened, and with a function that opens it; returns False
+        if the shown model stays, perhaps until that function is called.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Opening:
         self._start(wanted, instead)
 
     def clear_notice(self) -> None:
-        """Remove the notice that was there before the last opening.
+        """Remove the notice from before the last opening.
 
-        Once it takes long or has succeeded: with each change of the notice the view is laid out
-        anew.
+        Called once the opening takes long or has succeeded, since each change of the notice
+        triggers a new layout of the view.
         """
         if self._session.notice is self._notice:
             self._session.notice = None
@@ -94,9 +94,9 @@ class Opening:
     def read_first(
         self, source: str, read: Callable[[], T], on_read: Callable[[T], None], what: str
     ) -> None:
-        """Read on a thread what has to be known before a source is opened, such as a project.
+        """Read on a thread what is needed before a source is opened, such as a project.
 
-        Another opening replaces it. ``what`` says what failed.
+        Another opening replaces it. ``what`` describes a failure.
         """
         session = self._session
 
@@ -124,7 +124,7 @@ class Opening:
     ) -> None:
         """Open the last source, or else the best local model; ``open_work`` opens a project."""
 
-        def found(sources: tuple[str | None, str | None]) -> None:
+        def on_result(sources: tuple[str | None, str | None]) -> None:
             source, instead = sources
             if source is not None and is_work(source):
                 open_work(source)
@@ -135,7 +135,7 @@ class Opening:
             "first",
             Job(
                 lambda: first_source(last),
-                found,
+                on_result,
                 lambda error: self._on_error(error, "The list of models could not be read", ""),
                 stop=lambda: None,
             ),
@@ -148,19 +148,19 @@ class Opening:
 
     @property
     def wanted(self) -> OpenRequest | None:
-        """The last request, whether it is under way, has failed, or is shown; None before it."""
+        """The last request, whether it is in progress, failed, or shown; None if there is none."""
         return self._wanted
 
     def take(self, wanted: OpenRequest) -> None:
-        """Record that a model is shown, opened here or elsewhere; called by who shows it."""
+        """Record the request of the shown model, whether it was opened here or elsewhere."""
         self._shown = self._wanted = replace(
             wanted, whole=False, fresh=False, again=False, clip=False, if_there=False, unasked=()
         )
 
     def retry(self, *, whole: bool = False, table: str | None = None) -> None:
-        """Retry what failed last, on the user's wish: also what was not looked up unasked.
+        """Retry the last failed opening at the user's request, which allows looking models up.
 
-        ``whole`` agrees to a whole download, ``table`` is chosen now.
+        ``whole`` agrees to a whole download; ``table`` is the chosen table.
         """
         failed = self._failed
         if failed is not None:
@@ -170,7 +170,7 @@ class Opening:
             self.open(again)
 
     def forget_table(self) -> None:
-        """Open the shown source without the table that was chosen for it."""
+        """Open the shown source with its default table."""
         if self._shown is not None:
             self.open(replace(self._shown, table=None, positions=None))
 
@@ -213,12 +213,12 @@ class Opening:
             session.components, session.norms_centred, session.first_range, session.tables
         )
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
-        said = f"{verb} {short_name(wanted.source)}…"
+        status = f"{verb} {short_name(wanted.source)}…"
         self._progress, self._wanted = None, wanted
 
         def announce() -> None:
             self.clear_notice()
-            session.change(opening=wanted.source, status=said, transfer=self._progress)
+            session.change(opening=wanted.source, status=status, transfer=self._progress)
 
         fetch = Fetch(
             lambda transfer: load(wanted, look, lambda: network(transfer, wanted), self._opener)
@@ -235,7 +235,7 @@ class Opening:
             ),
         )
         if session.opening:
-            announce()  # replaces the one that is cancelled
+            announce()  # replaces the cancelled opening
 
     def _on_progress(self, progress: TransferProgress) -> None:
         self._progress = progress

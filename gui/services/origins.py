@@ -1,4 +1,4 @@
-"""Where the history of an open model is: looked for once, on the job that opens the model."""
+"""Origins of the histories of open models: determined once, in the job that opens the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _noted: WeakKeyDictionary[PositionalModel, Origin | SourceError | None] = WeakKe
 
 
 def note_origin(model: PositionalModel) -> None:
-    """Look for a model's history, and note where it is, or why this cannot be known."""
+    """Look for a model's history, and store its origin, or the error."""
     from geometry.history.origins import find_history
 
     try:
@@ -25,7 +25,7 @@ def note_origin(model: PositionalModel) -> None:
 
 
 def origin_of(model: PositionalModel) -> Origin | None:
-    """Return where a model's history was when it was opened; None if it has none.
+    """Return the origin of a model's history when it was opened; None if it has none.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def origin_of(model: PositionalModel) -> Origin | None:
     """
     if model not in _noted:  # opened elsewhere, as by a command
         note_origin(model)
-    found = _noted[model]
-    if isinstance(found, SourceError):
-        raise found
-    return found
+    origin = _noted[model]
+    if isinstance(origin, SourceError):
+        raise origin
+    return origin

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Measuring:
-    """Keeps ``session.norms`` true to what is wanted of the open model."""
+    """Updates ``session.norms`` when the session's settings of norms change."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -28,11 +28,11 @@ class Measuring:
             self._listening.to(signal, self._measure)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop listening."""
         self._listening.stop()
 
     def as_wanted(self, norms: NormProfile, model: PositionalModel) -> NormProfile:
-        """Return a model's norms as they are wanted now, which may have changed meanwhile."""
+        """Return a model's norms with the current settings, which may have changed meanwhile."""
         after, centred = self._session.norms_after, self._session.norms_centred
         if norms.centred != centred:
             return norm_profile(model.W_pos, after=after, centred=centred)

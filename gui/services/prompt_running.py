@@ -1,4 +1,4 @@
-"""Running the prompt: the model's network in a process of its own, at the user's request."""
+"""Running the prompt through the model's network, in a separate process."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class PromptRunning:
         self._jobs.cancel(SLOT)
 
     def run(self) -> None:
-        """Run the prompt as it is and, if one is seen in the viewport, after a change."""
+        """Run the prompt as it is and, if the viewport shows a change, after that change."""
         if self._session.model is not None and self._session.tokens is not None:
             self._start(self._session.model, self._session.shown_change)
 
     def _start(
         self, model: PositionalModel, change: ShownChange | None, unchanged: str = ""
     ) -> None:
-        """Start a process; ``unchanged`` says why a change that is shown is left out."""
+        """Start a process; ``unchanged`` is the reason why a shown change is left out."""
         session = self._session
         self._jobs.cancel(SLOT)
         stopped = threading.Event()
@@ -86,7 +86,7 @@ class PromptRunning:
     def _on_done(self, run: PromptRun | None, unchanged: str) -> None:
         session = self._session
         shown = session.tokens
-        # Checked now: when it was asked for, the text could still have been split.
+        # Checked now: at the start, the text may not have been split into tokens yet.
         if run is not None and (shown is None or run.ids != shown.ids):
             session.change(prompt_running=False, prompt_run_failed=OTHER)
         else:
@@ -95,19 +95,19 @@ class PromptRunning:
     def _on_failed(
         self, error: Exception, model: PositionalModel, change: ShownChange | None
     ) -> None:
-        said = f"{MISHAP}."
+        message = f"{MISHAP}."
         if isinstance(error, HelixscopeError) and not isinstance(error, FileChanged):
-            if change is not None:  # which must not keep the text from being run as it is
+            if change is not None:  # run the text without the change
                 self._start(model, None, f"Without the change that is shown: {error}")
                 return
-            said = f"{error} {error.advice}".strip()
+            message = f"{error} {error.advice}".strip()
         else:
             self._on_error(error, MISHAP)
-        self._session.change(prompt_running=False, prompt_run_failed=said)
+        self._session.change(prompt_running=False, prompt_run_failed=message)
 
 
 def _run(
-    request: dict[str, object], stopped: threading.Event, tell: Callable[[WorkerProgress], None]
+    request: dict[str, object], stopped: threading.Event, report: Callable[[WorkerProgress], None]
 ) -> PromptRun | None:
     """Wait for a process; None if it was stopped."""
     from geometry.inside.prompt import from_json
@@ -116,7 +116,7 @@ def _run(
     with closing(run_in_subprocess("prompt", **request)) as telling:
         while not stopped.is_set():
             try:
-                tell(next(telling))
+                report(next(telling))
             except StopIteration as end:
                 return from_json(end.value)
     return None

@@ -80,8 +80,8 @@ class Prompting:
         self._end()
 
     def _end(self) -> None:
-        told, self._busy, self._progress = self.fetching, None, None
-        if told and not self._session.opening:
+        shown, self._busy, self._progress = self.fetching, None, None
+        if shown and not self._session.opening:
             self._session.transfer = None
 
     def _on_slow(self) -> None:

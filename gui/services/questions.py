@@ -19,8 +19,8 @@ from gui.services.jobs.jobs import gui_first
 if TYPE_CHECKING:
     from geometry.claims.measured_model import MeasuredModel
 
-TELL_S = 0.05
-"""Minimum seconds between progress reports; nobody reads faster."""
+REPORT_INTERVAL_S = 0.05
+"""Minimum seconds between progress reports; faster reports could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,75 +40,80 @@ class QuestionContext:
     ----------
     stream
         Its directions, shared by all questions about it; a new stream if None.
-    tell
+    report
         Called with a :class:`Progress`, on this thread; None for no reports.
-    check
-        Raises when the answer is cancelled; None if it cannot be.
-    once
+    raise_if_cancelled
+        Raises when the answer is cancelled; None if it cannot be cancelled.
+    cache
         Cache of values shared by questions about this model; no cache if None.
-    rest
-        Waits while the answer is held back; None if it never is.
+    wait_if_held
+        Waits while the answer is held; None if it is never held.
     """
 
     def __init__(
         self,
         model: PositionalModel,
         stream: ResidualStream | None = None,
-        tell: Callable[[Progress], None] | None = None,
-        check: Callable[[], None] | None = None,
-        once: Memo | None = None,
-        rest: Callable[[], None] | None = None,
+        report: Callable[[Progress], None] | None = None,
+        raise_if_cancelled: Callable[[], None] | None = None,
+        cache: Memo | None = None,
+        wait_if_held: Callable[[], None] | None = None,
     ) -> None:
         self.model = model
-        self._tell, self._check, self._rest = tell, check, rest
-        self.stream = (stream or ResidualStream(model)).with_progress(self.tell)
-        self.once = once or Memo()
+        self._report, self._raise_if_cancelled = report, raise_if_cancelled
+        self._wait_if_held = wait_if_held
+        self.stream = (stream or ResidualStream(model)).with_progress(self.report)
+        self.cache = cache or Memo()
 
-    def measured(self, tell: Callable[[float, str], None] | None = None) -> MeasuredModel:
+    def measured(self, report: Callable[[float, str], None] | None = None) -> MeasuredModel:
         """Return the model's range-independent measurements, shared by all questions.
 
-        Long computations call ``tell`` with a share and a description; by default :meth:`tell`.
+        Long computations call ``report`` with a share and a description; by default
+        :meth:`report`.
         """
         from geometry.claims.measured_model import MeasuredModel
 
-        return MeasuredModel(self.model, stream=self.stream, once=self.once, tell=tell or self.tell)
+        return MeasuredModel(
+            self.model, stream=self.stream, once=self.cache, tell=report or self.report
+        )
 
-    def tell(self, fraction: float | None, message: str = "", so_far: object = None) -> None:
+    def report(self, fraction: float | None, message: str = "", so_far: object = None) -> None:
         """Report progress; raises when the answer is cancelled, so that the work ends."""
-        self.check()
-        if self._tell is not None:
-            self._tell(Progress(fraction, message, so_far))
+        self.raise_if_cancelled()
+        if self._report is not None:
+            self._report(Progress(fraction, message, so_far))
 
-    def check(self) -> None:
-        """Raise when the answer is cancelled, and make way for long work on the GUI thread."""
-        gui_first.make_way()
-        if self._check is not None:
-            self._check()
+    def raise_if_cancelled(self) -> None:
+        """Raise when the answer is cancelled, and yield to long work on the GUI thread."""
+        gui_first.yield_to_gui()
+        if self._raise_if_cancelled is not None:
+            self._raise_if_cancelled()
 
     def pause(self) -> None:
-        """Raise when the answer is cancelled, and wait while it is held back; see :meth:`rest`."""
-        self.check()
-        self.rest()
+        """Raise when the answer is cancelled, and wait while it is held."""
+        self.raise_if_cancelled()
+        self.wait_if_held()
 
-    def rest(self) -> None:
-        """Wait while the answer is held back; raises when it is cancelled.
+    def wait_if_held(self) -> None:
+        """Wait while the answer is held; raises when it is cancelled.
 
         Only called between steps, when the thread holds nothing that another answer waits for.
         """
-        if self._rest is not None:
-            self._rest()
-            self.check()
+        if self._wait_if_held is not None:
+            self._wait_if_held()
+            self.raise_if_cancelled()
 
 
 class ProgressThrottle:
-    """Passes on progress at most every :data:`TELL_S` seconds.
+    """Forwards progress at most every :data:`REPORT_INTERVAL_S` seconds.
 
     Otherwise a loop that reports each iteration would fill the GUI thread's queue faster than it is
-    read. Each report has the latest partial result, since the one that brought it may be left out.
+    read. Each report has the latest partial result, since the report that brought it may be
+    omitted.
     """
 
-    def __init__(self, tell: Callable[[Progress], None]) -> None:
-        self._tell, self._next = tell, 0.0
+    def __init__(self, report: Callable[[Progress], None]) -> None:
+        self._report, self._next = report, 0.0
         self._so_far: object = None
 
     def __call__(self, progress: Progress) -> None:
@@ -117,8 +122,8 @@ class ProgressThrottle:
             self._so_far = progress.so_far
         now = time.monotonic()
         if now >= self._next:
-            self._next = now + TELL_S
-            self._tell(replace(progress, so_far=self._so_far))
+            self._next = now + REPORT_INTERVAL_S
+            self._report(replace(progress, so_far=self._so_far))
 
 
 R = TypeVar("R")
@@ -128,7 +133,7 @@ R_co = TypeVar("R_co", covariant=True)
 class Direct(Hashable, Protocol[R_co]):
     """A question that is answered in one step."""
 
-    def answer(self, about: QuestionContext) -> R_co:
+    def answer(self, context: QuestionContext) -> R_co:
         """Compute the result, which is not None.
 
         Raises HelixscopeError: it cannot be answered for this model.
@@ -139,11 +144,11 @@ class Direct(Hashable, Protocol[R_co]):
 class Stepwise(Hashable, Protocol[R_co]):
     """A question whose answer takes long."""
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | R_co]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | R_co]:
         """Yield a :class:`Progress` regularly, and the result last.
 
-        Each yield is a point of cancellation, and may have a partial result. The work also waits
-        there while nobody looks at it, so nothing shared may be locked.
+        The work can be cancelled at each yield, which may have a partial result. It also waits
+        there while its panels are hidden, so nothing shared may be locked.
 
         Raises HelixscopeError: as :meth:`Direct.answer`.
         """
@@ -178,18 +183,18 @@ class ReadsTokens:
         return tensors_of(Subject("E"))
 
 
-def resolve(question: Question[R], about: QuestionContext) -> R:
+def resolve(question: Question[R], context: QuestionContext) -> R:
     """Answer a question of either kind on this thread.
 
     Raises HelixscopeError: as :meth:`Direct.answer`.
     """
     if not isinstance(question, Stepwise):
-        return question.answer(about)
+        return question.answer(context)
     result = None
-    for step in question.steps(about):
+    for step in question.steps(context):
         if isinstance(step, Progress):
-            about.tell(step.fraction, step.message, step.so_far)
-            about.rest()
+            context.report(step.fraction, step.message, step.so_far)
+            context.wait_if_held()
         else:
             result = step
     assert result is not None

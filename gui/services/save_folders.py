@@ -8,8 +8,8 @@ from types import MappingProxyType
 from gui.state.session import Session
 
 WORK, MODELS = "work", "models"
-"""Kinds that several dialogs share; others have the title of their dialog."""
-MOST_FOLDERS = 32
+"""Kinds shared by several dialogs; other kinds are the title of their dialog."""
+MAX_FOLDERS = 32
 """Maximum number of kinds, of which there are a dozen."""
 
 
@@ -17,11 +17,11 @@ def remember_folder(session: Session, kind: str, file: Path) -> None:
     """Remember the folder of a file that was saved or opened, as the latest of all."""
     others = {other: folder for other, folder in session.folders.items() if other != kind}
     folders = {**others, kind: str(file.parent)}
-    session.folders = MappingProxyType(dict(list(folders.items())[-MOST_FOLDERS:]))
+    session.folders = MappingProxyType(dict(list(folders.items())[-MAX_FOLDERS:]))
 
 
 def folder_for(session: Session, kind: str) -> str:
-    """Return the folder for a kind, or the latest of any kind; "" if neither is there any more."""
+    """Return the folder for a kind, or the latest of any kind; "" if neither exists any more."""
     latest = reversed(list(session.folders.values()))
     for folder in (session.folders.get(kind, ""), *latest):
         if folder and Path(folder).is_dir():

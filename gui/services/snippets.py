@@ -1,4 +1,4 @@
-"""Python code that repeats what the window did, for "Copy as Python"."""
+"""Python code for "Copy as Python"."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(model: PositionalModel) -> str:
 
 
 def table_argument(model: PositionalModel) -> str:
-    """Return the argument that names a model's table, after a comma; "" where there is but one."""
+    """Return the argument that names a model's table, after a comma; "" if there is only one."""
     return "" if model.table_choice is None else f", table={model.table_choice!r}"
 
 

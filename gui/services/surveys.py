@@ -1,4 +1,4 @@
-"""Which sources are surveys of many checkpoints, by their name alone."""
+"""Recognising surveys of many checkpoints by their file names."""
 
 from __future__ import annotations
 

@@ -39,18 +39,18 @@ class TimelineFollower:
         session, answer = self._session, self._session.answers.get(SLOT)
         if answer is None or answer.result is None:
             return
-        found = answer.result
+        training = answer.result
         before = session.timeline
-        if before is not None and before.timelapse is found.timelapse:
+        if before is not None and before.timelapse is training.timelapse:
             return
         snapshot = session.snapshot
         if before is not None and snapshot is not None:
             # A new history may have other steps: the nearest one is shown.
-            snapshot = nearest_step(found.history.steps, int(before.history.steps[snapshot]))
+            snapshot = nearest_step(training.history.steps, int(before.history.steps[snapshot]))
         elif snapshot is not None:  # from saved work, perhaps of another training
-            snapshot = min(snapshot, len(found.history.steps) - 1)
-        timeline = TrainingTimeline(found.history, found.timelapse, session.basis)
-        session.change(history=found.history, timeline=timeline, snapshot=snapshot)
+            snapshot = min(snapshot, len(training.history.steps) - 1)
+        timeline = TrainingTimeline(training.history, training.timelapse, session.basis)
+        session.change(history=training.history, timeline=timeline, snapshot=snapshot)
 
     def _on_basis_changed(self) -> None:
         timeline = self._session.timeline

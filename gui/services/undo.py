@@ -23,15 +23,15 @@ CAMERA = "camera"
 MODELS = "models"
 """The models side by side, as an :class:`gui.services.arrangement.Arrangement`."""
 RANGES = "ranges"
-"""What is shown of the models beside the open one, as :class:`gui.services.comparing.Ranges`."""
-MOST = 200
+"""Ranges of the models beside the open one, as :class:`gui.services.comparing.Ranges`."""
+MAX_CHANGES = 200
 """Maximum number of remembered changes."""
 LINKED = "same positions and components"
-"""Name of the change by which all models take the open one's range."""
-MOST_MODELS = 18
+"""Name of the change that links all models to the open one's range."""
+MAX_MODELS = 18
 """Maximum number of models kept open for undo alone: two full grids, as their tables and token
 embeddings stay in memory."""
-AT_ONCE, IN_ONE_GO = 0.05, 0.7
+ANY_FIELDS, SAME_FIELDS = 0.05, 0.7
 """Seconds within which changes of any fields, and of the same fields, are merged."""
 
 
@@ -57,8 +57,8 @@ class Undo:
     """Undo history of the view, the selection, panels' choices, and the models side by side.
 
     Continuous changes, by a drag or a key held down, are undone together. With ``comparing``,
-    opening another model is a change like any other: the one before, with those beside it, comes
-    back. Otherwise it clears the history.
+    opening another model can be undone too, which restores the previous models. Otherwise opening
+    a model clears the history.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Undo:
         self._undone: list[_Change] = []
         self._replaying = False
         self.on_changed: Callable[[], None] = lambda: None
-        # Shows a panel's choices, by its dock's name, and returns those that it had.
+        # Shows a panel's choices, by its dock's name, and returns its previous ones.
         self.show_choices: Callable[[str, Fields], Fields] = lambda _, choices: choices
         self._listening = Listening()
         for name in UNDONE:
@@ -112,16 +112,16 @@ class Undo:
         if self._undone:
             change = self._undone.pop()
             # Later changes are not merged with it.
-            self._done.append(replace(change, before=self._show(change.after), at=-AT_ONCE))
+            self._done.append(replace(change, before=self._show(change.after), at=-ANY_FIELDS))
             self.on_changed()
 
     def separate(self) -> None:
-        """Do not merge the next change with this one, however soon it comes."""
+        """Do not merge the next change with the last one."""
         if self._done:
-            self._done[-1] = replace(self._done[-1], at=-IN_ONE_GO, dragged=False)
+            self._done[-1] = replace(self._done[-1], at=-SAME_FIELDS, dragged=False)
 
     def choices_changed(self, panel: str, title: str, before: Fields, after: Fields) -> None:
-        """Record what the user chose in a panel."""
+        """Record a change of a panel's choices by the user."""
         if not self._replaying:
             self._remember(CHOICES + panel, before, after, title)
 
@@ -133,7 +133,7 @@ class Undo:
     def _show(self, values: Fields) -> Fields:
         """Show values, and return the previous ones."""
         session, comparing = self._session, self._comparing
-        fields = {name: v for name, v in values.items() if not _is_apart(name)}
+        fields = {name: v for name, v in values.items() if not _is_separate(name)}
         choices = {name: v for name, v in values.items() if name.startswith(CHOICES)}
         now: Fields = {name: getattr(session, name) for name in fields}
         self._replaying = True
@@ -149,7 +149,7 @@ class Undo:
             for name, chosen in choices.items():
                 panel = name.removeprefix(CHOICES)
                 now = {**now, name: self.show_choices(panel, cast("Fields", chosen))}
-            if RANGES in values and comparing is not None:  # once they are linked no longer
+            if RANGES in values and comparing is not None:  # after unlinking them
                 comparing.show_ranges(cast("Ranges", values[RANGES]))
             if CAMERA in values:
                 self._move_camera(cast("Place", values[CAMERA]))
@@ -171,12 +171,12 @@ class Undo:
         now: Fields = {MODELS: after, **after.differing(before)}
         if before.main.model is not after.main.model:
             was[CAMERA] = before.place
-        there = {id(one.model) for one in after.models}
-        for one in before.models:
-            if one.model is not None and id(one.model) not in there:
-                one.model.forget_embeddings()
+        there = {id(arranged.model) for arranged in after.models}
+        for arranged in before.models:
+            if arranged.model is not None and id(arranged.model) not in there:
+                arranged.model.forget_embeddings()
         self._done.append(_Change(was, now, self._clock(), step=name))
-        del self._done[:-MOST]
+        del self._done[:-MAX_CHANGES]
         self._bound_models()
         self.on_changed()
 
@@ -188,7 +188,7 @@ class Undo:
         was: dict[str, object] = {"ranges_linked": False, RANGES: before}
         now: dict[str, object] = {"ranges_linked": True, RANGES: self._comparing.ranges}
         self._done.append(_Change(was, now, self._clock(), step=LINKED))
-        del self._done[:-MOST]
+        del self._done[:-MAX_CHANGES]
         self.on_changed()
 
     def _bound_models(self) -> None:
@@ -197,8 +197,10 @@ class Undo:
         for at in reversed(range(len(self._done))):
             arrangement = self._done[at].before.get(MODELS)
             if arrangement is not None:
-                kept.update(id(one.model) for one in cast("Arrangement", arrangement).models)
-            if len(kept) > MOST_MODELS:
+                kept.update(
+                    id(arranged.model) for arranged in cast("Arrangement", arrangement).models
+                )
+            if len(kept) > MAX_MODELS:
                 del self._done[: at + 1]
                 return
 
@@ -226,18 +228,18 @@ class Undo:
             )
         else:
             self._done.append(_Change({name: before}, {name: after}, now, dragged, title=title))
-            del self._done[:-MOST]
+            del self._done[:-MAX_CHANGES]
         self.on_changed()
 
     def _continues(self, last: _Change, name: str, now: float, dragged: bool) -> bool:
         """Return whether a change is merged with the last one."""
         if last.step or (name == CAMERA) != (CAMERA in last.before):
             return False
-        if dragged or (name in last.before and last.dragged and now - last.at < IN_ONE_GO):
+        if dragged or (name in last.before and last.dragged and now - last.at < SAME_FIELDS):
             return name in last.before and last.dragged
-        return now - last.at < (IN_ONE_GO if name in last.before else AT_ONCE)
+        return now - last.at < (SAME_FIELDS if name in last.before else ANY_FIELDS)
 
 
-def _is_apart(name: str) -> bool:
-    """Return whether a part of a change is no field of the session."""
+def _is_separate(name: str) -> bool:
+    """Return whether a part of a change is not a field of the session."""
     return name in (CAMERA, MODELS, RANGES) or name.startswith(CHOICES)

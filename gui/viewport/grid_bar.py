@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
-from gui.services.comparing import MOST
+from gui.services.comparing import MAX_MODELS
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
@@ -74,7 +74,7 @@ class GridBar(QWidget):
     def _on_changed(self) -> None:
         count = sum(model.in_grid for model in self.session.compared) + 1
         self.count.setText(f"1 of {count} models" if self._alone else f"{count} models")
-        self.add.setEnabled(count < MOST)
+        self.add.setEnabled(count < MAX_MODELS)
         self.cameras.setChecked(self.session.cameras_linked)
         self.ranges.setChecked(self.session.ranges_linked)
         self.setVisible(count > 1)

@@ -22,7 +22,7 @@ from windows import Frames, our_window, rest, rotation, run_until
 
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
-from gui.services.comparing import MOST
+from gui.services.comparing import MAX_MODELS
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
@@ -84,7 +84,7 @@ def race_opening(report: Report, qt: QApplication, folders: list[Path]) -> None:
     read, one, nine = (1e3 * min(times[name][1:]) for name in ("read", "one", "all"))
     slowest = 1e3 * max(times["read"][1:])
     report.note(f"reading one: {read:.0f} ms; one more view, read and painted: {one:.0f} ms")
-    allowed = 2 * slowest + MOST * max(one - read, 0.0)
+    allowed = 2 * slowest + MAX_MODELS * max(one - read, 0.0)
     report.add("opening eight more, vs 2 readings and 9 views", nine, allowed, at_most=1.0)
     application.close()
 
@@ -142,7 +142,7 @@ def main() -> int:
     report = Report("Models side by side")
     qt = prepare_qt()
     with scratch() as folder:
-        folders = [write_gpt2(folder / str(k), SMALL, sparse=True) for k in range(MOST)]
+        folders = [write_gpt2(folder / str(k), SMALL, sparse=True) for k in range(MAX_MODELS)]
         weigh(report, qt, folders)
         race_opening(report, qt, folders)
         race_frames(report, qt, folders)

@@ -104,7 +104,7 @@ class ClaimsOf:
         """Check one claim after another, with partial results."""
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
-            about.once(("read", name, layer), partial(_read, about, name, layer))
+            about.cache(("read", name, layer), partial(_read, about, name, layer))
         done = 0
         verdicts: dict[Stated, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
@@ -115,12 +115,12 @@ class ClaimsOf:
             return Ledger(self.positions, (*verdicts.values(), *effects, *groups), published)
 
         def report(share: float, message: str) -> None:
-            about.tell((done + share) / len(CLAIMS), message, so_far())
+            about.report((done + share) / len(CLAIMS), message, so_far())
 
         scope = Scope(self.positions, LAYER)
         measured = Measurements(about.model, scope, about.measured(report))
         # For when only the group changes.
-        kept: dict[Stated, Verdict] = about.once(("ledger", self.positions), dict)
+        kept: dict[Stated, Verdict] = about.cache(("ledger", self.positions), dict)
         # What is known comes first, then what needs no random curves: they take seconds.
         verdicts.update(kept)
         known = [
@@ -139,7 +139,7 @@ class ClaimsOf:
             yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
             verdicts[claim] = kept.get(claim) or check(claim, measured)
         # A cancelled check is no verdict.
-        about.check()
+        about.raise_if_cancelled()
         kept |= {claim: one for claim, one in verdicts.items() if one.value is not None}
         published = compare_published(measured)
         members = []
@@ -163,7 +163,7 @@ def _member(one: Beside, about: QuestionContext) -> Member | None:
         return None
 
     def find() -> Member:
-        about.check()
+        about.raise_if_cancelled()
         return member(Measurements(model))
 
     try:
@@ -175,7 +175,7 @@ def _member(one: Beside, about: QuestionContext) -> Member | None:
 
 
 def _tell_drawn(about: QuestionContext, share: float, so_far: Ledger, drawn: float) -> None:
-    about.tell(share, f"{DRAWING}: {drawn:.0%}", so_far)
+    about.report(share, f"{DRAWING}: {drawn:.0%}", so_far)
 
 
 def _read(about: QuestionContext, name: str, layer: int) -> bool:

@@ -132,12 +132,14 @@ class ComparisonOf:
             return MeasuredRow(row, why=FAILED if row.failed else READING)
 
         def find() -> tuple[Scalar, ...]:
-            return scalar_results(model, row.positions, row.components, check=about.check)
+            return scalar_results(
+                model, row.positions, row.components, check=about.raise_if_cancelled
+            )
 
         try:
             key = (model.fingerprint, row.positions, row.components)
             scalars = self.kept(key, find)
-            about.check()
+            about.raise_if_cancelled()
             turning = self.kept(("turning", *key), lambda: turning_outcome(model, row))
             return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
         except Cancelled:

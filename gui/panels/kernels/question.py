@@ -150,8 +150,8 @@ class KernelsOf:
         if about.model.lags is not None and about.model.lags.net is not None:
             return self._by_offset(about.model)
         check_size(self.positions)
-        projections = about.once("last heads", lambda: Recent(KEPT))
-        known = about.once("last kernels", lambda: Recent(KEPT))
+        projections = about.cache("last heads", lambda: Recent(KEPT))
+        known = about.cache("last kernels", lambda: Recent(KEPT))
 
         def heads(of: HeadsOf) -> HeadProjections:
             return projections(of, lambda: _projected(of, about))
@@ -166,7 +166,7 @@ class KernelsOf:
         before = kernels(replace(self.of, averaged=False)) if self.of.averaged else None
         nearest = int(found.mean_lag.argmin())
         head = nearest if self.head is None else min(self.head, found.n_heads - 1)
-        about.tell(None, f"Drawing the map of head {head}")
+        about.report(None, f"Drawing the map of head {head}")
         weights = attention_map(heads(self.of), head, positions)
         return Kernels(self.of, positions, found, before, head, weights, by_lag)
 
@@ -261,7 +261,7 @@ class NearestHeadOf:
 
 
 def _projected(of: HeadsOf, about: QuestionContext) -> HeadProjections:
-    about.tell(None, "Projecting positions into all heads")
+    about.report(None, "Projecting positions into all heads")
     return of.project(about.model)
 
 
@@ -275,7 +275,7 @@ def _kernels_of(
     return head_kernels(
         heads,
         positions,
-        on_head=lambda share: about.tell(share, "Computing attention by position"),
+        on_head=lambda share: about.report(share, "Computing attention by position"),
     )
 
 

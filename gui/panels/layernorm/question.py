@@ -117,7 +117,7 @@ class ErrorsOf(ReadsTokens):
     positions: tuple[int, int]
 
     def answer(self, about: QuestionContext) -> ErrorsByPosition:
-        about.tell(None, "Reading token embeddings")
+        about.report(None, "Reading token embeddings")
         measured = Measurements(about.model, Scope(self.positions), about.measured())
         errors = measured.layernorm
         return ErrorsByPosition(
@@ -256,7 +256,7 @@ class ExampleOf(_OfTwoSums):
     name: Example
 
     def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
-        about.tell(None, "Searching for an example")
+        about.report(None, "Searching for an example")
         one, other = (
             Typed(write_token(about.model, token), position)
             for token, position in _example(self.name, about, among)
@@ -268,7 +268,7 @@ def drawn(about: QuestionContext) -> RandomPairs:
     """Return the random pairs of a model, cached for all its questions."""
     model = about.model
     tokens = addable_tokens(model)
-    return about.once(
+    return about.cache(
         "random pairs",
         lambda: random_pairs(
             tokens, model.W_pos, token_scale=model.token_scale, type_row=model.token_type

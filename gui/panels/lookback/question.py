@@ -126,13 +126,13 @@ class LookBackOf:
     scoring: Scoring
 
     def answer(self, about: QuestionContext) -> OfPositions:
-        about.tell(None, "Finding the components")
+        about.report(None, "Finding the components")
         back = look_back_range(
             about.model.W_pos,
             self.positions,
             COUNTS[self.space],
             scoring=self.scoring,
-            tell=lambda share: about.tell(share, "Fitting a motion for every lag"),
+            tell=lambda share: about.report(share, "Fitting a motion for every lag"),
         )
         back.found.motion(1).course(back.coordinates[:1])  # imports, which take a while
         return OfPositions(back, turned(back.found))
@@ -151,13 +151,13 @@ class HeadsLookBackOf:
     def answer(self, about: QuestionContext) -> OfHeads:
         from geometry.models.head_projections import project_heads
 
-        about.tell(None, "Projecting positions into all heads")
+        about.report(None, "Projecting positions into all heads")
         heads = project_heads(about.model)
         back = look_back_heads(
             heads,
             self.positions,
             scoring=self.scoring,
-            tell=lambda share: about.tell(share, "Fitting a motion for every head and lag"),
+            tell=lambda share: about.report(share, "Fitting a motion for every head and lag"),
         )
         queries, keys = (
             tuple(turned(found) for found in side) for side in (back.queries, back.keys)

@@ -244,7 +244,7 @@ def overlap_of(about: QuestionContext, rows: Subject, columns: Subject) -> Overl
         The checkpoint lacks one of them, or a necessary map.
     """
     one, other = about.stream.pair(rows, columns)
-    about.check()
+    about.raise_if_cancelled()
     values = squared_overlaps(one, other)
     contrast = corner_contrast(values, 1.0 / one.vectors.shape[1])
     shown = values.astype(np.float32)

@@ -166,12 +166,13 @@ class ShapeOf:
         yield Progress(None, "Fitting line, circle and helices")
         enough = len(rows) >= FEWEST
         evidence = turning_share(rows, coordinates) if enough else None
-        shapes = fit_shapes(coordinates, evidence, check=about.check)
+        shapes = fit_shapes(coordinates, evidence, check=about.raise_if_cancelled)
         shape = shape_of(pca, self.components, coordinates, shapes)
         if enough:
             yield Progress(None, "Drawing random curves", shape)
-            nulls = about.once(
-                ("turning nulls", self.positions), lambda: turning_nulls(rows, check=about.check)
+            nulls = about.cache(
+                ("turning nulls", self.positions),
+                lambda: turning_nulls(rows, check=about.raise_if_cancelled),
             )
             shape = replace(shape, nulls=nulls)
         yield shape

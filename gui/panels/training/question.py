@@ -88,17 +88,17 @@ class TrainingOf:
             yield Progress(None, "Reading the history")
 
         def report(share: float, words: str) -> None:
-            about.tell(LAPSE_SHARE * share, words)
+            about.report(LAPSE_SHARE * share, words)
 
         def report_directions(share: float, words: str) -> None:
-            about.tell(LAPSE_SHARE + (SPARSE_SHARE - LAPSE_SHARE) * share, words)
+            about.report(LAPSE_SHARE + (SPARSE_SHARE - LAPSE_SHARE) * share, words)
 
         def measure(history: History) -> Training:
             try:
                 timelapse = make_timelapse(history, self.positions, report)
                 riddle = last_position(history) if history.unit == "step" else None
                 # It does not depend on the range.
-                sparse = about.once(
+                sparse = about.cache(
                     ("sparse directions", history),
                     lambda: sparse_directions(history, report_directions),
                 )
@@ -106,16 +106,16 @@ class TrainingOf:
                 layers = store.tables if isinstance(store, LayerStore) else None
                 described = None
                 if layers is not None:
-                    described = about.once("description", lambda: _described(layers))
+                    described = about.cache("description", lambda: _described(layers))
                 return Training(
                     history, timelapse, riddle, sparse, None, layers=layers, described=described
                 )
             except FileChanged:
-                about.once.forget("history", history)
+                about.cache.forget("history", history)
                 raise
 
         def read() -> History:
-            return about.once("history", lambda: history_here(about.model))
+            return about.cache("history", lambda: history_here(about.model))
 
         found = of_one_version(read, measure, self.given)
         history = found.history

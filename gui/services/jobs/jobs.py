@@ -27,15 +27,14 @@ OnError = Callable[[Exception, str], None]
 
 
 YIELD_S = 0.05
-"""Longest wait of a job for the GUI thread at one place: it may hold what that needs."""
+"""Maximum wait of a job for the GUI thread per call: the job may hold what that thread needs."""
 
 
 class GuiFirst:
-    """Lets jobs make way for long work on the GUI thread, such as a change of theme.
+    """Lets jobs yield to long work on the GUI thread, such as a change of theme.
 
-    Both need the interpreter's lock, which is one for the whole process. Qt calls Python for
-    thousands of widgets then, and each call would wait for a job that computes, for up to five
-    milliseconds.
+    Both need the interpreter's lock. During a change of theme Qt calls Python for thousands of
+    widgets, and each call would wait for a computing job, for up to five milliseconds.
     """
 
     def __init__(self) -> None:
@@ -53,8 +52,8 @@ class GuiFirst:
             if outermost:
                 self._free.set()
 
-    def make_way(self) -> None:
-        """Wait while the GUI thread is busy, but only briefly; called by jobs, often."""
+    def yield_to_gui(self) -> None:
+        """Wait briefly while the GUI thread is busy; jobs call this often."""
         self._free.wait(YIELD_S)
 
 
@@ -62,7 +61,7 @@ gui_first = GuiFirst()
 
 
 class Gate:
-    """Where a job waits between two of its steps while it is held back."""
+    """Makes a job wait between two of its steps while it is held."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -70,7 +69,7 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """Whether the job may go on."""
+        """Whether the job may continue."""
         return self._open.is_set()
 
     def close(self) -> None:
@@ -78,7 +77,7 @@ class Gate:
         self._open.clear()
 
     def open(self) -> None:
-        """Let the job go on."""
+        """Let the job continue."""
         self._open.set()
 
     def wait(self) -> None:
@@ -87,10 +86,10 @@ class Gate:
 
 
 def as_exception(error: BaseException) -> Exception:
-    """Return what a job's ``on_error`` gets: the error, or one of ours for any that is none.
+    """Return the argument of a job's ``on_error``: the error, or a HelixscopeError in its place.
 
-    A library written in Rust panics with an exception that is no :class:`Exception`. A package that
-    is not installed is no error of a program.
+    Libraries written in Rust panic with a BaseException that is not an :class:`Exception`. A
+    missing package is reported as such.
     """
     if isinstance(error, Exception):
         return missing_package(error) or error
@@ -100,7 +99,7 @@ def as_exception(error: BaseException) -> Exception:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Job(Generic[T, P]):
-    """A function to run on another thread, and what is to be called on the GUI thread.
+    """A function to run on another thread, and the functions to call on the GUI thread.
 
     Parameters
     ----------
@@ -113,14 +112,14 @@ class Job(Generic[T, P]):
     on_slow
         Called if the work takes long enough to show progress.
     on_progress
-        See ``function``.
+        Called with progress; see ``function``.
     stop
         Makes the function end soon; called when a running job is cancelled. Such a job may wait for
         a network, so it has a thread of its own.
     finish
         Whether to finish it even on shutdown, without delivery, so that saved files are complete.
     gate
-        Where the function waits while the job is held back; None if it cannot.
+        Where the function waits while the job is held; None if it cannot be held.
     """
 
     function: Callable[..., T]
@@ -144,10 +143,10 @@ class Jobs(Protocol):
         """Cancel the slot's job; its result is not delivered."""
 
     def hold(self, slot: str) -> None:
-        """Hold the slot's job back, as its result is not seen; one without steps finishes."""
+        """Hold the slot's job, as its result is not visible; a job without steps finishes."""
 
     def resume(self, slot: str) -> None:
-        """Continue the slot's job where it was held back."""
+        """Continue the slot's job where it was held."""
 
 
 class InlineJobs:
@@ -175,11 +174,11 @@ class InlineJobs:
 class QueuedJobs:
     """A queue for low-priority jobs, so that others do not wait for them.
 
-    A job that is held back leaves its place to others, and waits for a place when resumed.
+    A held job frees its place for others, and waits for a place when resumed.
     """
 
-    def __init__(self, jobs: Jobs, most: int) -> None:
-        self._jobs, self._most = jobs, most
+    def __init__(self, jobs: Jobs, max_running: int) -> None:
+        self._jobs, self._max_running = jobs, max_running
         self._waiting: dict[str, Callable[[], None]] = {}
         self._held: dict[str, Callable[[], None]] = {}
         self._begun: set[str] = set()
@@ -218,12 +217,12 @@ class QueuedJobs:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Start no job within this context, but after it, so that none is started in vain."""
-        most, self._most = self._most, 0
+        """Start jobs only after this context, so that none is started in vain."""
+        max_running, self._max_running = self._max_running, 0
         try:
             yield
         finally:
-            self._most = most
+            self._max_running = max_running
             self._go_on()
 
     def _forget(self, slot: str) -> None:
@@ -240,7 +239,7 @@ class QueuedJobs:
             self._go_on()
 
     def _go_on(self) -> None:
-        while self._waiting and len(self._running) < self._most:
+        while self._waiting and len(self._running) < self._max_running:
             slot, start = next(iter(self._waiting.items()))
             del self._waiting[slot]
             self._begun.add(slot)

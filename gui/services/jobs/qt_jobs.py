@@ -41,8 +41,8 @@ process may end without waiting for them.
 """
 
 NICE = 5
-"""Added to the priority's number of a job's thread: the GUI thread comes first. With four jobs on
-two cores a table is shown in half the time, and the jobs take no longer where no others compute.
+"""Nice value added to a job's thread, so that the GUI thread has priority. With four jobs on two
+cores a table is shown in half the time.
 """
 
 
@@ -58,8 +58,7 @@ class _Message:
 class QtJobs(QObject):
     """The window's :class:`gui.services.jobs.jobs.Jobs`; counts running jobs in ``session.jobs``.
 
-    Computations share two threads; jobs with ``stop`` have their own. Jobs that are held back are
-    not counted: nobody waits for them.
+    Computations share two threads; jobs with ``stop`` have their own. Held jobs are not counted.
     """
 
     _finished = Signal(object)
@@ -92,15 +91,15 @@ class QtJobs(QObject):
             self._gates[slot] = job.gate
         function = job.function
         if job.on_progress is not None:
-            heard, news = job.on_progress, deque[P](maxlen=1)
+            on_progress, newest = job.on_progress, deque[P](maxlen=1)
 
             def deliver_newest() -> None:
-                # Those that were waiting with it find none left.
-                if news:
-                    heard(news.pop())
+                # Empty if a later message has delivered the newest progress.
+                if newest:
+                    on_progress(newest.pop())
 
             def report(progress: P) -> None:
-                news.append(progress)
+                newest.append(progress)
                 self._send(self._progressed, _Message(slot, generation, deliver_newest))
 
             function = partial(function, report)
@@ -238,7 +237,7 @@ def _nothing() -> None: ...
 
 
 def _lower_priority() -> None:
-    """Let the GUI thread go before this one; only Linux has a priority for each thread."""
+    """Give this thread a lower priority than the GUI thread, on Linux."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICE)

@@ -45,7 +45,9 @@ class Lessons:
         Returns False if there are no lessons.
         """
         lessons, last = self._session.lessons, self._session.lesson
-        same = [one for one in lessons if last is not None and one.file == last.lesson.file]
+        same = [
+            lesson for lesson in lessons if last is not None and lesson.file == last.lesson.file
+        ]
         if last is not None and same:
             self.go(same[0], last.step.line)
         elif lessons:

@@ -1,4 +1,4 @@
-"""What a fact is: a formatted number of the open model, for a lesson's text."""
+"""Facts: formatted numbers of the open model, for a lesson's text."""
 
 from __future__ import annotations
 

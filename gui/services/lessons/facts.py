@@ -1,6 +1,6 @@
 """Facts about the open model for the text of lessons: formatted numbers, and conditions.
 
-Every one is a result of ``geometry``; nothing is hard-coded for any model.
+Every fact is a result of ``geometry``; nothing is hard-coded for any model.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ SHAPES: Mapping[str, str] = {
     "drifting_helix": "a helix that grows wider or narrower", "none": "no simple curve",
 }  # fmt: skip
 STEADY, SPARSE, FRAYED = 0.1, 0.9, 1.5
-"""Steady: largest variation of norms. Sparse: least share of a direction in 40 entries. Frayed:
-least ratio of early to late residuals.
+"""Steady: maximum variation of norms. Sparse: minimum share of a direction in 40 entries. Frayed:
+minimum ratio of early to late residuals.
 """
 FAITHFUL, WINS, FAR, LOCAL = 0.75, 0.05, 0.5, 0.5
-"""Faithful: least variance in the picture. Wins: least gain of a rotation over a shift alone. Far:
-least R² of a motion on new positions. Local: least share of a head's attention near by.
+"""Faithful: minimum variance in the picture. Wins: minimum gain of a rotation over a shift alone.
+Far: minimum R² of a motion on new positions. Local: minimum share of a head's attention nearby.
 """
 VARIED, TUNED, READABLE = 1.5, 1.5, 0.95
-"""Varied: least ratio of early to late variation of norms. Tuned: least corner of overlaps, over
-chance. Readable: least share of sums that are read back.
+"""Varied: minimum ratio of early to late variation of norms. Tuned: minimum corner of overlaps,
+over chance. Readable: minimum share of decoded sums.
 """
 
 
@@ -48,7 +48,7 @@ def _explained(r2: float) -> str:
 
 
 def _norm(position: int) -> Callable[[Findings], str]:
-    return lambda found: _length(found.of_model.norms.values[position])
+    return lambda findings: _length(findings.of_model.norms.values[position])
 
 
 def _length(value: float) -> str:
@@ -57,15 +57,15 @@ def _length(value: float) -> str:
     return format_number(float(value), digits)
 
 
-def _listed(positions: Sequence[int], most: int = 6) -> str:
-    shown = [str(position) for position in positions[:most]]
-    if len(positions) > most:
-        return f"{', '.join(shown)} and {len(positions) - most} more"
+def _listed(positions: Sequence[int], max_shown: int = 6) -> str:
+    shown = [str(position) for position in positions[:max_shown]]
+    if len(positions) > max_shown:
+        return f"{', '.join(shown)} and {len(positions) - max_shown} more"
     return inside_facts.listed(shown) if shown else "none"
 
 
-def _waves(found: Findings) -> int:
-    return int((found.of_range.sinusoids.r2 >= 0.8).sum())
+def _waves(findings: Findings) -> int:
+    return int((findings.of_range.sinusoids.r2 >= 0.8).sum())
 
 
 _E: tuple[Tensor, ...] = (("W_E", 0),)
@@ -230,12 +230,12 @@ _NUMBERS: dict[str, Fact] = {
     "corner_in_p": Fact("the same with P", lambda f: format_number(f.corner("W_in", "P"), 1), _IN),
     "read_position": Fact(
         "share of sums from which the position is recovered",
-        lambda f: format_percent(f.read_back("position"), 0),
+        lambda f: format_percent(f.decoded("position"), 0),
         _E,
     ),
     "read_token": Fact(
         "share of sums from which the token is recovered",
-        lambda f: format_percent(f.read_back("token"), 0),
+        lambda f: format_percent(f.decoded("token"), 0),
         _E,
     ),
     "back": Fact("the lag N of the following placeholders", lambda f: str(f.back)),
@@ -276,7 +276,7 @@ _NUMBERS: dict[str, Fact] = {
     "snapshots": Fact("number of snapshots of the history", lambda f: format_count(len(_steps(f)))),
 }
 CLAIM = "claim_"
-"""Begins the placeholder of a claim's verdict."""
+"""Prefix of the placeholders of claims' verdicts."""
 
 
 _READ: Mapping[str, tuple[Tensor, ...]] = {
@@ -284,7 +284,7 @@ _READ: Mapping[str, tuple[Tensor, ...]] = {
     "decoding.position": _E, "decoding.token": _E,
     "lookback.heads": _QK, "lookback.lags": _QK, "heads.position_independent": _QK,
 }  # fmt: skip
-"""Tensors of claims that read others than those of their panel."""
+"""Tensors of claims that differ from those of their panel."""
 
 
 def _verdict(claim: Claim) -> Fact:
@@ -314,8 +314,8 @@ def _count(value: int | None) -> str:
     return format_count(value)
 
 
-def _steps(found: Findings) -> list[int]:
-    return [int(step) for step in found.history.steps]
+def _steps(findings: Findings) -> list[int]:
+    return [int(step) for step in findings.history.steps]
 
 
 # ---- conditions ----------------------------------------------------------------------------
@@ -333,7 +333,7 @@ FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
 }
 """Features of a model, known without computation, for steps and setups."""
 
-_FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
+_MEASURED: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "helix": (lambda f: f.has_helix, ()),
     "steady": (lambda f: f.of_model.norms.cv < STEADY, ()),
     "first_outlier": (lambda f: 0 in f.of_model.norms.outliers, ()),
@@ -357,17 +357,19 @@ _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "gain_hides": (lambda f: f.top3("W_Q", fold_ln=True) <= f.top3("W_Q") / 2, _Q),
     "writes": (lambda f: f.corner("W_O", "P") >= TUNED, _O),
     "mlp_apart": (lambda f: f.corner("W_in", "P") < 1 <= f.corner("W_in", "E"), _IN + _E),
-    "readable": (lambda f: min(f.read_back("position"), f.read_back("token")) >= READABLE, _E),
+    "readable": (lambda f: min(f.decoded("position"), f.decoded("token")) >= READABLE, _E),
     "turning": (lambda f: f.lowest[1] < 0, ()),
-    **{name: (found, ()) for name, found in inside_facts.CONDITIONS.items()},
+    **{name: (condition, ()) for name, condition in inside_facts.CONDITIONS.items()},
 }
-CONDITIONS = frozenset((*FEATURES, *_FOUND))
+CONDITIONS = frozenset((*FEATURES, *_MEASURED))
 """Conditions of paragraphs."""
 
 
-def _apart(found: Findings) -> bool:
+def _apart(findings: Findings) -> bool:
     """Return whether P's directions are those that tokens use least."""
-    return found.captured(0.0, 0.5) < found.of_model.capture_chance < found.captured(0.9, 1.0)
+    return (
+        findings.captured(0.0, 0.5) < findings.of_model.capture_chance < findings.captured(0.9, 1.0)
+    )
 
 
 # ---- look-up -------------------------------------------------------------------------------
@@ -378,37 +380,37 @@ def tensors_for(names: Sequence[str]) -> tuple[Tensor, ...]:
     read: list[Tensor] = []
     for name in names:
         read += NUMBERS[name].tensors if name in NUMBERS else ()
-        read += _FOUND[name][1] if name in _FOUND else ()
+        read += _MEASURED[name][1] if name in _MEASURED else ()
     return tuple(dict.fromkeys(read))
 
 
 def needs_effects(names: Iterable[str]) -> bool:
-    """Return whether some facts are of what is measured in the panel of effects."""
+    """Return whether some facts need measurements of the panel of effects."""
     return any(name in inside_facts.NUMBERS or name in inside_facts.CONDITIONS for name in names)
 
 
-def number(name: str, found: Findings) -> str | None:
+def number(name: str, findings: Findings) -> str | None:
     """Return a formatted number; None if the model has none."""
     from geometry.checkpoints.errors import HelixscopeError
     from geometry.hub.faults import HubError
 
     try:
-        return NUMBERS[name].find(found)
+        return NUMBERS[name].find(findings)
     except HubError:
         raise
     except (Absent, HelixscopeError, IndexError, ValueError):
         return None
 
 
-def holds(name: str, found: Findings) -> bool:
+def holds(name: str, findings: Findings) -> bool:
     """Return whether a condition holds; False if it cannot be measured."""
     from geometry.checkpoints.errors import HelixscopeError
     from geometry.hub.faults import HubError
 
     if name in FEATURES:
-        return FEATURES[name](found.model)
+        return FEATURES[name](findings.model)
     try:
-        return bool(_FOUND[name][0](found))
+        return bool(_MEASURED[name][0](findings))
     except HubError:
         raise
     except (Absent, HelixscopeError, IndexError, ValueError):

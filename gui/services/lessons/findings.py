@@ -32,54 +32,38 @@ if TYPE_CHECKING:
 EARLY, LATE = 20, 100
 """A curve frays if the residual of positions before the first exceeds that from the second on."""
 BACK, CARRIES = (50, 20, 10, 5, 2, 1), 0.6
-"""Lags to look back, longest first, and the least R² of a motion over one."""
-MOST_ENERGY = 0.9
+"""Lags to look back, longest first, and the minimum R² of a motion over a lag."""
+COUNTED_ENERGY = 0.9
 """Share of the energy whose directions are counted."""
 NOTHING = "top 0"
-"""The change that leaves no positions."""
+"""The change that removes all positions."""
 ALONE = 0.5
-"""Heads use positions whose attention moves by at least this part of the largest such move."""
+"""A head uses positions if its attention moves by at least this share of the maximum move."""
 
 
 class Absent(Exception):
-    """The model has no such number; paragraphs with it are left out."""
+    """The model has no such number; paragraphs with it are omitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the network loses by a change of its positions.
+    """The network's loss by a change of its positions."""
 
-    Attributes
-    ----------
-    change
-        Name of the change, see :func:`geometry.inside.interventions.find_change`.
-    delta, low, high
-        By how much the loss grows in nats per token, and its interval.
-    moved
-        (n_layers, n_heads): how much of each head's attention moves; empty if not measured.
-    """
-
-    change: str
+    change: str  # Its name, see :func:`geometry.inside.interventions.find_change`
+    # Increase of the loss in nats per token, and its interval.
     delta: float
     low: float
     high: float
+    # (n_layers, n_heads): how much of each head's attention moves; empty if not measured.
     moved: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LossEffects:
-    """Changes of the open model's positions, measured in the panel of effects.
+    """Changes of the open model's positions, measured in the panel of effects."""
 
-    Attributes
-    ----------
-    loss
-        Nats per token without a change.
-    costs
-        Of the changes that could be measured.
-    """
-
-    loss: float
-    costs: tuple[Cost, ...]
+    loss: float  # Nats per token without a change
+    costs: tuple[Cost, ...]  # Costs of the changes that could be measured
 
 
 class Findings:
@@ -88,23 +72,23 @@ class Findings:
     Parameters
     ----------
     effects
-        What was measured in the panel of effects; None before.
+        Measurements of the panel of effects; None before there are any.
     """
 
     def __init__(
         self,
-        about: QuestionContext,
+        context: QuestionContext,
         positions: tuple[int, int],
         effects: LossEffects | None = None,
     ) -> None:
         from geometry.claims.measured_range import MeasuredRange
 
-        self.model, self.positions, self._effects = about.model, positions, effects
-        self.of_model: MeasuredModel = about.measured()
-        self.of_range: MeasuredRange = about.once(
-            ("lesson", positions), lambda: MeasuredRange(about.model, positions)
+        self.model, self.positions, self._effects = context.model, positions, effects
+        self.of_model: MeasuredModel = context.measured()
+        self.of_range: MeasuredRange = context.cache(
+            ("lesson", positions), lambda: MeasuredRange(context.model, positions)
         )
-        self._once: Memo = about.once
+        self._cache: Memo = context.cache
 
     @property
     def shapes(self) -> Shapes:
@@ -127,10 +111,10 @@ class Findings:
     @property
     def turns(self) -> float:
         """Turns of that helix."""
-        found = self.shapes.described
-        if found is None or not self.has_helix:
+        fit = self.shapes.described
+        if fit is None or not self.has_helix:
             raise Absent
-        return found.turns
+        return fit.turns
 
     def look_back(self, scoring: Scoring = "even_odd") -> LookBack:
         """Return the motions that look back by :data:`BACK`, in three components."""
@@ -145,20 +129,20 @@ class Findings:
     @property
     def back(self) -> int:
         """The lag to look back; the shortest if no motion fits well enough."""
-        found = self.look_back()
-        carries = found.lags[found.r2["screw"] >= CARRIES]
-        return int(carries.max() if len(carries) else found.lags.min())
+        motions = self.look_back()
+        carries = motions.lags[motions.r2["screw"] >= CARRIES]
+        return int(carries.max() if len(carries) else motions.lags.min())
 
     def back_r2(self, kind: Kind, scoring: Scoring = "even_odd") -> float:
         """R² of a motion that looks back by that lag."""
-        found = self.look_back(scoring)
-        return float(found.r2[kind][found.index(self.back)])
+        motions = self.look_back(scoring)
+        return float(motions.r2[kind][motions.index(self.back)])
 
     @property
     def back_angle(self) -> float:
         """Rotation angle of that motion, in degrees."""
-        found = self.look_back()
-        return float(np.degrees(found.angles[found.index(self.back), 0]))
+        motions = self.look_back()
+        return float(np.degrees(motions.angles[motions.index(self.back), 0]))
 
     @property
     def kernels(self) -> HeadKernels:
@@ -166,7 +150,7 @@ class Findings:
         from geometry.measures.kernels import head_kernels
         from geometry.models.head_projections import project_heads
 
-        return self._once(
+        return self._cache(
             ("lesson kernels", self.positions),
             lambda: head_kernels(project_heads(self.model), self.positions),
         )
@@ -178,14 +162,14 @@ class Findings:
 
         if not has_history(self.model):
             raise Absent
-        return self._once("history", lambda: history_here(self.model))
+        return self._cache("history", lambda: history_here(self.model))
 
     @property
     def measured(self) -> Measurements:
-        """What claims of the ledger measure."""
+        """Measurements of the claims of the ledger."""
         from geometry.claims.measurements import Measurements, Scope
 
-        return self._once(
+        return self._cache(
             ("lesson measured", self.positions),
             lambda: Measurements(self.model, Scope(self.positions), self.of_model),
         )
@@ -194,7 +178,7 @@ class Findings:
         """Check a claim of the ledger, beside its null distribution."""
         from geometry.claims.claims import check
 
-        return self._once(
+        return self._cache(
             ("lesson verdict", self.positions, claim.id), lambda: check(claim, self.measured)
         )
 
@@ -210,7 +194,7 @@ class Findings:
     def inner_outliers(self) -> tuple[int, ...]:
         """Positions of outlying norm that are neither the first nor the last two."""
         ends = (0, self.model.n_positions - 2, self.model.n_positions - 1)
-        return tuple(one for one in self.of_model.norms.outliers if one not in ends)
+        return tuple(position for position in self.of_model.norms.outliers if position not in ends)
 
     # ---- words and places ----------------------------------------------------------------
 
@@ -230,24 +214,27 @@ class Findings:
         """Mean norm of the tokens as they are added to positions."""
         from geometry.models.head_projections import mean_token_norm
 
-        return self._once("lesson token norm", lambda: mean_token_norm(self.model))
+        return self._cache("lesson token norm", lambda: mean_token_norm(self.model))
 
     def energy_of(self, name: Name) -> float:
-        """Energy of a matrix in as many of its strongest directions as count as P's."""
+        """Energy of a matrix in as many of its strongest directions as P's rank."""
         squares = self.of_model.directions(name).singular_values ** 2
         return float(squares[: self.of_model.rank].sum() / squares.sum())
 
     def directions_for_most(self, name: Name) -> int:
-        """How many of a matrix's strongest directions hold 90 % of its energy."""
+        """Return the number of a matrix's strongest directions with 90 % of its energy."""
         squares = self.of_model.directions(name).singular_values ** 2
-        return int((np.cumsum(squares) < MOST_ENERGY * squares.sum()).sum()) + 1
+        return int((np.cumsum(squares) < COUNTED_ENERGY * squares.sum()).sum()) + 1
 
     @property
     def common_word(self) -> bool:
         """Whether E's first direction is nearly its mean row, and has half of its energy."""
-        found, mean = self.of_model.directions("E"), self.model.W_E.mean(axis=0, dtype=np.float64)
-        squares, length = found.singular_values**2, float(np.linalg.norm(mean))
-        alike = abs(float(found.vectors[0] @ mean)) >= MOST_ENERGY * length
+        directions, mean = (
+            self.of_model.directions("E"),
+            self.model.W_E.mean(axis=0, dtype=np.float64),
+        )
+        squares, length = directions.singular_values**2, float(np.linalg.norm(mean))
+        alike = abs(float(directions.vectors[0] @ mean)) >= COUNTED_ENERGY * length
         return alike and float(squares[0] / squares.sum()) >= 0.5
 
     @property
@@ -255,7 +242,7 @@ class Findings:
         """Capture of E's first direction by P about its mean row."""
         from geometry.claims.claim_spaces import first_without_mean
 
-        share = self._once("lesson mean row", lambda: first_without_mean(self.measured))
+        share = self._cache("lesson mean row", lambda: first_without_mean(self.measured))
         return float(share * self.of_model.capture[0])
 
     def top3(self, name: Name, *, fold_ln: bool = False) -> float:
@@ -278,12 +265,12 @@ class Findings:
             raise Absent
         return float(np.median(np.abs(gain[~there])) / np.median(np.abs(gain[there])))
 
-    def read_back(self, what: Literal["position", "token"]) -> float:
-        """Share of sums from which the position or the token is read back."""
+    def decoded(self, what: Literal["position", "token"]) -> float:
+        """Share of sums from which the position or the token is decoded."""
         from geometry.claims.claim_spaces import position_read_back, token_read_back
 
         measure = {"position": position_read_back, "token": token_read_back}[what]
-        return self._once(
+        return self._cache(
             ("lesson read back", what, self.positions), lambda: measure(self.measured)
         )
 
@@ -315,13 +302,13 @@ class Findings:
         from geometry.hub.faults import HubError
         from gui.style.token_text import token_label
 
-        found = self.of_model.cosines.most_alike(1)[0]
+        pair = self.of_model.cosines.most_alike(1)[0]
         try:
-            text = self.model.token_text(found.token)
+            text = self.model.token_text(pair.token)
         except HubError:  # its tokenizer is not downloaded
             text = None
-        named = f"number {found.token}" if text is None else f"“{token_label(text)}”"
-        return found.value, named
+        named = f"number {pair.token}" if text is None else f"“{token_label(text)}”"
+        return pair.value, named
 
     @property
     def nearest_head(self) -> int:
@@ -333,28 +320,28 @@ class Findings:
         """The head with the most attention on the previous position."""
         return int(self.kernels.previous_token.argmax())
 
-    # ---- what positions do ---------------------------------------------------------------
+    # ---- effects of positions ------------------------------------------------------------
 
     @property
     def effects(self) -> LossEffects:
-        """What was measured in the panel of effects."""
+        """Measurements of the panel of effects."""
         if self._effects is None:
             raise Absent
         return self._effects
 
     def cost(self, change: str) -> Cost:
-        """Return what a change costs."""
-        found = next((one for one in self.effects.costs if one.change == change), None)
-        if found is None:
+        """Return the cost of a change."""
+        measured = next((cost for cost in self.effects.costs if cost.change == change), None)
+        if measured is None:
             raise Absent
-        return found
+        return measured
 
     def kept(self, change: str) -> float:
-        """Return the share of what positions are worth that a change keeps."""
+        """Return the share of the positions' worth that a change keeps."""
         return self.kept_cost(self.cost(change))
 
     def kept_cost(self, cost: Cost) -> float:
-        """Return the same of a cost; positions must be worth something."""
+        """Return that share for a cost; raises Absent if positions are worth nothing."""
         worth = self.cost(NOTHING)
         if worth.low <= 0:
             raise Absent
@@ -365,18 +352,18 @@ class Findings:
         """Factors and cost of the helix that was measured by hand last."""
         from geometry.inside.interventions import helix_factors
 
-        for one in reversed(self.effects.costs):
-            factors = helix_factors(one.change)
+        for cost in reversed(self.effects.costs):
+            factors = helix_factors(cost.change)
             if factors not in (None, (1.0, 1.0)):
                 assert factors is not None
-                return factors, one
+                return factors, cost
         raise Absent
 
     @property
     def heads_moved(self) -> np.ndarray:
         """(n_heads,): share of each head's attention that moves without positions.
 
-        In the first layer that reads what was changed.
+        Of the first layer that reads the changed positions.
         """
         moved, layer = np.array(self.cost(NOTHING).moved), 0
         if isinstance(self.model.store, LayerStore):
@@ -402,7 +389,7 @@ class Findings:
 
     @property
     def layers(self) -> LayerTables:
-        """What was measured of all layers of the network."""
+        """Measurements of all layers of the network."""
         if not isinstance(self.model.store, LayerStore):
             raise Absent
         return self.model.store.tables

@@ -1,4 +1,4 @@
-"""Facts about what positions do: of the effects measured in the panel, and of layers inside."""
+"""Facts about the effects of positions, measured in the panel of effects, and about layers."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from gui.services.lessons.findings import NOTHING, Absent, Findings
 from gui.style.theme import format_count, format_number, format_percent
 
 ENOUGH, NEARLY, MUCH = 0.95, 0.9, 0.25
-"""Least shares of what positions are worth: kept where a change costs nothing, and nearly nothing;
-and lost where it costs much.
+"""Minimum shares of the positions' worth: kept where a change costs nothing, and nearly nothing;
+lost where it costs much.
 """
 ONE_DIRECTION = 0.75
-"""Least share of the variance in the first component of what is nearly a line."""
+"""Minimum share of the variance in the first component of a curve that is nearly a line."""
 
 
 def _cost(change: str) -> Callable[[Findings], str]:
-    return lambda found: format_number(found.cost(change).delta)
+    return lambda findings: format_number(findings.cost(change).delta)
 
 
 def _kept(change: str) -> Callable[[Findings], str]:
-    return lambda found: _share(found.kept(change))
+    return lambda findings: _share(findings.kept(change))
 
 
 def _share(kept: float) -> str:
-    """Format a share that noise may take beyond all or nothing."""
+    """Format a share, limited to 0 to 100 %, which noise may exceed."""
     return format_percent(min(kept, 1.0), 0) if kept >= 0.005 else "nothing"
 
 
-def _own_helix(found: Findings) -> str:
-    (radius, pitch), _ = found.own_helix
+def _own_helix(findings: Findings) -> str:
+    (radius, pitch), _ = findings.own_helix
     return f"{radius:g} × radius and {pitch:g} × pitch"
 
 
@@ -47,17 +47,17 @@ def listed(names: Sequence[object]) -> str:
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
-def _random_share(found: Findings) -> str:
-    shares = found.layers.random_share
+def _random_share(findings: Findings) -> str:
+    shares = findings.layers.random_share
     if shares is None:
         raise Absent
     low, high = (format_percent(float(value), 0) for value in (shares.min(), shares.max()))
     return low if low == high else f"{low} to {high}"
 
 
-def _resolved(found: Findings) -> str:
-    good = np.flatnonzero(found.layers.halves_cosine >= RESOLVED)
-    return f"{len(good)} of {len(found.layers.halves_cosine)}"
+def _resolved(findings: Findings) -> str:
+    good = np.flatnonzero(findings.layers.halves_cosine >= RESOLVED)
+    return f"{len(good)} of {len(findings.layers.halves_cosine)}"
 
 
 NUMBERS: Mapping[str, Fact] = {
@@ -133,22 +133,22 @@ NUMBERS: Mapping[str, Fact] = {
 }  # fmt: skip
 
 
-def _useful(found: Findings) -> bool:
-    return found.cost(NOTHING).low > 0
+def _useful(findings: Findings) -> bool:
+    return findings.cost(NOTHING).low > 0
 
 
-def _norms_matter(found: Findings) -> bool:
-    return found.kept("equal norms") >= NEARLY and found.kept("scrambled norms") <= 1 - MUCH
+def _norms_matter(findings: Findings) -> bool:
+    return findings.kept("equal norms") >= NEARLY and findings.kept("scrambled norms") <= 1 - MUCH
 
 
-def _consumed(found: Findings) -> bool:
-    first, last = found.layers.share[[0, -1]]
-    return bool(found.layers.halves_cosine[0] >= RESOLVED and last <= first / 2)
+def _consumed(findings: Findings) -> bool:
+    first, last = findings.layers.share[[0, -1]]
+    return bool(findings.layers.halves_cosine[0] >= RESOLVED and last <= first / 2)
 
 
-def _random_more(found: Findings) -> bool:
-    random = found.layers.random_share
-    return random is not None and bool(random.min() > found.layers.share.max())
+def _random_more(findings: Findings) -> bool:
+    random = findings.layers.random_share
+    return random is not None and bool(random.min() > findings.layers.share.max())
 
 
 CONDITIONS: Mapping[str, Callable[[Findings], bool]] = {

@@ -36,13 +36,13 @@ from gui.state.lessons import (
 
 FENCE, README = "+++", "README.md"
 _CONDITION = re.compile(r"\[(if [^\]]*)\] ")
-# Bounded, so that a text of beginnings of links takes no time to the square.
+# Bounded, so that many unfinished links do not take quadratic time.
 _LINK = re.compile(rf"\]\(({PANEL_LINK}|{OPEN_LINK}):([^)]{{0,100}})\)")
 _SETUP = re.compile(r"```setup\s*(if .*)?$")
 
 
-#: Bytes of a lesson: ten times those of the longest that is shipped.
 MAX_LESSON = 200_000
+"""Maximum size of a lesson in bytes: ten times the longest bundled one."""
 
 
 class LessonError(HelixscopeError):
@@ -69,7 +69,7 @@ def find_lessons(
     lessons
         By folder, then by file name, without README.md.
     errors
-        The errors of the others.
+        The errors of the invalid lessons.
     """
     lessons: list[Lesson] = []
     errors: list[HelixscopeError] = []
@@ -87,14 +87,14 @@ def find_lessons(
 def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
     """Read a lesson.
 
-    Raises HelixscopeError: it is not in the format of a lesson, or is damaged.
+    Raises HelixscopeError: it does not have the format of a lesson, or is damaged.
     """
     try:
         with open_regular(path) as file:
             content = file.read(MAX_LESSON + 1)
         if len(content) > MAX_LESSON:
             raise LessonError(path.name, 1, f"it is longer than {MAX_LESSON} bytes")
-        # With one kind of line ends, as Python reads text.
+        # With uniform line ends, as in Python's text mode.
         text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
@@ -118,7 +118,7 @@ def parse_lesson(text: str, file: str, panels: Collection[str]) -> Lesson:
     Raises
     ------
     LessonError
-        It is not in the format of a lesson.
+        It does not have the format of a lesson.
     """
     lines = text.splitlines()
     front, body = _front(lines, file)
@@ -160,8 +160,8 @@ def _toml(lines: list[str], file: str, before: int) -> dict[str, object]:
     try:
         return tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"^(.*?) \(at (?:line (\d+)|end)", str(error))
-        why, line = (found[1], found[2]) if found else (str(error), None)
+        match = re.search(r"^(.*?) \(at (?:line (\d+)|end)", str(error))
+        why, line = (match[1], match[2]) if match else (str(error), None)
         number = before + (int(line) if line else max(len(lines), 1))
         raise LessonError(file, number, why[:1].lower() + why[1:]) from None
 
@@ -237,24 +237,24 @@ class _Reader:
             line = number + 1 + _line_of(error.key, lines)
             raise self._error(line, str(error)) from None
         for key, value in setup.options.items():
-            found = PLACEHOLDER.fullmatch(str(value))
-            if found is not None and found[1] not in NUMBERS:
+            match = PLACEHOLDER.fullmatch(str(value))
+            if match is not None and match[1] not in NUMBERS:
                 line = number + 1 + (_line_of(key, lines) or _line_of("options", lines))
-                raise self._error(line, f"there is no {{{found[1]}}}")
+                raise self._error(line, f"there is no {{{match[1]}}}")
         return condition, setup
 
     def _section(self, number: int, block: list[str]) -> Section:
         name = block[0].removeprefix("### ").strip().lower()
         if name not in SECTIONS[1:]:
-            known = ", ".join(one.capitalize() for one in SECTIONS[1:])
+            known = ", ".join(section.capitalize() for section in SECTIONS[1:])
             raise self._error(number, f"a step's headings are {known}, and not “{block[0][4:]}”")
         return name
 
     def _paragraph(self, number: int, block: list[str], section: Section) -> Paragraph:
         text = "\n".join(block)
         condition: Condition = ()
-        if found := _CONDITION.match(text):
-            condition, text = self._condition(number, found[1]), text[found.end() :]
+        if match := _CONDITION.match(text):
+            condition, text = self._condition(number, match[1]), text[match.end() :]
         paragraph = Paragraph(text, section, condition)
         for name, rule in paragraph.placeholders:
             if name not in NUMBERS:

@@ -24,7 +24,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 
 
 def steps_for(lesson: Lesson, model: PositionalModel | None) -> tuple[Step, ...]:
-    """Return the steps of a lesson that a model has the features for; all without a model."""
+    """Return the steps of a lesson whose features a model has; all steps without a model."""
     if model is None:
         return lesson.steps
     return tuple(step for step in lesson.steps if _has(model, setup_for(step, model).needs))
@@ -42,15 +42,15 @@ def _has(model: PositionalModel, condition: Condition) -> bool:
 def wanted_for(step: Step, model: PositionalModel) -> tuple[Wanted, ...]:
     """Return the facts in a step's text for a model, each once."""
     usual = setup_for(step, model).positions
-    found: dict[Wanted, None] = {}
+    wanted: dict[Wanted, None] = {}
     for paragraph in step.paragraphs:
         for term in paragraph.condition:
-            found[_wanted(term.name, term.rule or usual, model)] = None
+            wanted[_wanted(term.name, term.rule or usual, model)] = None
         for name, rule in paragraph.placeholders:
-            found[_wanted(name, rule or usual, model)] = None
+            wanted[_wanted(name, rule or usual, model)] = None
     for name in _looked_up(setup_for(step, model)).values():
-        found[_wanted(name, usual, model)] = None
-    return tuple(found)
+        wanted[_wanted(name, usual, model)] = None
+    return tuple(wanted)
 
 
 def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, object]:
@@ -67,7 +67,7 @@ def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> di
 def _looked_up(setup: Setup) -> dict[str, str]:
     """Return the options that are numbers of the model, with their names."""
     named = {key: PLACEHOLDER.fullmatch(str(value)) for key, value in setup.options.items()}
-    return {key: found[1] for key, found in named.items() if found is not None}
+    return {key: match[1] for key, match in named.items() if match is not None}
 
 
 def _wanted(name: str, rule: str, model: PositionalModel) -> Wanted:
@@ -78,10 +78,10 @@ def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Se
     """Return a step's text for a model, as Markdown by section.
 
     ``facts`` are values of :func:`wanted_for`. While they are None, numbers are replaced by dots,
-    and conditional paragraphs are left out.
+    and conditional paragraphs are omitted.
     """
     usual = setup_for(step, model).positions
-    said: dict[Section, list[str]] = {section: [] for section in SECTIONS}
+    paragraphs: dict[Section, list[str]] = {section: [] for section in SECTIONS}
 
     def holds(term: ConditionTerm) -> bool:
         if term.name in FEATURES:
@@ -98,12 +98,12 @@ def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Se
             for place in paragraph.placeholders
         }
         if None not in numbers.values():
-            said[paragraph.section].append(_filled(paragraph.text, numbers))
-    return {section: "\n\n".join(texts) for section, texts in said.items() if texts}
+            paragraphs[paragraph.section].append(_filled(paragraph.text, numbers))
+    return {section: "\n\n".join(texts) for section, texts in paragraphs.items() if texts}
 
 
 def _filled(text: str, numbers: Mapping[tuple[str, str], object]) -> str:
     # A token may be "*" or "<s>", so inserted text is escaped.
     return PLACEHOLDER.sub(
-        lambda found: _MARKUP.sub(r"\\\1", visible(str(numbers[found[1], found[2] or ""]))), text
+        lambda match: _MARKUP.sub(r"\\\1", visible(str(numbers[match[1], match[2] or ""]))), text
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WAIT_S = 2.0
-"""Longest wait for another window that writes its bookmarks."""
+"""Maximum wait for another window that writes its bookmarks."""
 
 
 Change = Callable[[tuple[Bookmark, ...]], tuple[Bookmark, ...]]
@@ -35,7 +35,7 @@ Change = Callable[[tuple[Bookmark, ...]], tuple[Bookmark, ...]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Outcome:
-    """What became of a change of the file."""
+    """The result of a change of the file."""
 
     done: bool
     then: Callable[[], None]
@@ -55,22 +55,22 @@ class Bookmarks:
         self._session, self._file, self._jobs = session, file, jobs
         self._removed: list[tuple[int, Bookmark]] = []
         self._loaded, self._count = False, 0
-        # What the threads share: only the one in the block of ``_one`` uses the last two.
+        # Shared by threads; the last two only with ``_lock``.
         self._waiting: deque[tuple[Change | None, Callable[[], None]]] = deque()
-        self._one = threading.Lock()
+        self._lock = threading.Lock()
         self._all: tuple[Bookmark, ...] = ()
         self._seen: tuple[int, ...] | None = None
 
     def load(self) -> None:
-        """Read the file, unless it has been read; a damaged one is moved aside, with a notice."""
+        """Read the file, unless it has been read; a damaged file is quarantined, with a notice."""
         if not self._loaded:
             self._loaded = True
             self._start(None)
 
     @property
     def current(self) -> tuple[Bookmark, ...]:
-        """All bookmarks, also of a file that has not been read yet; for jobs."""
-        with self._one:
+        """All bookmarks; reads the file if necessary, so it is for jobs."""
+        with self._lock:
             if self._seen is None:
                 with suppress(HelixscopeError, OSError):
                     return self._read()[0]
@@ -78,9 +78,9 @@ class Bookmarks:
 
     # ---- on threads ----------------------------------------------------------------------
 
-    def _work_off(self) -> _Outcome:
-        """Make the change that waits first."""
-        with self._one:
+    def _run_next(self) -> _Outcome:
+        """Make the first waiting change."""
+        with self._lock:
             change, then = self._waiting.popleft()
             try:
                 notice = self._load() if change is None else self._change(change)
@@ -95,15 +95,15 @@ class Bookmarks:
 
     def _load(self) -> Notice | None:
         seen = _seen(self._file)  # before reading: another window may be writing
-        found, why = self._read()
-        self._show(found)
+        readable, why = self._read()
+        self._show(readable)
         if why:
-            return self._change(lambda all_: all_)  # moves it aside under the lock
+            return self._change(lambda all_: all_)  # quarantines it under the file's lock
         self._seen = seen
         return None
 
     def _read(self) -> tuple[tuple[Bookmark, ...], str]:
-        """Return the readable bookmarks, and the reason if there are others; "" if not.
+        """Return the readable bookmarks, and the reason why others are unreadable; "" if none are.
 
         Raises NewerVersion: it may not be overwritten.
         Raises OSError: it cannot be read at the moment.
@@ -111,34 +111,36 @@ class Bookmarks:
         from gui.services.work_files.work_file import NewerVersion, read_bookmarks
 
         try:
-            found, left_out = read_bookmarks(self._file)
+            readable, left_out = read_bookmarks(self._file)
         except NewerVersion:
             raise
         except HelixscopeError as error:
             return (), str(error)
         some = "One bookmark" if left_out == 1 else f"{left_out} bookmarks"
-        return found, f"{some} cannot be read." if left_out else ""
+        return readable, f"{some} cannot be read." if left_out else ""
 
     def _take_in(self) -> Notice | None:
-        """Read the file if it has changed; move a damaged one aside, which a notice reports.
+        """Read the file if it has changed; quarantine a damaged file, and return a notice of it.
 
-        Raises HelixscopeError, OSError: as :meth:`_read`, or when it cannot be moved aside.
+        Raises HelixscopeError, OSError: as :meth:`_read`, or when it cannot be moved.
         """
         notice = None
         if self._seen is None or self._seen != _seen(self._file):
-            found, why = self._read()
+            readable, why = self._read()
             if why:
-                notice = self._put_aside(found, why)
-            self._show(found)
+                notice = self._quarantine(readable, why)
+            self._show(readable)
             self._seen = _seen(self._file)
         return notice
 
-    def _show(self, found: tuple[Bookmark, ...]) -> None:
-        if [_said(one) for one in found] != [_said(one) for one in self._all]:
-            self._all = found
+    def _show(self, bookmarks: tuple[Bookmark, ...]) -> None:
+        if [_identity(bookmark) for bookmark in bookmarks] != [
+            _identity(bookmark) for bookmark in self._all
+        ]:
+            self._all = bookmarks
 
     def _change(self, change: Change) -> Notice | None:
-        """Change the file's content; return what else is to be reported.
+        """Change the file's content; return a notice if the file was damaged.
 
         Raises HelixscopeError, OSError: it cannot be changed.
         """
@@ -162,11 +164,11 @@ class Bookmarks:
     # ---- changes -------------------------------------------------------------------------
 
     def _start(self, change: Change | None, then: Callable[[], None] = lambda: None) -> None:
-        """Make a change on a thread, after those that wait; if it was made, call a function."""
+        """Make a change on a thread, after the waiting ones; then call ``then`` if it succeeded."""
         self._waiting.append((change, then))
         self._count += 1
         slot = f"bookmarks {self._count}"  # none replaces another
-        self._jobs.start(slot, Job(self._work_off, self._on_outcome, self._on_error, finish=True))
+        self._jobs.start(slot, Job(self._run_next, self._on_outcome, self._on_error, finish=True))
 
     def _on_outcome(self, outcome: _Outcome) -> None:
         session = self._session
@@ -185,25 +187,25 @@ class Bookmarks:
         self, name: str, model: str, work: Work, picture: bytes, note: str = "",
         then: Callable[[str], None] = lambda _: None,
     ) -> str:  # fmt: skip
-        """Append a view, with a name that is free if it is ""; return its key.
+        """Append a view, by default with an unused name; return its key.
 
         Once it has been saved, ``then`` is called with the key.
         """
-        one = Bookmark(uuid.uuid4().hex, name, note, model, work, picture)
+        bookmark = Bookmark(uuid.uuid4().hex, name, note, model, work, picture)
         self._start(
-            lambda all_: (*all_, replace(one, name=name or free_name(all_))),
-            lambda: then(one.key),
+            lambda all_: (*all_, replace(bookmark, name=name or free_name(all_))),
+            lambda: then(bookmark.key),
         )
-        return one.key
+        return bookmark.key
 
     def change(self, key: str, *, name: str | None = None, note: str | None = None) -> None:
         """Change a bookmark's name or note; an empty name changes nothing."""
 
-        def changed(one: Bookmark) -> Bookmark:
-            if one.key != key:
-                return one
-            kept = (name or "").strip() or one.name
-            return replace(one, name=kept, note=one.note if note is None else note)
+        def changed(bookmark: Bookmark) -> Bookmark:
+            if bookmark.key != key:
+                return bookmark
+            kept = (name or "").strip() or bookmark.name
+            return replace(bookmark, name=kept, note=bookmark.note if note is None else note)
 
         self._start(lambda all_: tuple(map(changed, all_)))
 
@@ -239,9 +241,9 @@ class Bookmarks:
 
         def whole(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
             while left:
-                at, one = left.pop()
-                if _find(all_, one.key) is None:
-                    return (*all_[:at], one, *all_[at:])
+                at, bookmark = left.pop()
+                if _find(all_, bookmark.key) is None:
+                    return (*all_[:at], bookmark, *all_[at:])
             return all_
 
         def note() -> None:
@@ -254,7 +256,12 @@ class Bookmarks:
         """Add bookmarks that do not exist yet."""
         new = tuple(others)
         if new:
-            self._start(lambda all_: (*all_, *(one for one in new if _find(all_, one.key) is None)))
+            self._start(
+                lambda all_: (
+                    *all_,
+                    *(bookmark for bookmark in new if _find(all_, bookmark.key) is None),
+                )
+            )
 
     def _cannot(self, what: str, error: Exception) -> Notice:
         from filelock import Timeout
@@ -268,17 +275,17 @@ class Bookmarks:
             why, advice = reason(error)
         return Notice(f"The bookmarks in {self._file} cannot be {what}: {why}.", advice)
 
-    def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> Notice:
-        """Move a damaged file aside, write the readable bookmarks; return what to report."""
+    def _quarantine(self, readable: tuple[Bookmark, ...], why: str) -> Notice:
+        """Move a damaged file aside, write the readable bookmarks; return a notice."""
         from geometry.checkpoints.whole_files import write_bytes
         from gui.services.work_files.work_file import write_bookmarks
 
         names = chain((".broken",), (f".{n}.broken" for n in count(2)))
         aside = next(free for name in names if not (free := self._file.with_suffix(name)).exists())
-        if found:
+        if readable:
             write_bytes(self._file.read_bytes(), aside)
             try:
-                write_bookmarks(found, self._file)
+                write_bookmarks(readable, self._file)
             except HelixscopeError:
                 aside.unlink(missing_ok=True)  # the file itself is still in place
                 raise
@@ -289,12 +296,12 @@ class Bookmarks:
 
 def free_name(bookmarks: Iterable[Bookmark]) -> str:
     """Return an unused name: "View 3"."""
-    taken = {one.name for one in bookmarks}
+    taken = {bookmark.name for bookmark in bookmarks}
     return next(name for n in range(1, len(taken) + 2) if (name := f"View {n}") not in taken)
 
 
-def _said(one: Bookmark) -> tuple[str, ...]:
-    return one.key, one.name, one.note
+def _identity(bookmark: Bookmark) -> tuple[str, ...]:
+    return bookmark.key, bookmark.name, bookmark.note
 
 
 def _seen(file: Path) -> tuple[int, ...] | None:
@@ -307,4 +314,4 @@ def _seen(file: Path) -> tuple[int, ...] | None:
 
 
 def _find(bookmarks: tuple[Bookmark, ...], key: str) -> int | None:
-    return next((at for at, one in enumerate(bookmarks) if one.key == key), None)
+    return next((at for at, bookmark in enumerate(bookmarks) if bookmark.key == key), None)

@@ -1,6 +1,6 @@
-"""Files of saved work, with the paths of their models: whole ones, and relative to the file.
+"""Files of saved work, with the absolute and relative paths of their models.
 
-Writing and reading them asks the disk for each model, so it is for jobs.
+Writing and reading them looks up each model on the disk, so it is for jobs.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def is_work(source: str) -> bool:
 
 
 def save_work(work: Work, path: Path) -> Path:
-    """Write a file of saved work, with the relative paths of its models; return its whole path.
+    """Write a file of saved work, with the relative paths of its models; return its absolute path.
 
     Raises WorkError: when it cannot be written.
     """
     from gui.services.work_files.work_file import write_work
 
-    write_work(_with_ways(work, path), path)
+    write_work(_with_paths(work, path), path)
     return path.resolve()
 
 
 def open_work(path: Path, check: Callable[[Work], None]) -> Work:
-    """Read a file of saved work, with the models where they are now, and with its own whole path.
+    """Read a file of saved work, with the current paths of its models, and its absolute path.
 
-    Raises WorkError: as :func:`gui.services.work_files.work_file.read_work` does; and what
-    ``check`` does, before any path in the work is looked at.
+    ``check`` is called before any path in the work is accessed. Raises WorkError: as
+    :func:`gui.services.work_files.work_file.read_work`.
     """
     from gui.services.work_files.work_file import read_work
 
@@ -47,34 +47,39 @@ def open_work(path: Path, check: Callable[[Work], None]) -> Work:
     check(read)
     work = _with_sources(read, path)
     for source in (work.source, *(other.source for other in work.others)):
-        remembered_name(source)  # known from here on
+        remembered_name(source)  # for later calls of known_name
     return replace(work, file=str(path.resolve()), changed=False)
 
 
-def _with_ways(work: Work, path: Path) -> Work:
+def _with_paths(work: Work, path: Path) -> Work:
     return replace(
         work,
         source=remembered_name(work.source),
         beside=_beside(work.source, path),
         others=tuple(
-            replace(one, source=remembered_name(one.source), beside=_beside(one.source, path))
-            for one in work.others
+            replace(other, source=remembered_name(other.source), beside=_beside(other.source, path))
+            for other in work.others
         ),
-        bookmarks=tuple(replace(one, work=_with_ways(one.work, path)) for one in work.bookmarks),
+        bookmarks=tuple(
+            replace(bookmark, work=_with_paths(bookmark.work, path)) for bookmark in work.bookmarks
+        ),
     )
 
 
 def _with_sources(work: Work, path: Path) -> Work:
     return replace(
         work,
-        source=_found(work, path),
-        others=tuple(replace(one, source=_found(one, path)) for one in work.others),
-        bookmarks=tuple(replace(one, work=_with_sources(one.work, path)) for one in work.bookmarks),
+        source=_current_source(work, path),
+        others=tuple(replace(other, source=_current_source(other, path)) for other in work.others),
+        bookmarks=tuple(
+            replace(bookmark, work=_with_sources(bookmark.work, path))
+            for bookmark in work.bookmarks
+        ),
     )
 
 
-def _found(work: Work | OtherView, path: Path) -> str:
-    """Return the path of the model: the original one, or that relative to the file."""
+def _current_source(work: Work | OtherView, path: Path) -> str:
+    """Return the model's path: the original one, or that relative to the file."""
     if work.beside and not path_exists(work.source):
         beside = (path.parent / work.beside).resolve()
         if path_exists(beside):

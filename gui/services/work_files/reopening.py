@@ -1,4 +1,4 @@
-"""Saved work: taken from the session, and opened again."""
+"""Saved work: created from the session, and opened again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def take_work(session: Session, wanted: OpenRequest, place: Place | None) -> Wor
 
 
 def note_file(session: Session, file: Path) -> None:
-    """Make a file that the shown work was saved to its file."""
+    """Set the file of the shown work, after saving to it."""
     session.work_file = str(file)
 
 
@@ -84,7 +84,7 @@ def awaited_other(
 ) -> OtherView:
     """Return the saved state of a compared model that is still loading.
 
-    ``opened`` is that of the file which it is opened from, if any.
+    ``opened`` is its state in the opened file, if any.
     """
     from gui.state.work import OtherView
 
@@ -140,11 +140,11 @@ class Reopening:
         """Show saved work of the open model or a compared one, or open its model first."""
         if not self._may_look(work):
             return
-        # A copy, so that listeners are notified even if it is the work shown last.
+        # A copy, so that listeners are notified even if the same work was shown last.
         work = replace(work, file="", changed=False)
         model = self._session.model if self._make_main(work) else None
         if model is None:
-            self.show(work, said="")
+            self.show(work, message="")
             return
         keys = self._keys(work)  # first: adding a model is a step of its own for undo
         fields = _fitting(work, model)
@@ -152,11 +152,11 @@ class Reopening:
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
         self._align(work, keys)
-        self._say_left_out(work)
+        self._report_left_out(work)
         self._session.work = work
 
-    def _say_left_out(self, work: Work) -> None:
-        """Report what a file has in no valid form."""
+    def _report_left_out(self, work: Work) -> None:
+        """Report the invalid parts of a file."""
         if work.left_out:
             names = ", ".join(name.replace("_", " ") for name in work.left_out)
             self._session.notice = Notice(
@@ -176,7 +176,7 @@ class Reopening:
         key = next(beside, None)
         return key is not None and self._comparing.make_main(key)
 
-    def show(self, work: Work, *, of_file: bool = False, said: str = RESUMED) -> None:
+    def show(self, work: Work, *, of_file: bool = False, message: str = RESUMED) -> None:
         """Open saved work that has been read.
 
         Parameters
@@ -185,25 +185,25 @@ class Reopening:
             The state to show once its model has loaded.
         of_file
             Whether it was read from its file, which is added to the recent sources.
-        said
-            Status message if it was not; none if "".
+        message
+            Notice if it was not; none if "".
         """
         if not of_file and not self._may_look(work):
             return
         wanted = _wanted(work)
-        if of_file or said:  # a bookmark is of one model, which it names where it is
+        if of_file or message:  # a bookmark has one model, with its path
             beside = (_wanted(other).source for other in work.others)
             wanted = replace(wanted, unasked=(wanted.source, *beside))
-        self._pending = wanted, work, of_file, said
+        self._pending = wanted, work, of_file, message
         self._opening.open(wanted)
 
     def _check_hosts(self, work: Work, path: Path | None = None) -> None:
         models: tuple[Work | OtherView, ...] = (work, *work.others)
-        paths = [place for one in models for place in (one.source, one.beside)]
+        paths = [place for model in models for place in (model.source, model.beside)]
         check_hosts(self._session, paths, str(path or ""))
 
     def _may_look(self, work: Work) -> bool:
-        """Return whether all paths in saved work may be looked at; otherwise a notice says why."""
+        """Return whether all paths in saved work may be accessed; otherwise show a notice."""
         try:
             self._check_hosts(work)
         except HelixscopeError as error:
@@ -217,11 +217,11 @@ class Reopening:
         model = self._session.model
         if pending is None or model is None:
             return
-        # The table may have been asked for meanwhile.
+        # The user may have chosen the table meanwhile.
         asked_for = replace(pending[0], table=wanted.table, unasked=wanted.unasked)
         if replace(wanted, whole=False) != asked_for:
             return
-        _, work, of_file, said = pending
+        _, work, of_file, message = pending
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
         if session.keep_turned:  # other components have reset it
@@ -229,10 +229,10 @@ class Reopening:
         if of_file:
             session.work_file = work.file
             remember(session, work.file)
-        elif said:
+        elif message:
             session.work_file = work.file
-            session.notice = Notice(said)
-        if of_file or said:  # the window's last state, and not a bookmark
+            session.notice = Notice(message)
+        if of_file or message:  # the window's last state, and not a bookmark
             self._comparing.clear()
             self._align(work, [self._add(other, wanted.unasked) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
@@ -242,7 +242,7 @@ class Reopening:
         kept = not work.fingerprint or is_computed(work.source)
         if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
-        self._say_left_out(work)
+        self._report_left_out(work)
         session.work = work
 
     def _add(self, other: OtherView, unasked: tuple[str, ...] = ()) -> int | None:
@@ -256,8 +256,8 @@ class Reopening:
     def _keys(self, work: Work) -> list[int | None]:
         """Return the keys of a bookmark's compared models.
 
-        That is the one whose curve is laid over. If it is not in the window, it is opened again
-        without a view of its own: the bookmark is of one view.
+        The model of the aligned curve is opened again if it is not in the window, without a view,
+        since a bookmark has one view.
         """
         opened = self._comparing.opened
         keys = [
@@ -282,15 +282,15 @@ class Reopening:
 def _is_of(
     work: Work | OtherView, wanted: OpenRequest | None, model: PositionalModel | None
 ) -> bool:
-    """Return whether a model and its request are those of saved work."""
+    """Return whether a model and its request match saved work."""
     if wanted is None or model is None:
         return False
     if (wanted.table, model.commit) != (work.table, work.commit):
         return False
-    one, other = known_name(wanted.source), work.source
+    shown, saved = known_name(wanted.source), work.source
     if model.commit is not None:  # opened by any name of the same commit
-        one, other = at_commit(one, None), at_commit(other, None)
-    return one == other
+        shown, saved = at_commit(shown, None), at_commit(saved, None)
+    return shown == saved
 
 
 def _wanted(work: Work | OtherView) -> OpenRequest:

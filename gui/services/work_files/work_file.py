@@ -2,10 +2,10 @@
 
 A zip archive: ``helix.json`` has all named values, ``arrays.npz`` the camera; bookmarks, if any,
 are described below. The JSON starts with the format and its version. Files of a later version are
-refused, since they could be shown only in part; fields that an earlier one lacks take their
+refused, since they could be shown only in part; fields that an earlier version lacks have their
 defaults. Version 2 added bookmarks, 3 models side by side, 4 the aligned curve and the panels'
 options, 6 periods, tokens and columns to colour by; a file has the first version that supports its
-content. The docks' places are in "docks"; 0.1 ignores them, and opens the rest.
+content. The docks' places are in "docks", which 0.1 ignores.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ log = logging.getLogger(__name__)
 FORMAT, VERSION = "helixscope", 6
 JSON, ARRAYS = "helix.json", "arrays.npz"
 COLUMN = "color_column"
-"""The field that is written apart, and only where the curve has its colours."""
+"""The field that is written separately, and only if the curve has its colours."""
 LARGEST = 50_000_000
-"""Size limit of the file and its unpacked content; larger files are not ours."""
+"""Size limit of the file and its unpacked content."""
 _LARGEST_ARRAY = 1_000
 """Size limit of an array in bytes: the largest is a matrix of 3 × 3."""
 _KNOWN = re.compile(r"turn|camera_(position|focal_point|up|parallel_scale)(_\d{1,3})?")
@@ -100,7 +100,7 @@ def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
 
 def pack_work(work: Work) -> bytes:
     """Return the content of a file of saved work, identical for equal work."""
-    said = {
+    content = {
         "format": FORMAT,
         "version": _version(work),
         "model": {**_model(work), "fingerprint": work.fingerprint},
@@ -115,10 +115,10 @@ def pack_work(work: Work) -> bytes:
         "window": None if work.size is None else list(work.size),
     }
     if work.layout is not None:
-        said["docks"] = pack_layout(work.layout)
+        content["docks"] = pack_layout(work.layout)
     arrays = {"turn": work.turn, **pack_place(work.place)}
     if work.others:
-        said |= {
+        content |= {
             "main_at": work.main_at,
             "alone": work.alone,
             "others": [
@@ -135,19 +135,19 @@ def pack_work(work: Work) -> bytes:
         for number, other in enumerate(work.others):
             arrays |= {f"{name}_{number}": part for name, part in pack_place(other.place).items()}
     if work.alignment is not None:
-        said["laying"] = pack_alignment(work.alignment)
+        content["laying"] = pack_alignment(work.alignment)
     column = work.fields.get(COLUMN)
     if isinstance(column, PositionColumn) and work.fields.get("color_by") == "column":
-        said["column"] = pack_column(column)
+        content["column"] = pack_column(column)
     if work.panels:
-        said["panels"] = {name: dict(options) for name, options in work.panels.items()}
+        content["panels"] = {name: dict(options) for name, options in work.panels.items()}
     if work.file:  # as kept while the window is open
-        said["file"] = {"path": work.file, "changed": work.changed}
+        content["file"] = {"path": work.file, "changed": work.changed}
     packed_arrays, archive = io.BytesIO(), io.BytesIO()
     np.savez(packed_arrays, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(archive, "w") as packed:
         for name, part in (
-            (JSON, _json(said)),
+            (JSON, _json(content)),
             (ARRAYS, packed_arrays.getvalue()),
         ):
             # With a fixed date, so that the bytes do not depend on the time.
@@ -158,9 +158,9 @@ def pack_work(work: Work) -> bytes:
     return archive.getvalue()
 
 
-def _json(said: Fields) -> bytes:
+def _json(content: Fields) -> bytes:
     # In ASCII: a path that is not UTF-8 has lone surrogates, which only escapes can represent.
-    return json.dumps(said, indent=1).encode("ascii")
+    return json.dumps(content, indent=1).encode("ascii")
 
 
 def _version(work: Work) -> int:
@@ -174,7 +174,7 @@ def _version(work: Work) -> int:
         own = 3
     else:
         own = 2 if work.bookmarks else 1
-    return max([own, *(_version(one.work) for one in work.bookmarks)])
+    return max([own, *(_version(bookmark.work) for bookmark in work.bookmarks)])
 
 
 def _model(work: Work | OtherView) -> dict[str, str | None]:
@@ -197,12 +197,12 @@ def read_work(path: Path) -> Work:
 
 
 def read_content(path: Path) -> bytes:
-    """Return the content of a file, unless it is too large, or no file.
+    """Return the content of a regular file of limited size.
 
     Raises
     ------
     WorkError
-        It is too large, or a pipe or the like.
+        It is too large, or not a regular file.
     OSError
         It cannot be read.
     """
@@ -227,8 +227,8 @@ def unpack_work(data: bytes, file: str) -> Work:
             with open_archive(data) as archive:
                 parts = _Parts(archive)
                 work = _unpack_view(parts, file)
-                found = _unpack_bookmarks(parts)[0] if LIST in parts else ()
-                return replace(work, bookmarks=found)
+                bookmarks = _unpack_bookmarks(parts)[0] if LIST in parts else ()
+                return replace(work, bookmarks=bookmarks)
         except WorkError:
             raise
         except (zipfile.BadZipFile, OSError, EOFError) as error:
@@ -253,7 +253,7 @@ class _Parts:
         size = self._archive.getinfo(name).file_size
         self._take(size, name)
         with open_member(self._archive, "it", name) as file:
-            return file.read(size)  # without a size, zipfile unpacks all before it cuts
+            return file.read(size)  # without a size, zipfile unpacks all before it truncates
 
     def _take(self, nbytes: int, name: str) -> None:
         if self._whole is not None:
@@ -268,12 +268,12 @@ def _unpack_view(parts: _Parts, file: str) -> Work:
     for name in (JSON, ARRAYS):
         if name not in parts:
             raise WorkError(f"{file} is not a saved project: it has no {name}.", _AGAIN)
-    said = check_version(load_json(JSON, parts.read(JSON)), FORMAT, VERSION, file)
-    return _unpack(said, _arrays(parts.read(ARRAYS)))
+    content = check_version(load_json(JSON, parts.read(JSON)), FORMAT, VERSION, file)
+    return _unpack(content, _arrays(parts.read(ARRAYS)))
 
 
 def _arrays(part: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays that are known by name; others are not unpacked."""
+    """Return the arrays with known names; others are not unpacked."""
     with open_archive(part) as archive:
         known = (name.removesuffix(".npy") for name in archive.NameToInfo)
         return {
@@ -283,14 +283,14 @@ def _arrays(part: bytes) -> dict[str, np.ndarray]:
         }
 
 
-def check_version(said: object, expected: str, newest: int, file: str) -> Fields:
+def check_version(content: object, expected: str, newest: int, file: str) -> Fields:
     """Check the format and version of a JSON object, and return it.
 
     Raises WorkError: it has another format, or a later version.
     """
-    if not isinstance(said, dict) or said.get("format") != expected:
+    if not isinstance(content, dict) or content.get("format") != expected:
         raise WorkError(f"{file} was not saved by Helixscope.", _AGAIN)
-    version = said.get("version")
+    version = content.get("version")
     if not whole(version, 1):
         raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
     if version > newest:
@@ -299,94 +299,96 @@ def check_version(said: object, expected: str, newest: int, file: str) -> Fields
             f"reads up to {newest}).",
             "Install a newer version, then open it again.",
         )
-    return said
+    return content
 
 
-def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
-    model, file = table(said["model"]), table(said.get("file", {}))
-    listed = row(said.get("others", []))
+def _unpack(content: Fields, arrays: dict[str, np.ndarray]) -> Work:
+    model, file = table(content["model"]), table(content.get("file", {}))
+    listed = row(content.get("others", []))
     if len(listed) > MAX_OTHERS:
         raise ValueError(f"{len(listed)} models beside it")
     left = LeftOut()
     others = tuple(
-        _unpack_other(table(one), arrays, number, left) for number, one in enumerate(listed)
+        _unpack_other(table(other), arrays, number, left) for number, other in enumerate(listed)
     )
     return Work(
         **_unpack_model(model),
-        positions=left.read("positions", lambda: _range(said), (0, LARGEST_WHOLE)),
-        fields=_session(said, left),
+        positions=left.read("positions", lambda: _range(content), (0, LARGEST_WHOLE)),
+        fields=_session(content, left),
         fingerprint=text(model.get("fingerprint", ""), LONGEST_TEXT),
-        place=left.read("camera", lambda: unpack_place(arrays, _follows(said)), None),
+        place=left.read("camera", lambda: unpack_place(arrays, _follows(content)), None),
         others=others,
-        main_at=left.read("order", lambda: _at(said.get("main_at", 0), len(others)), 0),
-        alone=left.read("grid", lambda: _alone(said.get("alone"), len(others)), None),
-        alignment=left.read("alignment", lambda: _alignment(said, len(others)), None),
-        panels=left.read("panels", lambda: _panels(said.get("panels")), {}),
+        main_at=left.read("order", lambda: _at(content.get("main_at", 0), len(others)), 0),
+        alone=left.read("grid", lambda: _alone(content.get("alone"), len(others)), None),
+        alignment=left.read("alignment", lambda: _alignment(content, len(others)), None),
+        panels=left.read("panels", lambda: _panels(content.get("panels")), {}),
         file=text(file.get("path", "")),
         changed=bool(file.get("changed", False)),
         turn=left.read("turn", lambda: unpack_turn(arrays), np.eye(3)),
-        panel=left.read("panel", lambda: text(said.get("panel", "")), ""),
-        size=left.read("window", lambda: _size(said.get("window")), None),
-        layout=_layout(said),
+        panel=left.read("panel", lambda: text(content.get("panel", "")), ""),
+        size=left.read("window", lambda: _size(content.get("window")), None),
+        layout=_layout(content),
         left_out=tuple(left.names),
     )
 
 
-def _session(said: Fields, left: LeftOut) -> Fields:
+def _session(content: Fields, left: LeftOut) -> Fields:
     """Return the saved fields of the session that are valid."""
     nothing: Fields = {}
-    session = dict(left.read("session", lambda: table(said["session"]), nothing))
-    if said.get("column") is not None:
-        session[COLUMN] = left.read("column", lambda: unpack_column(table(said["column"])), None)
-    found = {}
+    session = dict(left.read("session", lambda: table(content["session"]), nothing))
+    if content.get("column") is not None:
+        session[COLUMN] = left.read("column", lambda: unpack_column(table(content["column"])), None)
+    valid = {}
     for name, accepts in SAVED.items():
         if name in session:
-            found[name] = tupled(session[name])
-            if not accepts(found[name]):
+            valid[name] = tupled(session[name])
+            if not accepts(valid[name]):
                 left.out(name)
-                del found[name]
-    return found
+                del valid[name]
+    return valid
 
 
-def _at(value: object, most: int) -> int:
-    if not (whole(value) and value <= most):
-        raise ValueError(f"{value!r} is none of {most + 1} views")
+def _at(value: object, maximum: int) -> int:
+    if not (whole(value) and value <= maximum):
+        raise ValueError(f"{value!r} is none of {maximum + 1} views")
     return value
 
 
-def _alone(value: object, most: int) -> int | None:
-    return None if value is None else _at(value, most)
+def _alone(value: object, maximum: int) -> int | None:
+    return None if value is None else _at(value, maximum)
 
 
-def _alignment(said: Fields, n_others: int) -> CurveAlignment | None:
-    alignment = said.get("laying")
+def _alignment(content: Fields, n_others: int) -> CurveAlignment | None:
+    alignment = content.get("laying")
     return None if alignment is None else unpack_alignment(table(alignment), n_others)
 
 
-def _follows(said: Fields) -> bool:
-    return bool(said.get("follows", False))
+def _follows(content: Fields) -> bool:
+    return bool(content.get("follows", False))
 
 
-def _panels(said: object) -> Mapping[str, Fields]:
+def _panels(value: object) -> Mapping[str, Fields]:
     """Return the panels' options by name; the panels validate the values."""
-    if said is None:
+    if value is None:
         return {}
-    if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
+    if not isinstance(value, dict) or not all(
+        isinstance(options, dict) for options in value.values()
+    ):
         raise ValueError("what panels show has no names")
-    return said
+    return value
 
 
 def _unpack_other(
-    one: Fields, arrays: dict[str, np.ndarray], number: int, left: LeftOut
+    view: Fields, arrays: dict[str, np.ndarray], number: int, left: LeftOut
 ) -> OtherView:
     return OtherView(
-        **_unpack_model(one),
+        **_unpack_model(view),
         positions=left.read(
-            "positions", lambda: None if one["positions"] is None else _range(one), None
+            "positions", lambda: None if view["positions"] is None else _range(view), None
         ),
-        components=left.read("components", lambda: _three(one["components"]), (1, 2, 3)),
-        place=left.read("camera", lambda: unpack_place(arrays, _follows(one), f"_{number}"), None),
-        in_grid=bool(one.get("in_grid", True)),
+        components=left.read("components", lambda: _three(view["components"]), (1, 2, 3)),
+        place=left.read("camera", lambda: unpack_place(arrays, _follows(view), f"_{number}"), None),
+        in_grid=bool(view.get("in_grid", True)),
     )
 
 
@@ -407,22 +409,22 @@ def _unpack_model(model: Fields) -> ModelFields:
     }
 
 
-def _range(said: Fields) -> tuple[int, int]:
-    first, last = row(said["positions"])
+def _range(content: Fields) -> tuple[int, int]:
+    first, last = row(content["positions"])
     if not (whole(first) and whole(last, first)):
         raise ValueError(f"positions {first!r}–{last!r} are not a range")
     return first, last
 
 
-def _layout(said: Fields) -> Layout | None:
+def _layout(content: Fields) -> Layout | None:
     """Return the places of docks; None without any, or if they are damaged.
 
-    What 0.1 wrote as "layout" are bytes for Qt, which does not check them.
+    The "layout" of 0.1 is ignored: bytes for Qt, which does not validate them.
     """
-    if "docks" not in said:
+    if "docks" not in content:
         return None
     try:
-        return unpack_layout(said["docks"])
+        return unpack_layout(content["docks"])
     except ValueError as error:
         log.warning("A layout is left out: %s", error)
         return None
@@ -437,7 +439,7 @@ def _size(value: object) -> tuple[int, int] | None:
     return width, height
 
 
-# ---- bookmarks: in a file of their own, or in that of saved work ----
+# ---- bookmarks: in a separate file, or in that of saved work ----
 
 BOOKMARKS_FORMAT, BOOKMARKS_VERSION = "helixscope bookmarks", 1
 FOLDER = "bookmarks/"
@@ -449,20 +451,20 @@ _BOOKMARKS_AGAIN = "Make the bookmarks again."
 def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
     """Return the files of an archive of bookmarks, by name."""
     named = [
-        {"key": one.key, "name": one.name, "note": one.note, "model": one.model}
-        for one in bookmarks
+        {"key": bookmark.key, "name": bookmark.name, "note": bookmark.note, "model": bookmark.model}
+        for bookmark in bookmarks
     ]
-    said = {"format": BOOKMARKS_FORMAT, "version": BOOKMARKS_VERSION, "bookmarks": named}
-    parts = {LIST: _json(said)}
-    for one in bookmarks:
-        parts[f"{FOLDER}{one.key}.helix"] = _packed(one.work)
-        parts[f"{FOLDER}{one.key}.png"] = one.picture
+    content = {"format": BOOKMARKS_FORMAT, "version": BOOKMARKS_VERSION, "bookmarks": named}
+    parts = {LIST: _json(content)}
+    for bookmark in bookmarks:
+        parts[f"{FOLDER}{bookmark.key}.helix"] = _packed(bookmark.work)
+        parts[f"{FOLDER}{bookmark.key}.png"] = bookmark.picture
     return parts
 
 
 @lru_cache(2 * MAX_BOOKMARKS)
 def _packed(work: Work) -> bytes:
-    """Pack a view; cached, because the whole list is written again and again."""
+    """Pack a view; cached, because each change writes the whole list."""
     return pack_work(work)
 
 
@@ -492,42 +494,42 @@ def _unpack_bookmarks(
     Exception
         Any, if the list or, unless ``leave_out``, a bookmark is damaged.
     """
-    said = check_version(
+    content = check_version(
         load_json(LIST, parts.read(LIST)), BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST
     )
-    found: dict[str, Bookmark] = {}
+    readable: dict[str, Bookmark] = {}
     left_out = 0
-    listed = row(said["bookmarks"])
+    listed = row(content["bookmarks"])
     if len(listed) > MAX_BOOKMARKS:
         raise ValueError(f"{len(listed)} bookmarks")
-    for one in listed:
+    for entry in listed:
         try:
-            bookmark = _unpack_bookmark(parts, table(one))
+            bookmark = _unpack_bookmark(parts, table(entry))
         except NewerVersion:
-            raise  # it is intact, and must not get lost
+            raise  # it is intact, and must not be overwritten
         except Exception:
             if not leave_out:
                 raise
             left_out += 1
         else:
-            found[bookmark.key] = bookmark
-    return tuple(found.values()), left_out
+            readable[bookmark.key] = bookmark
+    return tuple(readable.values()), left_out
 
 
-def _unpack_bookmark(parts: _Parts, said: Fields) -> Bookmark:
-    texts = {name: text(said.get(name, "")) for name in ("key", "name", "model")}
-    note = text(said.get("note", ""), LONGEST_TEXT)
+def _unpack_bookmark(parts: _Parts, entry: Fields) -> Bookmark:
+    texts = {name: text(entry.get(name, "")) for name in ("key", "name", "model")}
+    note = text(entry.get("note", ""), LONGEST_TEXT)
     key = texts["key"]
     if _KEY.fullmatch(key) is None:
-        raise ValueError(f"{key!r} is no bookmark's key")
+        raise ValueError(f"{key!r} is not the key of a bookmark")
     with open_archive(parts.read(f"{FOLDER}{key}.helix")) as archive:
-        # Without the bookmarks that it could have: an archive can hold itself.
+        # Without bookmarks of its own: an archive could contain itself.
         work = _unpack_view(_Parts(archive, parts), f"The bookmark “{texts['name']}”")
     return Bookmark(**texts, note=note, work=work, picture=parts.read(f"{FOLDER}{key}.png"))
 
 
 def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
-    """Write bookmarks into a file of their own, atomically.
+    """Write bookmarks into a separate file, atomically.
 
     Raises WorkError: when it cannot be written.
     """

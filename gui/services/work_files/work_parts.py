@@ -1,7 +1,7 @@
 """Parts of a file of saved work: cameras and alignments.
 
 Invalid values raise ValueError or TypeError, missing ones KeyError; the reader of the whole file
-turns these into a message.
+reports them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ORTHOGONAL = 1e-6
-"""Largest deviation of a display transform's axes from orthogonal ones of length 1."""
+"""Maximum deviation of a display transform's axes from orthogonal ones of length 1."""
 
 
 class LeftOut:
-    """Reads parts that saved work can do without, and names those that are invalid."""
+    """Reads optional parts of saved work, and collects the names of invalid ones."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -84,7 +84,7 @@ def unpack_place(arrays: Mapping[str, np.ndarray], follows: bool, which: str = "
 def unpack_turn(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return a display transform: a rotation, perhaps with one axis mirrored."""
     turn = numbers(arrays, "turn", (3, 3))
-    small = (np.abs(turn) <= 1 + ORTHOGONAL).all()  # not so if it is no number
+    small = (np.abs(turn) <= 1 + ORTHOGONAL).all()  # False for NaN
     if not (small and np.allclose(turn @ turn.T, np.eye(3), rtol=0, atol=ORTHOGONAL)):
         raise ValueError("turn should be orthogonal")
     return turn
@@ -99,14 +99,14 @@ def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...])
 
 
 def text(value: object, longest: int = LONGEST_NAME) -> str:
-    """Check that a value is text of at most so many characters, and return it."""
+    """Check that a value is text of at most ``longest`` characters, and return it."""
     if not isinstance(value, str) or len(value) > longest:
-        raise TypeError("this is no text, or too long")
+        raise TypeError("this is not a text, or too long")
     return value
 
 
 def tupled(value: object) -> object:
-    """Return a list as a tuple, also within it, and other values unchanged."""
+    """Return lists as tuples, recursively, and other values unchanged."""
     return tuple(map(tupled, value)) if isinstance(value, list) else value
 
 
@@ -120,7 +120,7 @@ def table(value: object) -> Fields:
 def row(value: object) -> Sequence[object]:
     """Check that a value is a list, and return it."""
     if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list")
+        raise TypeError(f"{value!r} is not a list")
     return value
 
 
@@ -128,27 +128,27 @@ def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
     """Return an alignment as JSON."""
     what = wanted.what
     if isinstance(what, OfCompared):
-        said: dict[str, object] = {"other": what.key}
+        target: dict[str, object] = {"other": what.key}
     elif isinstance(what, OfRange):
-        said = {"range": list(what.positions)}
+        target = {"range": list(what.positions)}
     else:
-        said = {"step": what.step}
+        target = {"step": what.step}
     return {
-        **said, "how": wanted.how, "mirrored": wanted.mirrored, "middle": wanted.middle,
+        **target, "how": wanted.how, "mirrored": wanted.mirrored, "middle": wanted.middle,
         "coloring": wanted.coloring,
     }  # fmt: skip
 
 
-def unpack_alignment(said: Fields, n_others: int) -> CurveAlignment:
+def unpack_alignment(content: Fields, n_others: int) -> CurveAlignment:
     """Return an alignment from JSON; ``n_others`` is the number of compared models."""
     what, how, middle, mirrored = (
-        _what(said, n_others), said["how"], said["middle"], said["mirrored"],
+        _what(content, n_others), content["how"], content["middle"], content["mirrored"],
     )  # fmt: skip
     if how not in get_args(How) or middle not in (None, *get_args(Middle)):
         raise ValueError(f"nothing is laid over a curve as {how!r}, {middle!r}")
     if not flag(mirrored):
         raise ValueError(f"mirrored cannot be {mirrored!r}")
-    coloring = said.get("coloring", "matched")  # 0.1 had no other
+    coloring = content.get("coloring", "matched")  # 0.1 had no other
     if coloring not in get_args(Coloring):
         raise ValueError(f"coloring cannot be {coloring!r}")
     return CurveAlignment(
@@ -156,18 +156,18 @@ def unpack_alignment(said: Fields, n_others: int) -> CurveAlignment:
     )
 
 
-def _what(said: Fields, n_others: int) -> OfCompared | OfRange | OfStep:
-    kinds = said.keys() & {"other", "range", "step"}
-    other, step = said.get("other"), said.get("step")
+def _what(content: Fields, n_others: int) -> OfCompared | OfRange | OfStep:
+    kinds = content.keys() & {"other", "range", "step"}
+    other, step = content.get("other"), content.get("step")
     if kinds == {"other"} and whole(other) and other < n_others:
         return OfCompared(other)
     if kinds == {"range"}:
-        first, last = row(said["range"])
+        first, last = row(content["range"])
         if whole(first) and whole(last):
             return OfRange((first, last))
     if kinds == {"step"} and whole(step):
         return OfStep(step)
-    raise ValueError(f"{dict(said)!r} cannot be laid over a curve")
+    raise ValueError(f"{dict(content)!r} cannot be laid over a curve")
 
 
 def pack_column(column: PositionColumn) -> dict[str, object]:
@@ -175,13 +175,15 @@ def pack_column(column: PositionColumn) -> dict[str, object]:
     return {"name": column.name, "file": column.file, "values": list(column.values)}
 
 
-def unpack_column(said: Fields) -> PositionColumn:
+def unpack_column(content: Fields) -> PositionColumn:
     """Return a column from JSON."""
-    values = row(said["values"])
+    values = row(content["values"])
     if len(values) > MAX_POSITIONS:
         raise ValueError(f"a column has {len(values)} values")
     return PositionColumn(
-        text(said["name"]), text(said["file"]), tuple(_column_value(value) for value in values)
+        text(content["name"]),
+        text(content["file"]),
+        tuple(_column_value(value) for value in values),
     )
 
 

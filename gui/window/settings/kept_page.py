@@ -250,7 +250,7 @@ class KeptPage(QWidget):
 
     def _on_changed(self, removed: Removed) -> None:
         self._changing = False
-        self.message.setText(removed.said)
+        self.message.setText(removed.message)
         self._show(removed.kept)
         if removed.freed:
             self.removed.emit()

@@ -12,7 +12,7 @@ from typing import Any, cast, get_args
 from platformdirs import user_config_path
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.save_folders import MOST_FOLDERS
+from gui.services.save_folders import MAX_FOLDERS
 from gui.state.layout import (
     Layout,
     WindowPlace,
@@ -243,7 +243,7 @@ class Settings:
             surveys=self._texts("surveys/recent"),
             tables=self._pairs("model/tables", MAX_TABLES),
             prompt=self._text("prompt"),
-            folders=self._pairs("folders", MOST_FOLDERS),
+            folders=self._pairs("folders", MAX_FOLDERS),
         )
 
     def _remembered(self) -> dict[str, Any]:

@@ -484,7 +484,7 @@ def half_way(application, monkeypatch, qtbot, wait_until_idle):
         return Verdict(claim, 1.0, "holds")
 
     monkeypatch.setattr(claims_spec, "check", slow)
-    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     app = application
     app.window.bring("claims")
     qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())

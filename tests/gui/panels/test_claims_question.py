@@ -73,13 +73,13 @@ def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_betwe
             raise GivenUp
 
     with pytest.raises(GivenUp):
-        resolve(ClaimsOf((1, 199)), QuestionContext(model, tell=tell))
+        resolve(ClaimsOf((1, 199)), QuestionContext(model, report=tell))
 
 
 @pytest.mark.slow
 def test_what_decomposes_tells_within_its_claims_share(minilm):
     told = []
-    resolve(ClaimsOf((1, 511)), QuestionContext(minilm, tell=told.append))
+    resolve(ClaimsOf((1, 511)), QuestionContext(minilm, report=told.append))
     fractions = [progress.fraction for progress in told]
     assert any(progress.message == "Decomposing E" for progress in told)
     assert fractions == sorted(fractions)

@@ -126,7 +126,7 @@ def test_lines_appear_one_by_one_and_what_is_known_stays(
     (slot,) = hand_jobs.waiting
     hand_jobs.drag_on(slot)
     steps = []
-    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     monkeypatch.setattr(stage.panel, "_draw", lambda: steps.append(stage.panel.result))
     hand_jobs.compute(slot)
     (first,) = steps

@@ -123,7 +123,7 @@ def test_it_can_be_given_up_between_heads(source):
         if len(told) > 1:
             raise InterruptedError
 
-    about = QuestionContext(open_model(source), tell=told.append, check=check)
+    about = QuestionContext(open_model(source), report=told.append, raise_if_cancelled=check)
     with pytest.raises(InterruptedError):
         resolve(KernelsOf(HeadsOf(), RANGE), about)
     assert len(told) == 2

@@ -116,7 +116,7 @@ def test_it_can_be_given_up_between_its_steps(minilm):
             raise GivenUp
 
     with pytest.raises(GivenUp):
-        resolve(LayerNormOf((1, 511)), QuestionContext(minilm, tell=tell))
+        resolve(LayerNormOf((1, 511)), QuestionContext(minilm, report=tell))
 
 
 def test_a_report_has_no_intervals_of_a_whole_vocabulary(gpt2_with_tokens):

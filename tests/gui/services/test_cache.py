@@ -53,7 +53,7 @@ def test_forgets_what_was_not_used_for_longest_and_keeps_nothing_too_large():
 
 
 def test_results_without_arrays_are_few_too():
-    cache = ResultCache(100, most=3)
+    cache = ResultCache(100, max_results=3)
     for number in range(50):
         cache.put(number, Result(None, "a verdict"))
         cache.get(0)

@@ -9,7 +9,7 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.pca.pca import fit_pca
 from gui.services.compared_answers import AT_ONCE, ComparedAnswers
-from gui.services.comparing import MOST
+from gui.services.comparing import MAX_MODELS
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.questions import QuestionContext
@@ -69,7 +69,7 @@ def test_another_model_is_shown_in_its_own_range_and_components(opened, comparin
 
 
 def test_there_is_room_for_nine(opened, comparing, short, long):
-    for _ in range(MOST - 1):
+    for _ in range(MAX_MODELS - 1):
         assert comparing.add(short) is not None
     assert comparing.room == 0
     assert comparing.add(short) is None
@@ -78,7 +78,7 @@ def test_there_is_room_for_nine(opened, comparing, short, long):
     assert len({one.key for one in opened.compared}) == 8
     comparing.clear()
     assert opened.compared == ()
-    assert comparing.add(short) not in (None, *range(MOST))
+    assert comparing.add(short) not in (None, *range(MAX_MODELS))
     comparing.add_all([opened.model.source, short, long, short])
     assert names(opened) == ["helix", "short", "long"]
     comparing.add_all([long])

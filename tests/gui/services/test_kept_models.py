@@ -61,18 +61,18 @@ def test_some_or_all_are_removed_or_what_is_beyond_a_lower_limit(cache):
     chosen = [one for one in list_kept(cache).commits if one.repo in "ab"]
     removed = remove_commits(cache, chosen)
     assert [one.repo for one in removed.kept.commits] == ["c"]
-    assert removed.said == "Removed 2.0\N{NO-BREAK SPACE}MB."
+    assert removed.message == "Removed 2.0\N{NO-BREAK SPACE}MB."
     fill(cache, "a", "b", "c")
     removed = remove_all(cache)
     assert (removed.kept.commits, removed.kept.usage) == ((), 0)
     assert 3_000_000 < removed.freed < 3_001_000
-    assert removed.said == "Removed 3.0\N{NO-BREAK SPACE}MB."
+    assert removed.message == "Removed 3.0\N{NO-BREAK SPACE}MB."
     fill(cache, "a", "b", "c")
-    assert change_limit(cache, 5_000_000).said == ""
+    assert change_limit(cache, 5_000_000).message == ""
     changed = change_limit(cache, 2_500_000)
     assert cache.max_bytes == 2_500_000
     assert [one.repo for one in changed.kept.commits] == ["c", "b"]
-    assert changed.said == "Removed 1.0\N{NO-BREAK SPACE}MB."
+    assert changed.message == "Removed 1.0\N{NO-BREAK SPACE}MB."
 
 
 def test_what_could_not_be_removed_is_said(tmp_path):
@@ -82,8 +82,8 @@ def test_what_could_not_be_removed_is_said(tmp_path):
     removed = remove_commits(cache, kept.commits[:1])
     assert removed.freed == 0
     assert removed.kept == kept
-    assert removed.said == "b@607a30d could not be removed; see the log for details."
-    assert remove_all(cache).said == "2 models could not be removed; see the log for details."
+    assert removed.message == "b@607a30d could not be removed; see the log for details."
+    assert remove_all(cache).message == "2 models could not be removed; see the log for details."
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.services.undo import LINKED, MOST, MOST_MODELS, Undo
+from gui.services.undo import LINKED, MAX_CHANGES, MAX_MODELS, Undo
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.session import MAIN, UNDONE
 from tests.gui.result_stage import CONTROL, SHIFT
@@ -114,13 +114,13 @@ def test_what_changes_together_is_taken_back_together_and_only_so_much_is_rememb
     assert undo.redoes == ""
     undo.redo()
     assert opened.selection == ()
-    for n in range(MOST + 20):
+    for n in range(MAX_CHANGES + 20):
         do(opened, clock, selection=(n % 150,))
     taken = 0
     while undo.undoes:
         undo.undo()
         taken += 1
-    assert taken == MOST
+    assert taken == MAX_CHANGES
     assert all(hasattr(opened, name) for name in UNDONE)
 
 
@@ -301,8 +301,8 @@ def test_only_so_many_models_are_kept_for_it(opened, with_models, controller, ta
     while with_models.undoes:
         with_models.undo()
         undone += 1
-    assert undone == MOST_MODELS
-    assert opened.model.n_positions == 59 - MOST_MODELS
+    assert undone == MAX_MODELS
+    assert opened.model.n_positions == 59 - MAX_MODELS
 
 
 def test_in_the_window_by_keys(application, qtbot, wait_until_idle):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gui.services.comparing import MOST
+from gui.services.comparing import MAX_MODELS
 from gui.state.colors import lookup_table
 from gui.style.theme import HUES, SERIES, THEMES
 
@@ -84,4 +84,4 @@ def hexadecimal(color):
 
 
 def test_there_is_one_for_the_open_model_and_each_other():
-    assert {len(SERIES[name]) for name in ("light", "dark")} == {MOST}
+    assert {len(SERIES[name]) for name in ("light", "dark")} == {MAX_MODELS}

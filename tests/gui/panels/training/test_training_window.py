@@ -99,7 +99,7 @@ def test_escape_while_helices_are_fitted_keeps_the_history_and_a_tab_in_front_go
             ended.set()
 
     monkeypatch.setattr(question, "grow_helices", slowly)
-    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     application = show_model(write_trained(tmp_path / "slow"))
     window, session = application.window, application.session
     window.focus_on("training")

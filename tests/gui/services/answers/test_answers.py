@@ -29,7 +29,7 @@ class Growing:
         found: tuple[int, ...] = ()
         for i in range(self.n):
             yield Progress(i / self.n, f"Step {i + 1}", found or None)
-            about.tell((i + 0.5) / self.n, "Half a step")
+            about.report((i + 0.5) / self.n, "Half a step")
             found = (*found, i)
         yield found
 
@@ -92,7 +92,7 @@ def test_an_old_question_that_another_slot_waits_for_goes_on(session, answers, h
 def test_the_answer_before_stays_until_waiting_is_worth_words(
     session, answers, hand_jobs, monkeypatch
 ):
-    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
     answers.ask("a", Slow(3))
@@ -124,7 +124,7 @@ def test_progress_is_told_once_it_is_announced_to_who_joins_later_too(session, a
 def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
     session, answers, hand_jobs, monkeypatch
 ):
-    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     told = []
     session.events.answers.connect(lambda: told.append(session.answers["a"]))
     answers.ask("a", Growing(3))
@@ -378,7 +378,7 @@ def test_what_questions_keep_for_each_other_goes_with_the_model(
         n: int
 
         def answer(self, about: QuestionContext) -> str:
-            return about.once("key", lambda: f"found by {self.n}")
+            return about.cache("key", lambda: f"found by {self.n}")
 
     for n in range(2):
         answers.ask("a", Look(n))
@@ -425,10 +425,10 @@ def test_resolve_answers_either_kind_and_check_ends_the_work_between_two_steps(m
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        resolve(Slow(9), QuestionContext(model, check=check))
+        resolve(Slow(9), QuestionContext(model, raise_if_cancelled=check))
     assert ANSWERED == [0, 1]
     told = []
-    about = QuestionContext(model, tell=told.append)
+    about = QuestionContext(model, report=told.append)
     assert resolve(Double(4), about) == 8
     assert resolve(Slow(3), about) == 3
     assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
