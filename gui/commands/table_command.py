@@ -75,7 +75,7 @@ def table(
     if sort is not None:
         rows = list(text.in_order(rows, keys.index(sort) + text.FIXED + 1, falling=True))
     if out is None:
-        print_table(*text.turned(rows))
+        print_table(*text.transposed(rows))
         return
     _write(out, rows)
     say(f"Wrote {out}: {len(rows)} model{'s' * (len(rows) != 1)}.")

@@ -33,12 +33,12 @@ class Captures:
     Attributes
     ----------
     of
-        Whose directions v_j are captured.
+        The matrix whose directions v_j are captured.
     by_rank : (r, n) float64
         ``by_rank[k − 1, j − 1]`` = v_jᵀ Π v_j, with Π the projector onto the first k directions of
         P: the sum of the first k squared overlaps with v_j.
     d
-        Dimensions of the space they share: chance is k/d.
+        Dimensions of their common space: chance is k/d.
     centred
         Whether P's mean row was subtracted.
     """
@@ -59,8 +59,8 @@ class CaptureOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(self.of)
 
-    def answer(self, about: QuestionContext) -> Captures:
-        P, other = about.stream.pair(Subject("P", centred=self.centred), self.of)
+    def answer(self, context: QuestionContext) -> Captures:
+        P, other = context.stream.pair(Subject("P", centred=self.centred), self.of)
         by_rank = np.cumsum(squared_overlaps(P, other), axis=0)
         by_rank.flags.writeable = False
         return Captures(self.of, by_rank, P.vectors.shape[1], self.centred)
@@ -68,14 +68,14 @@ class CaptureOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CaptureNulls:
-    """Capture of random directions by as many of P's.
+    """Capture of random directions by the same number of P's.
 
     Attributes
     ----------
     single
-        Of one direction.
+        Capture of one direction.
     first
-        The mean of as many as the caption averages.
+        Mean capture of as many directions as the caption averages.
     """
 
     single: Null
@@ -89,9 +89,9 @@ class CaptureNullsOf:
     Attributes
     ----------
     of, centred
-        The question beside which they are.
+        As in the question of the result.
     k
-        Number of P's directions, at most those that there are.
+        Number of P's directions.
     """
 
     of: Subject
@@ -101,8 +101,8 @@ class CaptureNullsOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(self.of)
 
-    def answer(self, about: QuestionContext) -> CaptureNulls:
-        P, other = about.stream.pair(Subject("P", centred=self.centred), self.of)
+    def answer(self, context: QuestionContext) -> CaptureNulls:
+        P, other = context.stream.pair(Subject("P", centred=self.centred), self.of)
         (r, d), m = P.vectors.shape, min(EDGE, len(other.vectors))
         k = min(self.k, r)
         single, several = shared_energy(1, k, d), shared_energy(m, k, d)
@@ -156,7 +156,7 @@ class CapturePanel(PanelSpec[Choices, Captures]):
             field="k",
             text="k",
             tip="How many of P's strongest directions span the subspace that captures",
-            most=lambda captures: len(captures.by_rank),
+            maximum=lambda captures: len(captures.by_rank),
         ),
         Toggle(
             field="centred",

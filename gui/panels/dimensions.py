@@ -24,8 +24,8 @@ from gui.widgets.table_text import Column, Row
 if TYPE_CHECKING:
     from geometry.measures.single_dimensions import Sinusoids
 
-MOST = 6
-"""More entries in one plot cannot be distinguished."""
+MAX_ENTRIES = 6
+"""Maximum number of entries in one plot; more could not be distinguished."""
 REPORTED = 3
 """Entries in a report's figure, those of the largest variance."""
 GOOD = 0.8
@@ -56,7 +56,7 @@ class Dimensions:
     sinusoids
         The best sinusoid of every entry: of the rows as they are, or after projection.
     variance : (d_model,) float64
-        Of each entry over the range, before projection, in squared units of P.
+        Variance of each entry over the range, before projection, in squared units of P.
     after_projection_r2 : (d_model,) float64
         R² of the projected rows as a prediction of the rows themselves.
     mean : (d_model,) float64
@@ -102,11 +102,11 @@ class DimensionsOf:
     components: tuple[int, ...]
     projected: bool = False
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Dimensions]:
-        # It imports parts of SciPy, too slowly for the start.
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Dimensions]:
+        # Imports parts of SciPy, which is too slow at start.
         from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 
-        W_pos = about.model.W_pos
+        W_pos = context.model.W_pos
         yield Progress(None, "Fitting the components")
         pca = fit_pca(W_pos, self.positions, max(self.components))
         r2 = r2_after_projection(W_pos, pca, self.components)
@@ -131,7 +131,7 @@ def dimensions_of(
     pca, components
         Components of the range, and which of them are shown, from 1.
     after_projection_r2 : (d_model,)
-        Of the projection on these.
+        R² of the projection on these.
     sinusoids
         Those of the rows as they are; if None, they are fitted to the rows after projection.
     """
@@ -185,8 +185,8 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             field="dimensions",
             text="entry",
             tip="The plotted entry: an index into the rows of P, from 0",
-            least=0,
-            most=lambda result: len(result.variance) - 1,
+            minimum=0,
+            maximum=lambda result: len(result.variance) - 1,
             slider=False,
             check=whole_numbers(0),
             shown=lambda chosen, result: chosen[0] if chosen else int(result.variance.argmax()),
@@ -219,7 +219,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
     follows_drag = True
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Discard the entries: they mean something else in another model."""
+        """Discard the entries: they have no meaning in another model."""
         return replace(choices, dimensions=())
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
@@ -281,7 +281,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
                 [_row(result, entry) for entry in _order(view).tolist()],
                 colors,
                 chooses="dimensions",
-                max_chosen=MOST,
+                max_chosen=MAX_ENTRIES,
                 tip="Click to plot entry {position}; Shift-click to add or remove it",
                 spare=(1, 2),
                 scroll_to=entries[0],
@@ -305,12 +305,12 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         """Return a table by position, and one by entry."""
         result = view.result
         first, last = result.positions
-        found: dict[str, np.ndarray] = {"position": np.arange(first, last + 1)}
+        by_position: dict[str, np.ndarray] = {"position": np.arange(first, last + 1)}
         for entry in _colors(view):
-            found[f"entry_{entry}"] = result.rows[:, entry]
+            by_position[f"entry_{entry}"] = result.rows[:, entry]
             if view.question.projected:
-                found[f"entry_{entry}_projected"] = result.projected(entry)
-            found[f"entry_{entry}_sinusoid"] = result.sinusoids.values(entry)
+                by_position[f"entry_{entry}_projected"] = result.projected(entry)
+            by_position[f"entry_{entry}_sinusoid"] = result.sinusoids.values(entry)
         entries = {
             "entry": np.arange(len(result.variance)),
             "variance": result.variance,
@@ -318,7 +318,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             "sinusoid_r2": result.sinusoids.r2,
             "after_projection_r2": result.after_projection_r2,
         }
-        return {"": found, "entries": entries}
+        return {"": by_position, "entries": entries}
 
     def script(self, view: DimensionsView) -> str:
         question, entries = view.question, tuple(_colors(view))

@@ -41,7 +41,7 @@ TOP = 5
 EPSILON = 1e-7
 """A singular value below this share of the first may be rounding, and has no left vector."""
 FEWEST_WAVE = 8
-"""Fewest positions to which sinusoids are fitted: four numbers fit fewer well by themselves."""
+"""Minimum number of positions to which sinusoids are fitted: the fit has four parameters."""
 BLOCK_ROWS = 4096
 """Rows of E converted to float64 at a time."""
 
@@ -53,24 +53,24 @@ class TopDirections:
     Attributes
     ----------
     singular_values : (k,) float64
-        Falling; k is 5, or as many as there are.
+        Descending; k is at most 5.
     over_position : (k, n_positions) float64
         Left singular vectors: each direction's share in every row, of unit length.
     over_index : (k, d_embedding) float64
         Right singular vectors, of unit length; the entry of largest magnitude is positive.
     sparsity
-        Of the directions.
+        Sparsity of the directions.
     random
-        Of as many random orthonormal directions of the same length.
+        Sparsity of as many random orthonormal directions of the same length.
     E_energy : (d_embedding,) float64 or None
-        Σ E[t, d]² over all tokens; None where E is not asked for, or lacking.
+        Σ E[t, d]² over all tokens; None if E is not read, or missing.
     E_mapped
         Whether E went through the model's own map to the size of P's rows.
     E_missing
-        Why E is lacking; "" where it is not.
+        Why E is missing; "" if it is not.
     waves
-        The best sinusoid of each over all positions but the first and the last; None with fewer
-        than eight of these.
+        The best sinusoid of each over all positions but the first and the last; None for fewer
+        than eight such positions.
     """
 
     singular_values: np.ndarray
@@ -99,22 +99,22 @@ class DirectionsOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(Subject("E")) if self.with_E else ()
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | TopDirections]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | TopDirections]:
         yield Progress(None, "Decomposing P")
-        found = about.stream.directions(Subject("P"))
-        k = min(TOP, len(found.vectors))
+        directions = context.stream.directions(Subject("P"))
+        k = min(TOP, len(directions.vectors))
         if not k:
             raise TensorUnavailable("P has no directions: all of its numbers are zero.")
-        vectors, values = found.vectors[:k], found.singular_values[:k]
-        strengths = about.model.W_pos @ vectors.T
+        vectors, values = directions.vectors[:k], directions.singular_values[:k]
+        strengths = context.model.W_pos @ vectors.T
         # A direction with a singular value of zero has no left vector.
-        some = values > EPSILON * found.singular_values[0]
+        some = values > EPSILON * directions.singular_values[0]
         left = np.divide(strengths, values, out=np.zeros_like(strengths), where=some).T
         energy, mapped, why = None, False, ""
         if self.with_E:
             yield Progress(None, "Measuring E")
             try:
-                energy, mapped = column_energy(about)
+                energy, mapped = column_energy(context)
             except TensorUnavailable as error:
                 why = str(error)
         left.flags.writeable = False
@@ -133,12 +133,12 @@ class DirectionsOf:
 
 @dataclass(frozen=True, slots=True)
 class DirectionsNullsOf:
-    """The sparsity of k directions of d entries that are turned at random."""
+    """The sparsity of k randomly rotated directions of d entries."""
 
     k: int
     d: int
 
-    def answer(self, about: QuestionContext) -> SparsityNulls:
+    def answer(self, context: QuestionContext) -> SparsityNulls:
         return sparsity_nulls(self.k, self.d)
 
 
@@ -148,7 +148,7 @@ def waves_of(over_position: np.ndarray) -> Sinusoids | None:
     return best_sinusoids(over_position.T, (1, n - 2)) if n >= 2 + FEWEST_WAVE else None
 
 
-def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
+def column_energy(context: QuestionContext) -> tuple[np.ndarray, bool]:
     """Sum the squares of every column of E, in the space of P's rows.
 
     Returns
@@ -161,12 +161,12 @@ def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
     Raises
     ------
     TensorUnavailable
-        The checkpoint lacks E, or a map that it would need.
+        The checkpoint lacks E, or a necessary map.
     """
-    E, d = about.stream.matrix(Subject("E")), about.model.d_model
+    E, d = context.stream.matrix(Subject("E")), context.model.d_model
     through = None
     if E.shape[1] != d:
-        through = about.model.layers.embedding_map("tokens")
+        through = context.model.layers.embedding_map("tokens")
         if through is None or through.shape[0] != d:
             raise TensorUnavailable(
                 f"E lies in {E.shape[1]} dimensions and P in {d}, and no map between them is in "
@@ -178,7 +178,7 @@ def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
         if through is not None:
             block = block @ through.T
         total += np.einsum("ij,ij->j", block, block)
-        about.raise_if_cancelled()
+        context.raise_if_cancelled()
     total.flags.writeable = False
     return total, through is not None
 
@@ -240,7 +240,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     instead = "Without “Share of E”, the directions themselves are shown."
     defaults = Choices()
     controls = (
-        Saved(field="directions", check=whole_numbers(1, fewest=1)),
+        Saved(field="directions", check=whole_numbers(1, min_length=1)),
         Toggle(
             field="E",
             text="Share of E",
@@ -290,21 +290,21 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         )  # fmt: skip
 
     def plots(self, view: DirectionsView) -> Sequence[Part]:
-        found, colors = view.result, _colors(view)
+        result, colors = view.result, _colors(view)
         drawn = tuple(colors)
-        values = found.over_position[[number - 1 for number in drawn]]
+        values = result.over_position[[number - 1 for number in drawn]]
         margin = 0.03 * float(np.ptp(values)) or 0.5
         whole = float(values.min()) - margin, float(values.max()) + margin
-        low, high = _home(found, drawn) if view.choices.bulk else whole
+        low, high = _home(result, drawn) if view.choices.bulk else whole
 
         def at_position(curve: int, position: int) -> str:
             number = drawn[curve]
-            value = format_number(found.over_position[number - 1, position], 4)
+            value = format_number(result.over_position[number - 1, position], 4)
             return f"{view.at(position)} · u{SUBSCRIPTS[number]} {value}"
 
         def at_index(curve: int, index: int) -> str:
             number = drawn[curve]
-            value = format_number(found.over_index[number - 1, index])
+            value = format_number(result.over_index[number - 1, index])
             return f"entry {index} · v{SUBSCRIPTS[number]} {value} · click to open in Dimensions"
 
         return [
@@ -317,7 +317,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
                     home=(max(low, whole[0]), min(high, whole[1])),
                     printed="left singular vector of P",
                 ),
-                _curves(found.over_position, colors),
+                _curves(result.over_position, colors),
                 hover=at_position,
                 over="position",
             ),
@@ -328,8 +328,8 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
                 Axis("embedding index", whole=True),
                 Axis("vᵢ", printed="right singular vector of P"),
                 [
-                    replace(curve, label=_label(found, number))
-                    for number, curve in zip(drawn, _curves(found.over_index, colors), strict=True)
+                    replace(curve, label=_label(result, number))
+                    for number, curve in zip(drawn, _curves(result.over_index, colors), strict=True)
                 ],
                 [Rule(-LARGE), Rule(LARGE, label=f"large: above {LARGE}")],
                 hover=at_index,
@@ -338,7 +338,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
             Table(
                 "Directions",
                 COLUMNS,
-                _rows(found, view.nulls),
+                _rows(result, view.nulls),
                 colors,
                 chooses="directions",
                 max_chosen=TOP,
@@ -349,10 +349,10 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         ]
 
     def heading(self, view: DirectionsView) -> tuple[str, str]:
-        found, drawn = view.result, tuple(_colors(view))
+        result, drawn = view.result, tuple(_colors(view))
         title, scope = f"{view.model.name} · directions of P", _scope(view)
-        values = found.over_position[[number - 1 for number in drawn]]
-        low, high = _home(found, drawn)
+        values = result.over_position[[number - 1 for number in drawn]]
+        low, high = _home(result, drawn)
         beyond = int(np.count_nonzero((values < low) | (values > high)))
         if beyond and view.choices.bulk:
             # The first and last rows may be far larger than all others.
@@ -368,35 +368,37 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
 
     def tables(self, view: DirectionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by direction, one by position, one by entry, and single numbers."""
-        found, drawn = view.result, tuple(_colors(view))
-        n, d = found.over_position.shape[1], found.over_index.shape[1]
+        result, drawn = view.result, tuple(_colors(view))
+        n, d = result.over_position.shape[1], result.over_index.shape[1]
         positions: dict[str, np.ndarray] = {"position": np.arange(n)}
-        positions |= {f"left_{number}": found.over_position[number - 1] for number in drawn}
+        positions |= {f"left_{number}": result.over_position[number - 1] for number in drawn}
         entries: dict[str, np.ndarray] = {"embedding_index": np.arange(d)}
-        entries |= {f"right_{number}": found.over_index[number - 1] for number in drawn}
-        if found.E_energy is not None:
-            entries["E_energy"] = found.E_energy
-        made: dict[str, np.ndarray] = {"direction": np.arange(1, len(found.singular_values) + 1)}
-        made["singular_value"] = found.singular_values
-        for prefix, measured in (("", found.sparsity), ("random_", found.random)):
-            made[f"{prefix}above_0_1"] = np.array(measured.above_0_1)
-            made[f"{prefix}participation_ratio"] = np.array(measured.participation_ratio)
-            made[f"{prefix}mass_top40"] = np.array(measured.mass_top40)
-            made[f"{prefix}entries_90"] = np.array(measured.entries_90)
-        if found.waves is not None:
-            made |= {"cycles": found.waves.cycles, "wave_r2": found.waves.r2}
+        entries |= {f"right_{number}": result.over_index[number - 1] for number in drawn}
+        if result.E_energy is not None:
+            entries["E_energy"] = result.E_energy
+        directions: dict[str, np.ndarray] = {
+            "direction": np.arange(1, len(result.singular_values) + 1)
+        }
+        directions["singular_value"] = result.singular_values
+        for prefix, measured in (("", result.sparsity), ("random_", result.random)):
+            directions[f"{prefix}above_0_1"] = np.array(measured.above_0_1)
+            directions[f"{prefix}participation_ratio"] = np.array(measured.participation_ratio)
+            directions[f"{prefix}mass_top40"] = np.array(measured.mass_top40)
+            directions[f"{prefix}entries_90"] = np.array(measured.entries_90)
+        if result.waves is not None:
+            directions |= {"cycles": result.waves.cycles, "wave_r2": result.waves.r2}
         random: dict[str, np.ndarray] = {}
         turns: dict[str, np.ndarray] = {}
-        entries["use"] = use(found.over_index[[number - 1 for number in drawn]])
+        entries["use"] = use(result.over_index[[number - 1 for number in drawn]])
         if view.nulls is not None:
             random["random_use_sorted_p5"] = view.nulls.by_use.low
             random["random_use_sorted_p95"] = view.nulls.by_use.high
             turns["percentile"] = np.array([5, 50, 95])
             turns["random_turns_mass_top40"] = np.array(view.nulls.mean_mass_top40.band)
-        large = {"union_of_large_entries": _union(found, drawn)}
+        large = {"union_of_large_entries": _union(result, drawn)}
         more = {"random-use": random, "random-turns": turns}
         return {
-            "": made, "positions": positions, "entries": entries, "large-entries": large,
+            "": directions, "positions": positions, "entries": entries, "large-entries": large,
             **{name: table for name, table in more.items() if table},
         }  # fmt: skip
 
@@ -442,20 +444,20 @@ def _inside(choices: Choices, count: int) -> list[int]:
 
 def _by_use(view: DirectionsView) -> Plot:
     """Return the plot of entries sorted by how much the drawn directions use them."""
-    found, theme = view.result, view.theme
-    used = use(found.over_index[[number - 1 for number in _colors(view)]])
+    result, theme = view.result, view.theme
+    used = use(result.over_index[[number - 1 for number in _colors(view)]])
     order, ranks = np.argsort(-used, kind="stable"), np.arange(1.0, len(used) + 1)
     own = Curve(ranks, used[order], theme.text, width=1.5, label="P")
     curves, readings, bands = [own], [Reading(own.label, color=own.color)], []
-    energy, tokens = found.E_energy, None
+    energy, tokens = result.E_energy, None
     if energy is not None and energy.sum() > 0.0:
         tokens = (energy / energy.mean())[order]
         color = SERIES[theme.name][2]
         curves.insert(0, Curve(ranks, tokens, color, silent=True, label="tokens"))
         readings.append(Reading("tokens", color=color))
     if view.nulls is not None:
-        one = view.nulls.by_use
-        bands.append(Band(ranks, one.low, one.high, theme.muted, "random", one.middle))
+        by_use = view.nulls.by_use
+        bands.append(Band(ranks, by_use.low, by_use.high, theme.muted, "random", by_use.middle))
         readings.append(bands[0].reading())
 
     def hover(_: int, rank: int) -> str:
@@ -470,7 +472,7 @@ def _by_use(view: DirectionsView) -> Plot:
         Axis(
             "share × d",
             log=True,
-            span=(USE_LEAST, 1.5 * max(float(curve.y.max()) for curve in curves)),
+            span=(MIN_USE, 1.5 * max(float(curve.y.max()) for curve in curves)),
             printed="share of the squares × d",
         ),
         curves,
@@ -487,8 +489,8 @@ def _curves(vectors: np.ndarray, colors: Mapping[int, str]) -> list[Curve]:
     return [Curve(x, vectors[number - 1], color) for number, color in colors.items()]
 
 
-def _label(found: TopDirections, number: int) -> str:
-    count = found.sparsity.above_0_1[number - 1]
+def _label(result: TopDirections, number: int) -> str:
+    count = result.sparsity.above_0_1[number - 1]
     return f"direction {number} · {count} entries above {LARGE}"
 
 
@@ -498,33 +500,33 @@ def _scope(view: DirectionsView) -> str:
 
 SUBSCRIPTS = "₀₁₂₃₄₅"
 EDGE = 0.01
-"""Cycles above the lowest within which a sinusoid is at the edge of the search."""
-USE_LEAST = 1e-2
-"""Least share times d on the axis: less is as good as none."""
+"""Sinusoids with fewer cycles above the lowest frequency are at the edge of the search."""
+MIN_USE = 1e-2
+"""Minimum share times d on the axis."""
 CUT = 0.5
 """Percentage of values at either end beyond the initial span."""
 RANDOM = 0
 """Key of the row of random directions; directions count from 1."""
 
 
-def _rows(found: TopDirections, nulls: SparsityNulls | None) -> list[Row]:
-    made = [
+def _rows(result: TopDirections, nulls: SparsityNulls | None) -> list[Row]:
+    rows = [
         Row(
             i + 1,
             (
                 str(i + 1),
                 format_number(sigma, 2),
-                str(found.sparsity.above_0_1[i]),
-                format_number(found.sparsity.participation_ratio[i], 1),
-                format_number(found.sparsity.mass_top40[i]),
-                str(found.sparsity.entries_90[i]),
-                *_wave(found, i),
+                str(result.sparsity.above_0_1[i]),
+                format_number(result.sparsity.participation_ratio[i], 1),
+                format_number(result.sparsity.mass_top40[i]),
+                str(result.sparsity.entries_90[i]),
+                *_wave(result, i),
             ),
         )
-        for i, sigma in enumerate(found.singular_values.tolist())
+        for i, sigma in enumerate(result.singular_values.tolist())
     ]
-    count, ratio, mass = _means(found.random)
-    made.append(
+    count, ratio, mass = _means(result.random)
+    rows.append(
         Row(
             RANDOM,
             (
@@ -533,7 +535,7 @@ def _rows(found: TopDirections, nulls: SparsityNulls | None) -> list[Row]:
                 format_number(count, 1),
                 format_number(ratio, 1),
                 format_number(mass) if nulls is None else _range(nulls.mass_top40, 2),
-                format_number(float(np.mean(found.random.entries_90)), 0)
+                format_number(float(np.mean(result.random.entries_90)), 0)
                 if nulls is None
                 else _range(nulls.entries_90, 0),
                 "",
@@ -541,7 +543,7 @@ def _rows(found: TopDirections, nulls: SparsityNulls | None) -> list[Row]:
             ),
         )
     )
-    return made
+    return rows
 
 
 def _range(null: Null, digits: int) -> str:
@@ -549,13 +551,13 @@ def _range(null: Null, digits: int) -> str:
     return f"{format_number(low, digits)}–{format_number(high, digits)}"
 
 
-def _wave(found: TopDirections, at: int) -> tuple[str, str]:
+def _wave(result: TopDirections, at: int) -> tuple[str, str]:
     """Return a direction's cycles, "½" at the edge of the search, and its R²."""
-    if found.waves is None:
+    if result.waves is None:
         return "", ""
-    cycles = float(found.waves.cycles[at])
+    cycles = float(result.waves.cycles[at])
     edge = cycles < LEAST_CYCLES + EDGE
-    return "≤ ½" if edge else format_number(cycles, 2), format_number(found.waves.r2[at], 2)
+    return "≤ ½" if edge else format_number(cycles, 2), format_number(result.waves.r2[at], 2)
 
 
 def _means(measured: Sparsity) -> tuple[float, float, float]:
@@ -566,21 +568,21 @@ def _means(measured: Sparsity) -> tuple[float, float, float]:
     )
 
 
-def _union(found: TopDirections, drawn: Sequence[int]) -> np.ndarray:
+def _union(result: TopDirections, drawn: Sequence[int]) -> np.ndarray:
     """(m,) sorted embedding indices that are large in any drawn direction."""
-    vectors = found.over_index[[number - 1 for number in drawn]]
+    vectors = result.over_index[[number - 1 for number in drawn]]
     indices: np.ndarray = np.flatnonzero((np.abs(vectors) > LARGE).any(axis=0))
     return indices
 
 
-def _summary(found: TopDirections, drawn: Sequence[int]) -> str:
+def _summary(result: TopDirections, drawn: Sequence[int]) -> str:
     """Return the size of the union, and E's share there."""
-    union, d = _union(found, drawn), found.over_index.shape[1]
+    union, d = _union(result, drawn), result.over_index.shape[1]
     words = f"{len(union)} of {format_count(d)} entries above {LARGE} in {_listed(drawn)}"
-    if found.E_energy is not None and found.E_energy.sum() > 0.0:
-        share = format_percent(found.E_energy[union].sum() / found.E_energy.sum())
+    if result.E_energy is not None and result.E_energy.sum() > 0.0:
+        share = format_percent(result.E_energy[union].sum() / result.E_energy.sum())
         return f"{words}, with {share} of ‖E‖² (chance {format_percent(len(union) / d)})"
-    return f"{words} · {found.E_missing}" if found.E_missing else words
+    return f"{words} · {result.E_missing}" if result.E_missing else words
 
 
 def _listed(drawn: Sequence[int]) -> str:
@@ -591,8 +593,8 @@ def _listed(drawn: Sequence[int]) -> str:
     return f"directions {f'{low}–{high}' if whole else ', '.join(map(str, sorted(drawn)))}"
 
 
-def _home(found: TopDirections, drawn: Sequence[int]) -> tuple[float, float]:
+def _home(result: TopDirections, drawn: Sequence[int]) -> tuple[float, float]:
     """Return the initial span, without outliers."""
-    low, high = np.percentile(found.over_position[[n - 1 for n in drawn]], (CUT, 100 - CUT))
+    low, high = np.percentile(result.over_position[[n - 1 for n in drawn]], (CUT, 100 - CUT))
     margin = 0.1 * (high - low) or 0.5
     return float(low - margin), float(high + margin)

@@ -1,4 +1,4 @@
-"""Extend: a table continued from its first rows, beside its real rows, which are held out."""
+"""Extend: a table extrapolated from its first rows, compared with its held-out rows."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from gui.state.guides import Guide
 from gui.style.theme import SERIES, format_count, format_number
 
 KEPT = 3 / 4
-"""Share of the rows that are kept at first."""
+"""Initial share of kept rows."""
 JOINED = 60
-"""Positions of a range that are joined to what is made of them in 3D."""
+"""Approximate number of positions that are joined to their extrapolations in 3D."""
 HOME = 2.5
-"""Highest error that is shown at first: beyond it, nothing is known of a position."""
+"""Maximum of the initial error axis: an error of 1 is that of the mean."""
 NAMES: Mapping[Method, str] = {
     "helix": "helix", "fourier": "Fourier", "interpolate": "interpolated"
 }  # fmt: skip
-"""What the methods are called, in the order of their colours."""
+"""Names of the methods, in the order of their colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtensionOf:
-    """A table beside what is made of its first rows; of three quarters of them if it is None."""
+    """A table compared with the extrapolation of its first rows, by default three quarters."""
 
     kept: int | None = None
 
-    def answer(self, about: QuestionContext) -> Extension:
-        """Return it; TensorUnavailable for a model whose rows are not positions in order."""
-        model = about.model
+    def answer(self, context: QuestionContext) -> Extension:
+        """Compute it; raises TensorUnavailable if the rows are not consecutive positions."""
+        model = context.model
         if why := why_not_extended(model):
             raise TensorUnavailable(why, "Open a model with a table of positions, such as GPT-2.")
         n = model.n_positions
@@ -51,12 +51,12 @@ class ExtensionOf:
                 f"The table of {model.name} has {n} positions, too few to hold any out.",
                 f"Open one of more than {FEWEST}.",
             )
-        return extension(model.W_pos, _kept(self.kept, n), check=about.raise_if_cancelled)
+        return extension(model.W_pos, _kept(self.kept, n), check=context.raise_if_cancelled)
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The method that is shown in 3D, the number of rows to keep, and whether it is shown."""
+    """The method shown in 3D, the number of rows to keep, and whether it is shown."""
 
     method: Method = "helix"
     kept: int | None = None
@@ -97,8 +97,8 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
             field="kept",
             text="Keep",
             tip="How many rows are kept, from position 0; the others are held out",
-            least=FEWEST,
-            most=lambda result: _count(result) - 1,
+            minimum=FEWEST,
+            maximum=lambda result: _count(result) - 1,
             shown=lambda choice, result: _kept(choice, _count(result)),
             chosen=lambda number: number,
             check=lambda value: value is None or whole_number(value, FEWEST),
@@ -112,7 +112,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
     )  # fmt: skip
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Keep as large a part of another model's rows as at first."""
+        """Reset to the initial share of another model's rows."""
         return replace(choices, kept=None)
 
     def question(self, scope: Scope, choices: Choices) -> ExtensionOf:
@@ -198,19 +198,19 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
             return None
         caption = f"{NAMES[method]}, from positions 0–{kept - 1} to {n - 1}"
         if method == "interpolate":
-            made = resample_rows(pca.project(view.model.W_pos[:kept])[:, shown], n)
+            rows = resample_rows(pca.project(view.model.W_pos[:kept])[:, shown], n)
         else:
-            made = pca.project(view.result.continued[method].rows())[:, shown]
+            rows = pca.project(view.result.continued[method].rows())[:, shown]
         first, last = pca.positions
         at = np.arange(max(first, kept), last + 1)[:: max(1, (last - first + 1) // JOINED)]
         real = pca.project(view.model.W_pos[at])[:, shown]
-        fitted, further = made[first : min(kept, last + 1)], made[max(kept - 1, first) : last + 1]
+        fitted, further = rows[first : min(kept, last + 1)], rows[max(kept - 1, first) : last + 1]
         return Guide(
             pca,
             components,
             lines=(further,) if len(further) > 1 else (),
             dashed=(fitted,) if len(fitted) > 1 else (),
-            segments=np.stack([made[at], real], axis=1) if len(at) else None,
+            segments=np.stack([rows[at], real], axis=1) if len(at) else None,
             caption=f"{caption[0].upper()}{caption[1:]}",
         )
 
@@ -229,7 +229,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         return joined(self.tables(view))
 
     def tables(self, view: ExtendView) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Return a table by position, and the errors over all that are held out."""
+        """Return a table by position, and the errors over all held-out rows."""
         result, n = view.result, _count(view.result)
         last = np.full(n, np.nan)
         last[result.kept :] = result.last
@@ -265,7 +265,7 @@ def _count(result: Extension) -> int:
 
 
 def _kept(choice: int | None, n: int) -> int:
-    """Return how many of n rows are kept: of which at least one is not."""
+    """Return how many of n rows are kept; at least one row is held out."""
     return max(FEWEST, min(round(KEPT * n) if choice is None else choice, n - 1))
 
 

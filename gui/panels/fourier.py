@@ -1,4 +1,4 @@
-"""Fourier: frequencies of P over position, and how far back each head's queries point."""
+"""Fourier: frequencies of P over position, and phase shifts of each head's queries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class FourierOf:
-    """Frequencies over a range, and phase shifts of a layer's heads; of none if it is None."""
+    """Frequencies over a range, and phase shifts of a layer's heads; none if it is None."""
 
     positions: tuple[int, int]
     layer: int | None
@@ -43,12 +43,12 @@ class FourierOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return () if self.layer is None else (("W_Q", self.layer), ("W_K", self.layer))
 
-    def answer(self, about: QuestionContext) -> Fourier:
-        W_pos, P = about.model.W_pos, about.stream.directions(Subject("P"))
+    def answer(self, context: QuestionContext) -> Fourier:
+        W_pos, P = context.model.W_pos, context.stream.directions(Subject("P"))
         missing = ""
         if self.layer is not None:
             try:
-                heads = project_heads(about.model, self.layer)
+                heads = project_heads(context.model, self.layer)
                 return fourier(W_pos, P, self.positions, heads)
             except (TensorUnavailable, Offline, RangeError) as error:
                 missing = str(error).rstrip(".")
@@ -57,7 +57,7 @@ class FourierOf:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which directions are drawn, from 1; whether heads are measured, and in which layer."""
+    """The drawn directions, from 1; whether heads are measured, and their layer."""
 
     directions: tuple[int, ...] = (1,)
     heads: bool = True
@@ -82,13 +82,13 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     empty = "Open a model to see the frequencies in its positions."
     defaults = Choices()
     controls = (
-        Saved(field="directions", check=whole_numbers(1, fewest=1)),
+        Saved(field="directions", check=whole_numbers(1, min_length=1)),
         Toggle(field="heads", text="Heads", tip="Read the weights of queries and keys"),
         Layer(field="layer", tip="The layer of the heads", enabled=lambda choices: choices.heads),
     )
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Read weights without being asked where they need not be fetched."""
+        """Measure heads by default only if their weights need no download."""
         choices = super().choices_for(model, choices)
         return replace(choices, heads=isinstance(model.store, RegionStore))
 
@@ -125,24 +125,24 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
 
     def tables(self, view: FourierView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by frequency, one by direction, and one by head."""
-        found = view.result
+        result = view.result
         spectra: dict[str, np.ndarray] = {
-            "frequency": found.spectra.frequency,
-            "amplitude_mean": found.spectra.mean,
-            "amplitude_q25": found.spectra.quantile(0.25),
-            "amplitude_q75": found.spectra.quantile(0.75),
+            "frequency": result.spectra.frequency,
+            "amplitude_mean": result.spectra.mean,
+            "amplitude_q25": result.spectra.quantile(0.25),
+            "amplitude_q75": result.spectra.quantile(0.75),
         }
         directions: dict[str, np.ndarray] = {
-            "direction": np.arange(1, len(found.waves.cycles) + 1),
-            "direction_cycles": found.waves.cycles,
-            "direction_r2": found.waves.r2,
+            "direction": np.arange(1, len(result.waves.cycles) + 1),
+            "direction_cycles": result.waves.cycles,
+            "direction_r2": result.waves.r2,
         }
         tables: dict[str, dict[str, np.ndarray]] = {"": spectra, "directions": directions}
-        if found.shifts is not None:
+        if result.shifts is not None:
             tables["heads"] = {
-                "head": np.arange(len(found.shifts.tokens)),
-                "head_cycles": found.shifts.cycles,
-                "phase_shift": found.shifts.tokens,
+                "head": np.arange(len(result.shifts.tokens)),
+                "head_cycles": result.shifts.cycles,
+                "phase_shift": result.shifts.tokens,
             }
         return tables
 
@@ -167,7 +167,7 @@ print("tokens back", *([] if found.shifts is None else found.shifts.tokens))
         return f"Strongest direction: {_wave(view)}"
 
 
-# ---- what is drawn ---------------------------------------------------------------------------
+# ---- plots -----------------------------------------------------------------------------------
 
 
 def _spectra(view: FourierView) -> Plot:
@@ -196,11 +196,11 @@ def _spectra(view: FourierView) -> Plot:
 
 
 def _waves(view: FourierView) -> Plot:
-    found, (first, last) = view.result, view.result.positions
+    result, (first, last) = view.result, view.result.positions
     x, colors = np.arange(first, last + 1), _colors(view)
     drawn = tuple(colors)
-    curves = [Curve(x, found.directions[:, j - 1], colors[j]) for j in drawn]
-    fitted = [Curve(x, found.waves.values(j - 1), colors[j], "dashed", silent=True) for j in drawn]
+    curves = [Curve(x, result.directions[:, j - 1], colors[j]) for j in drawn]
+    fitted = [Curve(x, result.waves.values(j - 1), colors[j], "dashed", silent=True) for j in drawn]
 
     def hover(curve: int, index: int) -> str:
         value = format_number(float(curves[curve].y[index]), 4)
@@ -222,10 +222,10 @@ def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:
 
     def hover(_: int, index: int) -> str:
         head = int(known[index])
-        way = "back" if shifts.tokens[head] >= 0 else "ahead"
+        direction = "back" if shifts.tokens[head] >= 0 else "ahead"
         tokens = format_number(abs(float(shifts.tokens[head])), 1)
         cycles, r2 = (format_number(float(v[head]), 2) for v in (shifts.cycles, shifts.r2))
-        return f"head {head} · {tokens} tokens {way} · {cycles} cycles · R² {r2}"
+        return f"head {head} · {tokens} tokens {direction} · {cycles} cycles · R² {r2}"
 
     x_axis = Axis(f"head of layer {shifts.layer}", whole=True)
     y_axis = Axis("query behind key (tokens)")

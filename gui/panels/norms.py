@@ -92,7 +92,7 @@ class Values:
     Attributes
     ----------
     values : (n,) float64
-        By position; steps are one fewer than positions.
+        Values by position; there is one step fewer than positions.
     outliers_raw, outliers_about_mean
         Positions with outlying norms and norms about the mean row; empty for other quantities.
     about_mean : (n,) float64
@@ -117,15 +117,15 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class ValuesOf:
-    """Norms, steps or residuals of all rows; the last of them depend on a range's components."""
+    """Norms, steps or residuals of all rows; residuals depend on a range's components."""
 
     quantity: Quantity
     centred: bool
     positions: tuple[int, int] = (0, 0)
     components: tuple[int, ...] = ()
 
-    def answer(self, about: QuestionContext) -> Values:
-        W_pos = about.model.W_pos
+    def answer(self, context: QuestionContext) -> Values:
+        W_pos = context.model.W_pos
         if self.quantity == "norm":
             return Values.of_norms(norm_profile(W_pos, centred=self.centred))
         if self.quantity == "step":
@@ -181,8 +181,8 @@ class NormsPanel(PanelSpec[Choices, Values]):
             field="norms_after",
             shared=True,
             text="after",
-            least=0,
-            most=lambda found: max(len(found.values) - 2, 0),
+            minimum=0,
+            maximum=lambda result: max(len(result.values) - 2, 0),
             slider=False,
             tip=AFTER_TIP,
         ),
@@ -259,7 +259,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
             curves[0] = replace(curves[0], label="of the rows")
             curves.append(Curve(x, about_mean, theme.muted, "dotted", silent=True, label=label))
         last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
-        margin = 0.015 * max(last, 1)  # of x: rings at both ends are whole
+        margin = 0.015 * max(last, 1)  # of x, so that rings at both ends fit
         quantity = view.choices.norms_quantity
         rules = []
         if not stretch.whole:
@@ -347,8 +347,8 @@ class NormsPanel(PanelSpec[Choices, Values]):
         )
 
     def summary(self, view: NormsView) -> str:
-        found = _stretch(view)
-        return f"Mean {format_number(found.mean)}, cv {format_percent(found.cv)}"
+        stretch = _stretch(view)
+        return f"Mean {format_number(stretch.mean)}, cv {format_percent(stretch.cv)}"
 
 
 def _stretch(view: NormsView) -> Stretch:
@@ -378,35 +378,35 @@ def _positions(values: np.ndarray) -> np.ndarray:
 
 def _table(view: NormsView) -> Table:
     models = (view, *view.others)
-    found = [_stretch(one) for one in models]
+    stretches = [_stretch(shown) for shown in models]
     rows = [
-        Row(key, (one.name, format_number(of.mean), format_percent(of.cv)))
-        for key, (one, of) in enumerate(zip(models, found, strict=True))
+        Row(key, (shown.name, format_number(of.mean), format_percent(of.cv)))
+        for key, (shown, of) in enumerate(zip(models, stretches, strict=True))
     ]
-    colors = {key: one.color or view.theme.text for key, one in enumerate(models)}
+    colors = {key: shown.color or view.theme.text for key, shown in enumerate(models)}
     return Table("Stability of norms by model", COLUMNS, rows, colors, spare=(2,))
 
 
 def summary(view: NormsView) -> str:
     """Return the stability of the values, and outliers."""
-    found, quantity = _stretch(view), view.choices.norms_quantity
-    where = f"{format_position(found.first)}–{format_position(found.last)}"
-    if found.whole:
+    stretch, quantity = _stretch(view), view.choices.norms_quantity
+    where = f"{format_position(stretch.first)}–{format_position(stretch.last)}"
+    if stretch.whole:
         where = f"all positions (too few to leave out the first {view.choices.norms_after})"
-    parts = [f"mean {format_number(found.mean)}", f"std {format_number(found.std)}"]
+    parts = [f"mean {format_number(stretch.mean)}", f"std {format_number(stretch.std)}"]
     if quantity != "residual":
-        parts.append(f"cv {format_percent(found.cv)}")
+        parts.append(f"cv {format_percent(stretch.cv)}")
     parts[-1] += f" over {where}"
     if quantity == "norm":
         parts.append(_list_outliers(view.result.outliers))
-    elif found.early is not None:
-        parts.append(_early(found, found.early))
+    elif stretch.early is not None:
+        parts.append(_early(stretch, stretch.early))
     # Lines may break between two facts, never inside a number.
     return " · ".join(parts).replace("\N{THIN SPACE}", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _describe(view: NormsView, position: int) -> str:
-    """Return the hover label of a position; others' values come last."""
+    """Return the hover label of a position; values of compared models come last."""
     values, quantity = view.result.values, view.choices.norms_quantity
     where = f"{view.row} {format_position(position)}"
     if quantity == "step":
@@ -427,15 +427,15 @@ def _describe(view: NormsView, position: int) -> str:
 
 
 def _about_mean(view: NormsView, position: int) -> list[str]:
-    """Return what a hover label has of the norm about the mean row and of the outliers' rules."""
-    found, parts = view.result, []
-    if found.about_mean is not None and view.choices.about_mean:
-        parts.append(f"about the mean row {format_number(float(found.about_mean[position]))}")
+    """Return the parts of a hover label about the mean row and the outliers' rules."""
+    result, parts = view.result, []
+    if result.about_mean is not None and view.choices.about_mean:
+        parts.append(f"about the mean row {format_number(float(result.about_mean[position]))}")
     by = [
         name
         for name, outliers in (
-            ("norm", found.outliers_raw),
-            ("norm about the mean row", found.outliers_about_mean),
+            ("norm", result.outliers_raw),
+            ("norm about the mean row", result.outliers_about_mean),
         )
         if position in outliers
     ]
@@ -444,7 +444,7 @@ def _about_mean(view: NormsView, position: int) -> list[str]:
 
 def full_span(view: NormsView) -> Span:
     """Return the span of all values from zero, with room for rings."""
-    tops = [float(_drawn(one).max()) for one in (view, *view.others)]
+    tops = [float(_drawn(shown).max()) for shown in (view, *view.others)]
     about_mean = _drawn_about_mean(view)
     if about_mean is not None:
         tops.append(float(about_mean.max()))
@@ -454,9 +454,9 @@ def full_span(view: NormsView) -> Span:
 
 def bulk_span(view: NormsView) -> Span:
     """Return the span of the values in the summary, without outliers."""
-    found, drawn = _stretch(view), _drawn(view)
+    stretch, drawn = _stretch(view), _drawn(view)
     usual = np.zeros(len(drawn), dtype=bool)
-    usual[found.first : found.last + 1] = True
+    usual[stretch.first : stretch.last + 1] = True
     usual[list(view.result.outliers)] = False
     parts = [drawn[usual] if usual.any() else drawn]
     about_mean = _drawn_about_mean(view)
@@ -473,13 +473,13 @@ def bulk_span(view: NormsView) -> Span:
     return max(low - margin, bottom), min(high + margin, top)
 
 
-def _early(found: Stretch, early: float) -> str:
+def _early(stretch: Stretch, early: float) -> str:
     """Return a comparison of the first positions with the others."""
     # No line break before the number.
-    text = f"first\N{NO-BREAK SPACE}{format_count(found.first)}: mean {format_number(early)}"
-    if found.mean <= 0.0:
+    text = f"first\N{NO-BREAK SPACE}{format_count(stretch.first)}: mean {format_number(early)}"
+    if stretch.mean <= 0.0:
         return text
-    return f"{text}, {format_number(early / found.mean, 2)} times the mean"
+    return f"{text}, {format_number(early / stretch.mean, 2)} times the mean"
 
 
 def _list_outliers(outliers: tuple[int, ...]) -> str:

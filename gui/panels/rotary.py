@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 COUNTABLE = 6.0
-"""Turns within the range of the pair that is drawn at first."""
+"""Turns within the range of the initially drawn pair."""
 FARTHEST = 4096
 """Longest lag of the kernel, in positions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kind:
-    """The turning in one kind of layers, where a model has several.
+    """The rotation in one kind of layers of a model with several kinds.
 
     Attributes
     ----------
     name
-        As in "sliding attention".
+        Its name, such as "sliding attention".
     base
-        Of the rates.
+        Base of the rates.
     rates, turns : (n_pairs,)
         Radians per position; turns within the model's context.
     kernel : (n,)
@@ -57,16 +57,16 @@ class Kind:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turned:
-    """A model's turning.
+    """The rotation of a model's queries and keys.
 
     Attributes
     ----------
     rotary
-        By its configuration.
+        Rates from its configuration.
     context
         Positions in which turns are counted: those of the configuration, or those that are shown.
     turns, unscaled_turns : (n_pairs,)
-        How often each pair turns from the first to the last of them, with and without scaling.
+        Turns of each pair from the first to the last of them, with and without scaling.
     lags : (n,)
         From 0.
     kernel, unscaled_kernel : (n,)
@@ -74,11 +74,11 @@ class Turned:
     others
         Other kinds of layers, such as those of sliding attention.
     use
-        How much the heads of a layer use each pair; None if that was not asked or is not known.
+        How much the heads of a layer use each pair; None if not measured or unknown.
     head_kernels : (n_heads, n)
         Each head's kernel, weighted by its use; None as ``use``.
     use_missing
-        Why the use was asked and is not known; else "".
+        Why the requested use is unknown; else "".
     """
 
     rotary: Rotary
@@ -95,13 +95,13 @@ class Turned:
 
     @property
     def scaled(self) -> bool:
-        """Whether something is done about longer contexts."""
+        """Whether the rates are scaled for longer contexts."""
         return not np.array_equal(self.rotary.rates, self.rotary.unscaled)
 
 
 @dataclass(frozen=True, slots=True)
 class RotaryOf:
-    """The turning of a model's pairs, with a kernel as far as the range is long.
+    """The rotation of a model's pairs, with a kernel for lags within the range.
 
     Attributes
     ----------
@@ -119,34 +119,34 @@ class RotaryOf:
             return ()
         return (("turned W_Q", self.layer), ("turned W_K", self.layer))
 
-    def answer(self, about: QuestionContext) -> Turned:
-        """Return it; TensorUnavailable for a model that does not turn."""
-        rotary = about.model.rotary
+    def answer(self, context: QuestionContext) -> Turned:
+        """Compute the rotation; raises TensorUnavailable for a model without rotary positions."""
+        rotary = context.model.rotary
         if rotary is None:
             raise TensorUnavailable(
-                f"The model {about.model.name} does not turn queries and keys.",
+                f"The model {context.model.name} does not turn queries and keys.",
                 "Open a model with rotary positions, such as EleutherAI/pythia-70m.",
             )
-        context = rotary.context or about.model.n_positions
+        n_context = rotary.context or context.model.n_positions
         first, last = self.positions
         lags = np.arange(min(last - first + 1, FARTHEST))
         use, missing = None, ""
         if self.layer is not None:
             try:
-                use = pair_use(about.model, self.layer)
+                use = pair_use(context.model, self.layer)
             except TensorUnavailable as error:
                 missing = str(error).rstrip(".")
         return Turned(
             rotary,
-            context,
-            turns(rotary.rates, context),
-            turns(rotary.unscaled, context),
+            n_context,
+            turns(rotary.rates, n_context),
+            turns(rotary.unscaled, n_context),
             lags,
             lag_kernel(rotary.rates, lags) / rotary.n_pairs,
             lag_kernel(rotary.unscaled, lags) / rotary.n_pairs,
             tuple(
                 Kind(
-                    _plain(name), base, rates, turns(rates, context),
+                    _plain(name), base, rates, turns(rates, n_context),
                     lag_kernel(rates, lags) / len(rates),
                 )
                 for name, (base, rates) in rotary.by_layer_type.items()
@@ -160,21 +160,21 @@ class RotaryOf:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen.
+    """Choices of the rotary panel.
 
     Attributes
     ----------
     pair
-        The pair whose turning is drawn over positions, from 0; None for one that turns some times
-        within the shown range.
+        The pair that is drawn over positions, from 0; None for a pair with a few turns within the
+        shown range.
     count
         Whether turns are counted within the context, or positions for one turn.
     unscaled
-        Whether the turning without scaling is shown beside it.
+        Whether the rotation without scaling is shown too.
     heads
-        Whether the heads' use of pairs is shown in place of one pair over positions.
+        Whether the heads' use of pairs is shown instead of one pair over positions.
     layer
-        Of these heads.
+        The layer of these heads.
     """
 
     pair: int | None = None
@@ -185,7 +185,7 @@ class Choices:
 
 
 def _no_heads(model: PositionalModel) -> str:
-    """Return why a model's heads are not known; "" if they are."""
+    """Return why a model's heads are unknown; "" if they are known."""
     if model.rotary is None:
         return "it does not turn queries and keys"
     return "" if model.turned_layers is not None else "its queries and keys have unknown names"
@@ -203,7 +203,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
     explanation = (
         "A rotary model adds nothing to the residual stream: at position p it turns pair i of each "
         "query and key by the angle p·θᵢ, so that their product depends on the lag alone. Fast "
-        "pairs tell neighbours apart, those that do not turn once within the context near from "
+        "pairs distinguish neighbours, those that do not turn once within the context near from "
         "far; the kernel is the mean of cos θᵢ·Δ, the product of a query with an equal key."
     )
     empty = "Open a model to see how fast it turns its queries and keys."
@@ -221,8 +221,8 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             field="pair",
             text="Pair",
             tip="The pair that is drawn over positions, from 0, the fastest",
-            least=0,
-            most=lambda result: result.rotary.n_pairs - 1,
+            minimum=0,
+            maximum=lambda result: result.rotary.n_pairs - 1,
             shown=lambda choice, result: _pair_of(choice, result),
             chosen=lambda number: number,
             check=lambda value: value is None or whole_number(value),
@@ -350,10 +350,10 @@ def _by_pair(view: RotaryView) -> Plot:
     turned = view.choices.count == "turns"
     (color, *more), faint = SERIES[view.theme.name], view.theme.muted
 
-    def values(one: Turned, *, scaled: bool = True) -> np.ndarray:
+    def values(shown: Turned, *, scaled: bool = True) -> np.ndarray:
         if turned:
-            return one.turns if scaled else one.unscaled_turns
-        return _period(one.rotary.rates if scaled else one.rotary.unscaled)
+            return shown.turns if scaled else shown.unscaled_turns
+        return _period(shown.rotary.rates if scaled else shown.rotary.unscaled)
 
     curves = [_over(values(result), color, width=1.5, dots=True)]
     beside = result.scaled and view.choices.unscaled
@@ -403,8 +403,8 @@ def _kernel(view: RotaryView) -> Plot:
                for other in view.others]  # fmt: skip
     if result.head_kernels is not None:
         # Behind the others.
-        curves = [Curve(result.lags, one, view.theme.line, silent=True)
-                  for one in result.head_kernels] + curves  # fmt: skip
+        curves = [Curve(result.lags, kernel, view.theme.line, silent=True)
+                  for kernel in result.head_kernels] + curves  # fmt: skip
 
     def hover(curve: int, at: int) -> str:
         name = curves[curve].name or curves[curve].label or view.model.name
@@ -460,7 +460,7 @@ def _pair(view: RotaryView) -> Plot:
 def _use(view: RotaryView, use: PairUse) -> Image:
     shares, rotary = use.share, view.result.rotary
     turns_there = turns(rotary.rates_at(use.layer), view.result.context)
-    most = max(float(shares.max()), 1e-12)
+    peak = max(float(shares.max()), 1e-12)
 
     def hover(head: int, pair: int) -> str:
         turned = format_number(float(turns_there[pair]))
@@ -473,7 +473,7 @@ def _use(view: RotaryView, use: PairUse) -> Image:
         Axis("head", whole=True),
         shares,
         SHADES[view.theme.name],
-        (0.0, most),
+        (0.0, peak),
         unit="share of a head’s use",
         hover=hover,
         stretch=1,
@@ -500,7 +500,7 @@ def _shown_pair(view: RotaryView) -> int:
 
 
 def _pair_of(choice: int | None, result: Turned) -> int:
-    """Return the number of the chosen pair, or that of one whose turns can be counted."""
+    """Return the number of the chosen pair, or of a pair whose turns can be counted."""
     if choice is not None:
         return min(choice, result.rotary.n_pairs - 1)
     shown = turns(result.rotary.rates, max(len(result.lags), 2))
@@ -508,7 +508,7 @@ def _pair_of(choice: int | None, result: Turned) -> int:
 
 
 def _period(rates: np.ndarray) -> np.ndarray:
-    """Return the positions for one turn; those of pairs that do not turn are infinite."""
+    """Return the positions for one turn; infinite for pairs that do not turn."""
     with np.errstate(divide="ignore"):
         period: np.ndarray = 2 * np.pi / rates
     return period

@@ -65,13 +65,13 @@ class SimilarityOf:
     positions: tuple[int, int]
     components: tuple[int, ...] | None = None
 
-    def answer(self, about: QuestionContext) -> Similarity:
-        W_pos, pca = about.model.W_pos, None
+    def answer(self, context: QuestionContext) -> Similarity:
+        W_pos, pca = context.model.W_pos, None
         if self.components is not None:
-            about.report(None, "Fitting the components")
+            context.report(None, "Fitting the components")
             pca = chosen(fit_pca(W_pos, self.positions, max(self.components)), self.components)
-            about.report(None, "Comparing all pairs")
-        return with_offsets(similarity(W_pos, self.positions, pca), about.model)
+            context.report(None, "Comparing all pairs")
+        return with_offsets(similarity(W_pos, self.positions, pca), context.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class ByLagOf:
     positions: tuple[int, int]
     components: tuple[int, ...] | None = None
 
-    def answer(self, about: QuestionContext) -> ByLag:
-        W_pos, pca = about.model.W_pos, None
+    def answer(self, context: QuestionContext) -> ByLag:
+        W_pos, pca = context.model.W_pos, None
         if self.components is not None:
-            about.report(None, "Fitting the components")
+            context.report(None, "Fitting the components")
             pca = fit_pca(W_pos, self.positions, max(self.components))
             pca = chosen(pca, self.components)
         return ByLag(self.positions, self.components, mean_by_lag(W_pos, self.positions, pca))
@@ -97,11 +97,11 @@ class SimilarityNullsOf:
     positions: tuple[int, int]
     components: tuple[int, ...] | None
 
-    def answer(self, about: QuestionContext) -> dict[RandomCurves, SimilarityNulls]:
-        table = about.model.W_pos
+    def answer(self, context: QuestionContext) -> dict[RandomCurves, SimilarityNulls]:
+        table = context.model.W_pos
         return {
             kind: similarity_nulls(
-                table, self.positions, self.components, kind=kind, check=about.pause
+                table, self.positions, self.components, kind=kind, check=context.pause
             )
             for kind in RANDOM_NAMES
         }
@@ -114,9 +114,9 @@ class ByLag:
     Attributes
     ----------
     positions, components
-        Of which rows, as in :class:`SimilarityOf`.
+        The compared rows, as in :class:`SimilarityOf`.
     by_lag : (m,) float64
-        For lags 0, 1, …, m − 1.
+        Mean cosines for lags 0, 1, …, m − 1.
     """
 
     positions: tuple[int, int]
@@ -124,12 +124,12 @@ class ByLag:
     by_lag: np.ndarray
 
 
-def with_offsets(found: Similarity, model: PositionalModel) -> Similarity:
-    """Return cosines with their mean by offset, where they are of a whole picture."""
+def with_offsets(result: Similarity, model: PositionalModel) -> Similarity:
+    """Return cosines with their mean by offset, if they are of a whole picture."""
     grid = model.grid
-    if grid is None or found.block > 1 or len(found.cosines) < model.n_positions:
-        return found
-    return replace(found, by_offset=mean_by_offset(found.cosines, grid))
+    if grid is None or result.block > 1 or len(result.cosines) < model.n_positions:
+        return result
+    return replace(result, by_offset=mean_by_offset(result.cosines, grid))
 
 
 def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
@@ -145,7 +145,7 @@ def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Which rows are compared, and with which random curves; how patches are arranged."""
+    """The compared rows, the random curves, and whether patches are arranged as a mosaic."""
 
     rows: Literal["raw", "projected"] = "raw"
     random: Literal["process", "walk", "none"] = "process"
@@ -215,7 +215,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
 
     def finding(self, view: SimilarityView) -> Finding:
         rise = largest_rise(view.result.by_lag)
-        null = strictest(one.rise for one in view.nulls.values())
+        null = strictest(each.rise for each in view.nulls.values())
         words = f"rises again by {format_number(rise.size)} (expected ≥ {RISES:g})"
         if rise.size >= RISES:
             words += f", Δ {rise.low} to {rise.high}"
@@ -231,8 +231,8 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         measured = reported.measured
         raw = choices.rows == "raw"
         question = self.question(reported.scope, choices)
-        found = measured.similarity if raw else measured.similarity_projected
-        return question, with_offsets(found, reported.scope.model)
+        result = measured.similarity if raw else measured.similarity_projected
+        return question, with_offsets(result, reported.scope.model)
 
     def plots(self, view: SimilarityView) -> Sequence[Part]:
         by_lag, others = view.result.by_lag, [_by_lag(other) for other in view.others]
@@ -377,8 +377,8 @@ def _image(view: SimilarityView, result: Similarity) -> Image:
             return f"{_places(view, i, j)}\ncosine {value}"
         if block == 1:
             return f"{view.at(i)} and {view.at(j)}\ncosine {value} · Δ = {j - i}"
-        one, other = (f"{start}–{min(start + block - 1, last)}" for start in (i, j))
-        return f"{one} and {other}\nmean cosine {value} · Δ about {j - i}"
+        rows, columns = (f"{start}–{min(start + block - 1, last)}" for start in (i, j))
+        return f"{rows} and {columns}\nmean cosine {value} · Δ about {j - i}"
 
     return Image(
         "Cosine of every two positions",
@@ -398,13 +398,13 @@ def _image(view: SimilarityView, result: Similarity) -> Image:
 
 
 _ARRANGED: WeakKeyDictionary[Similarity, np.ndarray] = WeakKeyDictionary()
-"""Mosaics that were drawn: the image keeps the pixels of a matrix that it knows."""
+"""Mosaics by result: the image caches the pixels of an unchanged matrix."""
 
 
 def _mosaic(view: SimilarityView, result: Similarity, grid: tuple[int, int]) -> Image:
-    def hover(one: int, other: int) -> str:
-        value = format_number(float(result.cosines[one, other]))
-        return f"{_places(view, one, other)}\ncosine {value}"
+    def hover(row: int, column: int) -> str:
+        value = format_number(float(result.cosines[row, column]))
+        return f"{_places(view, row, column)}\ncosine {value}"
 
     arranged = _ARRANGED.get(result)
     if arranged is None:
@@ -446,8 +446,8 @@ def _by_offset(view: SimilarityView, means: np.ndarray) -> Image:
     )
 
 
-def _places(view: SimilarityView, one: int, other: int) -> str:
-    return f"{view.model.place_of(one)} and {view.model.place_of(other)}"
+def _places(view: SimilarityView, first: int, second: int) -> str:
+    return f"{view.model.place_of(first)} and {view.model.place_of(second)}"
 
 
 def _signed(number: int) -> str:

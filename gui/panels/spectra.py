@@ -45,7 +45,7 @@ class NamedSpectrum:
     Attributes
     ----------
     subject
-        Which matrix.
+        The matrix.
     shape
         Its rows and columns.
     singular_values, chance : (min(shape),) float64
@@ -66,53 +66,53 @@ class NamedSpectrum:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spectra:
-    """Spectra of several matrices, and why others have none.
+    """Spectra of several matrices, and the reasons why others are missing.
 
     Attributes
     ----------
-    found
+    spectra
         In the requested order.
     missing
         Matrices that the checkpoint lacks, with the reasons.
     """
 
-    found: tuple[NamedSpectrum, ...]
+    spectra: tuple[NamedSpectrum, ...]
     missing: tuple[tuple[Subject, str], ...]
 
     @property
     def longest(self) -> int:
         """Length of the longest spectrum."""
-        return max(len(one.singular_values) for one in self.found)
+        return max(len(spectrum.singular_values) for spectrum in self.spectra)
 
 
 @dataclass(frozen=True, slots=True)
 class SpectraOf:
-    """Singular values of some matrices, as they are: uncentred unless a subject is centred."""
+    """Singular values of some matrices, uncentred unless a subject is centred."""
 
     subjects: tuple[Subject, ...]
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(*self.subjects)
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Spectra]:
-        found: list[NamedSpectrum] = []
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Spectra]:
+        spectra: list[NamedSpectrum] = []
         missing: list[tuple[Subject, str]] = []
         for number, subject in enumerate(self.subjects):
             yield Progress(number / len(self.subjects), f"Decomposing {subject.name}")
             try:
-                found.append(_spectrum(about, subject))
+                spectra.append(_spectrum(context, subject))
             except TensorUnavailable as error:
                 missing.append((subject, str(error)))
                 last = error
-        if not found:
+        if not spectra:
             raise last
-        yield Spectra(tuple(found), tuple(missing))
+        yield Spectra(tuple(spectra), tuple(missing))
 
 
-def _spectrum(about: QuestionContext, subject: Subject) -> NamedSpectrum:
-    directions = about.stream.directions(subject)
+def _spectrum(context: QuestionContext, subject: Subject) -> NamedSpectrum:
+    directions = context.stream.directions(subject)
     values = directions.singular_values
-    shape = _shape(about, subject, directions)
+    shape = _shape(context, subject, directions)
     squares = values**2
     total = float(squares.sum())
     energy = np.cumsum(squares) / total if total > 0.0 else np.zeros_like(squares)
@@ -127,11 +127,11 @@ def _spectrum(about: QuestionContext, subject: Subject) -> NamedSpectrum:
     )
 
 
-def _shape(about: QuestionContext, subject: Subject, directions: Directions) -> tuple[int, int]:
+def _shape(context: QuestionContext, subject: Subject, directions: Directions) -> tuple[int, int]:
     """Return the matrix's shape, without reading E if its directions are cached."""
-    if subject.name == "E" and about.model.d_vocab is not None:
-        return about.model.d_vocab, directions.vectors.shape[1]
-    rows, columns = about.stream.matrix(subject).shape
+    if subject.name == "E" and context.model.d_vocab is not None:
+        return context.model.d_vocab, directions.vectors.shape[1]
+    rows, columns = context.stream.matrix(subject).shape
     return rows, columns
 
 
@@ -167,7 +167,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
             field="k",
             text="k",
             tip="Number of leading singular values in the share of Σσ²",
-            most=lambda spectra: spectra.longest,
+            maximum=lambda spectra: spectra.longest,
             slider=False,
         ),
         Toggle(
@@ -214,20 +214,20 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         if not here:
             raise last
         question = SpectraOf(tuple(here))
-        return question, resolve(question, reported.about)
+        return question, resolve(question, reported.context)
 
     def plots(self, view: SpectraView) -> Sequence[Part]:
         result, choices, k = view.result, view.choices, _k(view)
         colors = _colors(view)
         curves: list[Curve] = []
         drawn: list[NamedSpectrum | None] = []  # by curve, for the hover label
-        for found, color in zip(result.found, colors, strict=True):
-            index = _index(found)
-            words = f"{subject_name(found.subject)} · first {k}: {_energy(view, found)}"
-            curves.append(Curve(index, found.singular_values, color, width=1.5, label=words))
-            drawn.append(found)
+        for spectrum, color in zip(result.spectra, colors, strict=True):
+            index = _index(spectrum)
+            words = f"{subject_name(spectrum.subject)} · first {k}: {_energy(view, spectrum)}"
+            curves.append(Curve(index, spectrum.singular_values, color, width=1.5, label=words))
+            drawn.append(spectrum)
             if choices.chance:
-                curves.append(Curve(index, found.chance, color, "dashed", silent=True))
+                curves.append(Curve(index, spectrum.chance, color, "dashed", silent=True))
                 drawn.append(None)
         if choices.chance:
             # Without points, for the legend of the dashes.
@@ -236,18 +236,18 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
                 Curve(none, none, view.theme.muted, "dashed", silent=True, label=BY_CHANCE)
             )
         for other in view.others:
-            (found,) = other.result.found
-            curves.append(other.curve(_index(found), found.singular_values, silent=False))
+            (spectrum,) = other.result.spectra
+            curves.append(other.curve(_index(spectrum), spectrum.singular_values, silent=False))
 
         def hover(curve: int, at: int) -> str:
             where = f"i = {at + 1} · σ {_sigma(curves[curve].y[at])}"
             if curves[curve].name:
                 return f"{curves[curve].name} · {where}"
-            found = drawn[curve]
-            assert found is not None
+            spectrum = drawn[curve]
+            assert spectrum is not None
             return (
-                f"{subject_name(found.subject)} · {where} · chance {_sigma(found.chance[at])}"
-                f" · first {at + 1}: {format_percent(found.energy[at])}"
+                f"{subject_name(spectrum.subject)} · {where} · chance {_sigma(spectrum.chance[at])}"
+                f" · first {at + 1}: {format_percent(spectrum.energy[at])}"
             )
 
         return [
@@ -288,15 +288,15 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
 
     def numbers(self, view: SpectraView) -> Mapping[str, np.ndarray]:
         columns: dict[str, np.ndarray] = {"index": np.arange(1, view.result.longest + 1)}
-        for found in view.result.found:
-            name = subject_name(found.subject).replace(" ", "_")
-            columns[f"{name}_singular_value"] = found.singular_values
-            columns[f"{name}_by_chance"] = found.chance
-            columns[f"{name}_energy_of_first"] = found.energy
+        for spectrum in view.result.spectra:
+            name = subject_name(spectrum.subject).replace(" ", "_")
+            columns[f"{name}_singular_value"] = spectrum.singular_values
+            columns[f"{name}_by_chance"] = spectrum.chance
+            columns[f"{name}_energy_of_first"] = spectrum.energy
         return columns
 
     def script(self, view: SpectraView) -> str:
-        subjects = ", ".join(written(found.subject) for found in view.result.found)
+        subjects = ", ".join(written(found.subject) for found in view.result.spectra)
         return opening(view.model) + (
             f"""from geometry import ResidualStream, Subject
 
@@ -313,42 +313,43 @@ for subject in ({subjects},):
         return f"σᵢ of {subject_name(choices.subjects[0])}"
 
     def summary(self, view: SpectraView) -> str:
-        (found,) = view.result.found
-        rank = format_number(found.stable_rank, 2)
-        return f"{_described(found)} First {_k(view)}: {_energy(view, found)}, stable rank {rank}"
+        (spectrum,) = view.result.spectra
+        rank = format_number(spectrum.stable_rank, 2)
+        energy = _energy(view, spectrum)
+        return f"{_described(spectrum)} First {_k(view)}: {energy}, stable rank {rank}"
 
 
 def _k(view: SpectraView) -> int:
     return min(view.choices.k, view.result.longest)
 
 
-def _energy(view: SpectraView, found: NamedSpectrum) -> str:
-    return format_percent(float(found.energy[min(view.choices.k, len(found.energy)) - 1]))
+def _energy(view: SpectraView, spectrum: NamedSpectrum) -> str:
+    return format_percent(float(spectrum.energy[min(view.choices.k, len(spectrum.energy)) - 1]))
 
 
-def _index(found: NamedSpectrum) -> np.ndarray:
-    return np.arange(1.0, len(found.singular_values) + 1)
+def _index(spectrum: NamedSpectrum) -> np.ndarray:
+    return np.arange(1.0, len(spectrum.singular_values) + 1)
 
 
 def _colors(view: SpectraView) -> list[str]:
-    subjects = [found.subject for found in view.result.found]
+    subjects = [spectrum.subject for spectrum in view.result.spectra]
     return subject_colors(subjects, view.theme, others=bool(view.others))
 
 
 def _entries(view: SpectraView, colors: Sequence[str]) -> list[Entry]:
     def without(subject: Subject) -> tuple[Subject, ...]:
         """Return the others, or P if there are none."""
-        return tuple(one for one in view.choices.subjects if one != subject) or (P,)
+        return tuple(other for other in view.choices.subjects if other != subject) or (P,)
 
     entries = [
         Entry(
             color,
-            subject_name(found.subject),
-            (_energy(view, found), format_number(found.stable_rank, 2)),
-            _described(found),
-            without(found.subject),
+            subject_name(spectrum.subject),
+            (_energy(view, spectrum), format_number(spectrum.stable_rank, 2)),
+            _described(spectrum),
+            without(spectrum.subject),
         )
-        for found, color in zip(view.result.found, colors, strict=True)
+        for spectrum, color in zip(view.result.spectra, colors, strict=True)
     ]
     return entries + [
         Entry("", subject_name(subject), ("not in this checkpoint",), why, without(subject))
@@ -358,7 +359,7 @@ def _entries(view: SpectraView, colors: Sequence[str]) -> list[Entry]:
 
 def _scope(view: SpectraView) -> str:
     """Return rows, layers and preparation of the matrices."""
-    subjects = [found.subject for found in view.result.found]
+    subjects = [spectrum.subject for spectrum in view.result.spectra]
     weights = [subject for subject in subjects if subject.name not in TABLES]
     parts = []
     if len(weights) < len(subjects):
@@ -371,9 +372,9 @@ def _scope(view: SpectraView) -> str:
     return " · ".join(parts)
 
 
-def _described(found: NamedSpectrum) -> str:
-    rows, columns = (format_count(size) for size in found.shape)
-    return f"{WORDS[found.subject.name]} ({rows} × {columns})."
+def _described(spectrum: NamedSpectrum) -> str:
+    rows, columns = (format_count(size) for size in spectrum.shape)
+    return f"{WORDS[spectrum.subject.name]} ({rows} × {columns})."
 
 
 def _sigma(value: float) -> str:

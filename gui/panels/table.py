@@ -1,7 +1,7 @@
 """The table of result panels.
 
-A line names the class of a :class:`gui.panels.kit.spec.PanelSpec`, which is imported when it is
-first needed, after the window has shown its docks and menu.
+An entry names the class of a :class:`gui.panels.kit.spec.PanelSpec`, which is imported on first
+use, after the window has shown its docks and menu.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PanelEntry:
     figures
         Its figures in a report, with descriptions.
     section
-        Whether a report's numbers have a section of it.
+        Whether a report's numbers have a section of this panel.
     """
 
     name: str

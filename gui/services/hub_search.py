@@ -32,7 +32,7 @@ class HubSearch:
         session, text = self._session, text.strip()
         if not text:
             self._jobs.cancel("search")
-            session.change(searching="", found=(), found_for="", search_failed="")
+            session.change(searching="", hub_results=(), hub_query="", search_failed="")
             return
         if text == session.searching:
             return
@@ -44,7 +44,7 @@ class HubSearch:
             Job(
                 fetch,
                 lambda entries: session.change(
-                    found=entries, found_for=text, searching="", search_failed=""
+                    hub_results=entries, hub_query=text, searching="", search_failed=""
                 ),
                 self._on_failed,
                 on_progress=lambda _: None,  # a search is too short for a progress bar
@@ -60,7 +60,7 @@ class HubSearch:
         else:
             self._on_error(error, MISHAP)
         self._session.change(
-            found=(), found_for=self._session.searching, searching="", search_failed=sentence
+            hub_results=(), hub_query=self._session.searching, searching="", search_failed=sentence
         )
 
 

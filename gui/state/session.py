@@ -357,8 +357,8 @@ class Results:
     )
     searching: str = ""  # The text that models on the Hub are being searched for; "" when none is
     # Search results from the Hub, most downloaded first, and the text searched for.
-    found: tuple[CatalogueEntry, ...] = ()
-    found_for: str = ""
+    hub_results: tuple[CatalogueEntry, ...] = ()
+    hub_query: str = ""
     search_failed: str = ""  # The reason why the search failed, as a sentence; "" if it did not
 
 

@@ -67,7 +67,7 @@ class InterferenceStage(ResultStage):
     @property
     def sums(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Token and position of both sums, as they were compared."""
-        found = self.panel.result.found
+        found = self.panel.result.similarity
         return found.one, found.other
 
     @property

@@ -1,4 +1,4 @@
-"""The last part of the ledger: numbers that papers give for the open model, beside ours."""
+"""The last part of the ledger: published numbers of the open model, beside ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS = (
 )
 _WIDTHS = {PUBLISHED: 13, OURS: 13, WITHIN: 19, SOURCE: 24}
 _ROOM = {SOURCE: 760, WITHIN: 520}
-"""Least width of the table at which a column is shown, in pixels."""
+"""Minimum width of the table at which a column is shown, in pixels."""
 
 
 class PublishedRows(TitledRows):
@@ -52,25 +52,25 @@ class PublishedRows(TitledRows):
         return 0 if parent.isValid() else len(self.compared)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        one, column = self.compared[index.row()], index.column()
+        compared, column = self.compared[index.row()], index.column()
         match role:
             case Role.DisplayRole:
-                return published_cells(one)[column]
+                return published_cells(compared)[column]
             case Role.ForegroundRole if column == WITHIN:
-                return self.colors.get(one.within)
+                return self.colors.get(compared.within)
             case Role.ToolTipRole:
-                return wrapped(_tip(one))
+                return wrapped(_tip(compared))
             case Role.AccessibleTextRole:
-                return f"{published_cells(one)[column]}. {_tip(one)}"
+                return f"{published_cells(compared)[column]}. {_tip(compared)}"
             case Role.TextAlignmentRole:
                 return self.alignment(column)
         return None
 
 
-def _tip(one: Compared) -> str:
-    quantity, published, ours, _, source = published_cells(one)
-    numbers = f"Published {published}, measured {ours}: {within(one)}"
-    return "\n".join((f"{quantity}.", numbers, one.published.reason, source))
+def _tip(compared: Compared) -> str:
+    quantity, published, ours, _, source = published_cells(compared)
+    numbers = f"Published {published}, measured {ours}: {within(compared)}"
+    return "\n".join((f"{quantity}.", numbers, compared.published.reason, source))
 
 
 class PublishedTable(FittedTable):
@@ -99,7 +99,7 @@ class PublishedTable(FittedTable):
         self.viewport().update()
 
     def sizeHint(self) -> QSize:
-        """All rows; a short panel leaves less, and the rest is scrolled to."""
+        """Return the size of all rows; in a short panel the table scrolls."""
         titles = self.horizontalHeader().sizeHint().height()
         return QSize(super().sizeHint().width(), titles + self._height(len(self.rows.compared)))
 

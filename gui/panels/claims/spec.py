@@ -1,4 +1,4 @@
-"""Claims: what the articles say, and whether it holds for the open model."""
+"""Claims of the articles, and whether they hold for the open model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 DRAWING = "Drawing random curves"
 LAYER = 0
-"""The articles speak of the first layer's weights."""
+"""The articles are about the first layer's weights."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,11 +52,11 @@ class Ledger:
     Attributes
     ----------
     positions
-        First and last position, both inclusive, of the claims that are about the shown range.
+        First and last position, both inclusive, of the claims about the shown range.
     verdicts
         In the order of the articles; a pending one has no outcome.
     published
-        What papers give for this model, beside what is measured here.
+        Numbers that papers give for this model, beside those measured here.
     """
 
     positions: tuple[int, int]
@@ -81,9 +81,9 @@ class ClaimsOf:
     positions
         First and last position, both inclusive.
     group
-        All models side by side, if there are several; none for the open one alone.
+        All models side by side, if there are several; empty for the open one alone.
     effects
-        What changes of the positions cost; None if that is not measured.
+        Costs of changes of the positions; None if not measured.
     """
 
     positions: tuple[int, int]
@@ -100,11 +100,11 @@ class ClaimsOf:
             Subject("W_in", LAYER),
         )
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Ledger]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Ledger]:
         """Check one claim after another, with partial results."""
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
-            about.cache(("read", name, layer), partial(_read, about, name, layer))
+            context.cache(("read", name, layer), partial(_read, context, name, layer))
         done = 0
         verdicts: dict[Stated, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
@@ -115,55 +115,55 @@ class ClaimsOf:
             return Ledger(self.positions, (*verdicts.values(), *effects, *groups), published)
 
         def report(share: float, message: str) -> None:
-            about.report((done + share) / len(CLAIMS), message, so_far())
+            context.report((done + share) / len(CLAIMS), message, so_far())
 
         scope = Scope(self.positions, LAYER)
-        measured = Measurements(about.model, scope, about.measured(report))
+        measured = Measurements(context.model, scope, context.measured(report))
         # For when only the group changes.
-        kept: dict[Stated, Verdict] = about.cache(("ledger", self.positions), dict)
-        # What is known comes first, then what needs no random curves: they take seconds.
+        kept: dict[Stated, Verdict] = context.cache(("ledger", self.positions), dict)
+        # Known claims first, then those without random curves, which take seconds.
         verdicts.update(kept)
         known = [
             claim for claim in CLAIMS if claim in kept or known_verdict(claim, measured) is not None
         ]
-        others = [claim for claim in CLAIMS if claim not in known]
-        table = not about.model.no_claims
-        drawn = [claim for claim in others if table and isinstance(claim.null, Curves)]
-        first = [*known, *(claim for claim in others if claim not in drawn)]
+        unknown = [claim for claim in CLAIMS if claim not in known]
+        table = not context.model.no_claims
+        drawn = [claim for claim in unknown if table and isinstance(claim.null, Curves)]
+        first = [*known, *(claim for claim in unknown if claim not in drawn)]
         order = [*first, *drawn]
         for done, claim in enumerate(order):
             if done == len(first):
                 share = done / len(order)
                 yield Progress(share, DRAWING, so_far())
-                draw_curves(drawn, measured, partial(_tell_drawn, about, share, so_far()))
+                draw_curves(drawn, measured, partial(_report_drawn, context, share, so_far()))
             yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
             verdicts[claim] = kept.get(claim) or check(claim, measured)
-        # A cancelled check is no verdict.
-        about.raise_if_cancelled()
-        kept |= {claim: one for claim, one in verdicts.items() if one.value is not None}
+        # A cancelled check is not a verdict.
+        context.raise_if_cancelled()
+        kept |= {claim: verdict for claim, verdict in verdicts.items() if verdict.value is not None}
         published = compare_published(measured)
         members = []
-        for number, one in enumerate(self.group):
-            message = f"Measuring {one.name}: {number + 1} of {len(self.group)} models"
+        for number, model in enumerate(self.group):
+            message = f"Measuring {model.name}: {number + 1} of {len(self.group)} models"
             yield Progress(1.0, message, so_far())
-            if (found := _member(one, about)) is not None:
-                members.append(found)
+            if (result := _member(model, context)) is not None:
+                members.append(result)
         groups = check_groups(members)
         yield so_far()
 
 
 MEMBERS = Recent(512)
-"""Measurements of models that were side by side before."""
+"""Measurements of models that were compared before."""
 
 
-def _member(one: Beside, about: QuestionContext) -> Member | None:
+def _member(beside: Beside, context: QuestionContext) -> Member | None:
     """Measure a model of the group; None if it cannot be."""
-    model = one.model()
+    model = beside.model()
     if model is None or model.no_claims:
         return None
 
     def find() -> Member:
-        about.raise_if_cancelled()
+        context.raise_if_cancelled()
         return member(Measurements(model))
 
     try:
@@ -174,17 +174,17 @@ def _member(one: Beside, about: QuestionContext) -> Member | None:
         return None
 
 
-def _tell_drawn(about: QuestionContext, share: float, so_far: Ledger, drawn: float) -> None:
-    about.report(share, f"{DRAWING}: {drawn:.0%}", so_far)
+def _report_drawn(context: QuestionContext, share: float, so_far: Ledger, drawn: float) -> None:
+    context.report(share, f"{DRAWING}: {drawn:.0%}", so_far)
 
 
-def _read(about: QuestionContext, name: str, layer: int) -> bool:
+def _read(context: QuestionContext, name: str, layer: int) -> bool:
     """Fetch a tensor that is on the Hub; other errors are reported by its claims."""
     try:
         if name == "W_E":
-            _ = about.model.W_E
+            _ = context.model.W_E
         else:
-            about.model.weight(cast(WeightName, name), layer)
+            context.model.weight(cast(WeightName, name), layer)
     except HubError:
         raise
     except HelixscopeError:
@@ -206,7 +206,7 @@ OUTCOME_OF: Mapping[str, Outcome] = {
     "out": "not applicable",
     "unknown": "cannot tell",
 }
-"""The outcome that each choice shows."""
+"""The outcome shown by each choice."""
 LedgerView = View[Choices, Ledger]
 
 
@@ -243,15 +243,15 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             ),
         ),
     )
-    about_grid = True
-    reads = ("effects",)
+    compares_all_models = True
+    depends_on = ("effects",)
     body = "gui.panels.claims.table:ClaimsBody"
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
         group = [
-            Beside(one.name if one.key != MAIN else scope.model.name, ref(one.model))
-            for one in scope.grid
-            if one.model is not None
+            Beside(shown.name if shown.key != MAIN else scope.model.name, ref(shown.model))
+            for shown in scope.grid
+            if shown.model is not None
         ]
         effects: Effects | None = scope.results.get("effects")
         measured = effects is not None and effects.run is not None
@@ -294,14 +294,18 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     def numbers(self, view: LedgerView) -> Mapping[str, np.ndarray]:
         verdicts = view.result.verdicts
-        values = [np.nan if one.value is None else one.value for one in verdicts]
-        bands = [(np.nan,) * 3 if one.null is None else one.null.band for one in verdicts]
+        values = [np.nan if verdict.value is None else verdict.value for verdict in verdicts]
+        bands = [
+            (np.nan,) * 3 if verdict.null is None else verdict.null.band for verdict in verdicts
+        ]
         return {
-            "claim": np.array([one.claim.id for one in verdicts]),
+            "claim": np.array([verdict.claim.id for verdict in verdicts]),
             "measured": np.array(values),
-            "expected": np.array([str(one.claim.expected) for one in verdicts]),
-            "outcome": np.array([one.outcome or "" for one in verdicts]),
-            "null": np.array(["" if one.null is None else one.null.name for one in verdicts]),
+            "expected": np.array([str(verdict.claim.expected) for verdict in verdicts]),
+            "outcome": np.array([verdict.outcome or "" for verdict in verdicts]),
+            "null": np.array(
+                ["" if verdict.null is None else verdict.null.name for verdict in verdicts]
+            ),
             "null_p5": np.array([low for low, _, _ in bands]),
             "null_p95": np.array([high for _, _, high in bands]),
         }

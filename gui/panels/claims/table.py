@@ -50,7 +50,7 @@ from gui.widgets.tooltips import wrapped
 Role = Qt.ItemDataRole
 
 UPPER, LOWER, EDGE = 18, 14, 2
-"""Heights of a row's two lines, and of the edge around both, in the usual size of text."""
+"""Heights of a row's two lines, and of the edge around both, for the default text size."""
 ROW_HEIGHT = UPPER + LOWER + 2 * EDGE
 MARK = 12
 """Size of an outcome's mark, in pixels."""
@@ -71,7 +71,7 @@ _COLUMNS = (
 )
 _WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 14}
 _ROOM = {EXPECTED: 480}
-"""Least width of the table at which a column is shown, in pixels."""
+"""Minimum width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
 
@@ -103,9 +103,9 @@ class ClaimsBody(PanelBody):
     def draw(self, view: View[Choices, Ledger]) -> None:
         chosen = view.choices.outcome
         wanted = OUTCOME_OF.get(chosen)
-        shown = [one for one in view.result.verdicts if wanted in (None, one.outcome)]
+        shown = [verdict for verdict in view.result.verdicts if wanted in (None, verdict.outcome)]
         self.table.show_verdicts(shown)
-        pending = any(one.outcome is None for one in view.result.verdicts)
+        pending = any(verdict.outcome is None for verdict in view.result.verdicts)
         self.nothing.setText(CHECKING if pending else NOTHING.get(chosen, ""))
         self.pages.setCurrentWidget(self.table if shown else self.nothing)
         self.published.show_compared(view.result.published)
@@ -130,7 +130,7 @@ class ClaimRows(TitledRows):
 
     def replace(self, verdicts: tuple[Verdict, ...]) -> None:
         """Set the verdicts; for the same claims, selection and scroll position are kept."""
-        if [one.claim for one in verdicts] == [one.claim for one in self.verdicts]:
+        if [verdict.claim for verdict in verdicts] == [verdict.claim for verdict in self.verdicts]:
             self._set(verdicts)
             last = self.index(len(verdicts) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
@@ -140,7 +140,7 @@ class ClaimRows(TitledRows):
         self.endResetModel()
 
     def _set(self, verdicts: tuple[Verdict, ...]) -> None:
-        # A table asks for its texts again and again: of all rows to fit its columns.
+        # Cached: the view requests the texts of all rows repeatedly, to fit its columns.
         self.verdicts, self.cells = verdicts, tuple(map(_cells, verdicts))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
@@ -260,7 +260,7 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 
 
 class TwoLines(QStyledItemDelegate):
-    """Draws a cell, and below it in small letters what is said of it."""
+    """Draws a cell with a second line of small text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -299,7 +299,7 @@ class TwoLines(QStyledItemDelegate):
 
 
 def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
-    """Return the mark of an outcome: a shape for those who do not see the colours."""
+    """Return the mark of an outcome: a shape that is distinct without colours."""
     pixmap = QPixmap(QSize(MARK, MARK) * ratio)
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)

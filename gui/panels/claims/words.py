@@ -1,4 +1,4 @@
-"""The ledger in words: outcomes, numbers; as a page for print, as a Markdown or CSV file."""
+"""Texts of the ledger: outcomes and numbers; as a page for print, as a Markdown or CSV file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def article(verdict: Verdict) -> str:
 
 
 def below(verdict: Verdict) -> str:
-    """Return what is measured, with the interval over texts, if there is one."""
+    """Return the measured quantity, with the interval over texts, if there is one."""
     interval = interval_text(verdict).rstrip(".")
     return f"{verdict.claim.quantity}. {interval}" if interval else verdict.claim.quantity
 
@@ -55,8 +55,8 @@ def sign(verdict: Verdict) -> str:
 
 def counts(verdicts: Sequence[Verdict]) -> str:
     """Return a summary: ``12 hold · 9 as any smooth curve · 3 do not hold · …``."""
-    found = [verdict.outcome for verdict in verdicts]
-    holds, usual, fails, out, unknown = (found.count(one) for one in OUTCOMES)
+    outcomes = [verdict.outcome for verdict in verdicts]
+    holds, usual, fails, out, unknown = (outcomes.count(outcome) for outcome in OUTCOMES)
     parts = [f"{holds} {'holds' if holds == 1 else 'hold'}"]
     if usual:
         parts.append(f"{usual} as any smooth curve")
@@ -65,26 +65,26 @@ def counts(verdicts: Sequence[Verdict]) -> str:
         parts.append(f"{out} not applicable")
     if unknown:
         parts.append(f"{unknown} undetermined")
-    if pending := found.count(None):
+    if pending := outcomes.count(None):
         parts.append(f"{pending} to be checked")
     return " · ".join(parts)
 
 
 def within(compared: Compared) -> str:
     """Return whether our number is within the tolerance: ``✓ within ±0.02``."""
-    one = compared.published
-    tolerance = format_number(one.tolerance, 3 if one.tolerance < 0.01 else 2)
+    number = compared.published
+    tolerance = format_number(number.tolerance, 3 if number.tolerance < 0.01 else 2)
     mark = f"{SIGNS['holds']} " if compared.within else f"{SIGNS['does not hold']} not "
     return f"{mark}within ±{tolerance}"
 
 
 def published_cells(compared: Compared) -> tuple[str, str, str, str, str]:
     """Return the cells of a line: quantity, published, ours, whether within, source."""
-    one = compared.published
-    unit = f" {one.unit}" if one.unit else ""
-    published = f"{format_number(one.value, one.decimals)}{unit}"
-    ours = f"{format_number(compared.ours, one.decimals)}{unit}"
-    return one.quantity, published, ours, within(compared), one.source
+    number = compared.published
+    unit = f" {number.unit}" if number.unit else ""
+    published = f"{format_number(number.value, number.decimals)}{unit}"
+    ours = f"{format_number(compared.ours, number.decimals)}{unit}"
+    return number.quantity, published, ours, within(compared), number.source
 
 
 def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compared] = ()) -> str:
@@ -111,20 +111,20 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
         claim = verdict.claim
         quantity = below(verdict) + (f" ({verdict.why_null})" if verdict.why_null else "")
         null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
-        said = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
-        row = (f"{sign(verdict)} {said}", claim.statement, quantity, measured(verdict),
+        outcome = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
+        row = (f"{sign(verdict)} {outcome}", claim.statement, quantity, measured(verdict),
                  expected(verdict), null, claim.article)  # fmt: skip
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
     if published:
         lines += ["", "## Published numbers", "", "| Quantity | Published | Measured | | Source |"]
         lines.append("|---|---:|---:|---|---|")
-    for one in published:
-        lines.append(f"| {' | '.join(map(markdown_text, published_cells(one)))} |")
+    for compared in published:
+        lines.append(f"| {' | '.join(map(markdown_text, published_cells(compared)))} |")
     return "\n".join(lines) + "\n"
 
 
 def comma_separated(verdicts: Sequence[Verdict]) -> str:
-    """Write the ledger as CSV, numbers in full precision; a missing one is an empty cell."""
+    """Write the ledger as CSV, numbers in full precision; missing numbers are empty cells."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -220,9 +220,9 @@ def ledger_figure(
         ):
             write(x, text, theme.muted, side=side)
         at -= 2 * LINE
-    for one in published:
-        quantity, given, ours, how, source = published_cells(one)
-        outcome: Outcome = "holds" if one.within else "does not hold"
+    for compared in published:
+        quantity, given, ours, how, source = published_cells(compared)
+        outcome: Outcome = "holds" if compared.within else "does not hold"
         write(_OUTCOME, how, outcome_color(outcome, theme))
         write(_CLAIM, f"{quantity}\n{source}", theme.text)
         write(_MEASURED, ours, theme.text, side="right")

@@ -1,4 +1,4 @@
-"""The compare panel: models in numbers, and the controls of a curve laid over the shown one.
+"""The compare panel: models in numbers, and the controls of the aligned curve.
 
 The compared models are managed in `services`.
 """

@@ -1,4 +1,4 @@
-"""Controls of the aligned curve: which one, how, and how well it fits."""
+"""Controls of the aligned curve: which curve, how it is aligned, and how well it fits."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ READOUT_TIP = (
     "optimally rotated (scipy.spatial.procrustes); 0 for identical shapes, at most 1. RMS: root "
     "mean square distance between matching positions as drawn, in the table’s units"
 )
-LEAST_STRETCH = 10
-"""Fewer positions make no curve."""
+MIN_STRETCH = 10
+"""Minimum number of positions of a curve."""
 HIDDEN = "hidden while a training step is shown · "
 
 
@@ -156,7 +156,7 @@ class AlignedRow(Panel):
         for signal in (events.aligned, events.not_aligned, events.snapshot):
             self.listen_throttled(signal, self._show_result)
 
-    # The session has changed.
+    # Changes of the session.
 
     def _fill(self) -> None:
         """Update the controls."""
@@ -188,8 +188,8 @@ class AlignedRow(Panel):
         box = self.what
         box.clear()
         box.addItem(WHATS[NOTHING], NOTHING)
-        for other in self.session.compared:
-            box.addItem(other.name, other.key)
+        for compared in self.session.compared:
+            box.addItem(compared.name, compared.key)
         box.addItem(WHATS[RANGE], RANGE)
         box.addItem(WHATS[STEP], STEP)
         items = cast(QStandardItemModel, box.model())
@@ -232,7 +232,7 @@ class AlignedRow(Panel):
         finally:
             self._filling = False
 
-    # What the user wants.
+    # Requests of the user.
 
     def _on_what(self) -> None:
         kind = self.what.currentData()
@@ -255,7 +255,7 @@ class AlignedRow(Panel):
         end = last if model is None else model.n_positions - 1
         before, after = (0, first - 1), (last + 1, end)
         longer = max(after, before, key=lambda stretch: stretch[1] - stretch[0])
-        if longer[1] - longer[0] >= LEAST_STRETCH:
+        if longer[1] - longer[0] >= MIN_STRETCH:
             return longer
         return first + (last - first + 1) // 2, last
 

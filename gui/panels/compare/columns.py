@@ -1,4 +1,4 @@
-"""The choice of the table's columns: which are shown, in which order."""
+"""The choice of the table's columns and their order."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class ColumnChooser(QDialog):
         self._fill(shown)
         self.up.clicked.connect(lambda: self._move(-1))
         self.down.clicked.connect(lambda: self._move(1))
-        self.standard.clicked.connect(lambda: self._take(STANDARD))
-        self.all.clicked.connect(lambda: self._take(ALL))
+        self.standard.clicked.connect(lambda: self._set_shown(STANDARD))
+        self.all.clicked.connect(lambda: self._set_shown(ALL))
         self.close_button.clicked.connect(self.accept)
         self.list.itemChanged.connect(self._report)
         self.list.model().rowsMoved.connect(self._report)
@@ -66,7 +66,7 @@ class ColumnChooser(QDialog):
     def shown(self) -> tuple[str, ...]:
         """The keys of the columns with a check mark, in order."""
         items = [self.list.item(row) for row in range(self.list.count())]
-        return tuple(one.data(KEY) for one in items if one.checkState() is Qt.CheckState.Checked)
+        return tuple(item.data(KEY) for item in items if item.checkState() is Qt.CheckState.Checked)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Alt and an arrow move the current column."""
@@ -81,7 +81,7 @@ class ColumnChooser(QDialog):
     def _fill(self, shown: Sequence[str]) -> None:
         """List the shown columns in their order, then the others."""
         self.list.clear()
-        for key in (*shown, *(one for one in ALL if one not in shown)):
+        for key in (*shown, *(other for other in ALL if other not in shown)):
             item = QListWidgetItem(title_of(key))
             item.setData(KEY, key)
             item.setToolTip(wrapped(COLUMNS[number_of(key)].tip))
@@ -94,7 +94,7 @@ class ColumnChooser(QDialog):
             self.list.addItem(item)
         self.list.setCurrentRow(0)
 
-    def _take(self, shown: Sequence[str]) -> None:
+    def _set_shown(self, shown: Sequence[str]) -> None:
         self.list.blockSignals(True)
         self._fill(shown)
         self.list.blockSignals(False)
@@ -113,5 +113,5 @@ class ColumnChooser(QDialog):
         self._report()
 
     def _report(self) -> None:
-        if self.shown:  # a table without numbers has the standard ones
+        if self.shown:  # an empty choice would show the standard columns
             self.chosen.emit(self.shown)

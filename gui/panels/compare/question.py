@@ -19,24 +19,24 @@ from gui.services.questions import Progress, QuestionContext
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
-MOST_KEPT = 512
+MAX_KEPT = 512
 READING, FAILED = "it is still loading", "it could not be opened"
 
 
 @dataclass(frozen=True, slots=True)
 class RowOf:
-    """One row: a model, and what is shown of it.
+    """One row: a model with its shown positions and components.
 
     Attributes
     ----------
     key
-        That of the model beside the open one; :data:`gui.state.session.MAIN` for the open one.
+        Key of the compared model; :data:`gui.state.session.MAIN` for the open one.
     name
         Its name.
     model
         The model, as a weak reference; None while it is loading.
     positions, components
-        What is shown of it.
+        Its shown positions and components.
     failed
         Whether it could not be opened.
     """
@@ -62,7 +62,7 @@ class MeasuredRow:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
     def outcome(self, scalar: Scalar) -> Outcome | None:
-        """Return what a quantity is worth; None where it is not weighed, or has no value."""
+        """Return the outcome of a quantity; None if it is not weighed, or has no value."""
         return None if scalar.value is None else self.outcomes.get(scalar.quantity.key)
 
 
@@ -77,16 +77,16 @@ def turning_outcome(model: PositionalModel, row: RowOf) -> Outcome:
     """Return whether the shown positions turn more evenly than random smooth curves do."""
     from geometry.evidence.turning_share import turning_share
 
-    (first, last), most = row.positions, max(row.components)
+    (first, last), last_component = row.positions, max(row.components)
     rows = model.W_pos[first : last + 1]
-    pca = fit_pca(model.W_pos, row.positions, most)
-    if len(rows) < FEWEST or most > len(pca.components):
+    pca = fit_pca(model.W_pos, row.positions, last_component)
+    if len(rows) < FEWEST or last_component > len(pca.components):
         return "cannot tell"
     shown = [number - 1 for number in row.components]
     return turning_share(rows, pca.project(rows)[:, shown]).outcome
 
 
-KEPT = Recent(MOST_KEPT)
+KEPT = Recent(MAX_KEPT)
 """Results for models that were compared before."""
 
 
@@ -103,17 +103,17 @@ class ComparisonOf:
     """
 
     rows: tuple[RowOf, ...]
-    kept: Recent = field(default_factory=lambda: Recent(MOST_KEPT), compare=False, repr=False)
+    kept: Recent = field(default_factory=lambda: Recent(MAX_KEPT), compare=False, repr=False)
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Comparison]:
-        """Measure one model after another, with partial results; known rows are there at once."""
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Comparison]:
+        """Measure one model after another, with partial results; known rows come first."""
         lines = [self._known(row) for row in self.rows]
         pending = [at for at, line in enumerate(lines) if line.scalars is None]
         for done, at in enumerate(pending):
             row = self.rows[at]
             message = f"Measuring {row.name}"
             yield Progress(done / len(pending), message, Comparison(tuple(lines)))
-            lines[at] = self._line(row, about)
+            lines[at] = self._line(row, context)
         yield Comparison(tuple(lines))
 
     def _known(self, row: RowOf) -> MeasuredRow:
@@ -126,20 +126,20 @@ class ComparisonOf:
             return MeasuredRow(row)
         return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
 
-    def _line(self, row: RowOf, about: QuestionContext) -> MeasuredRow:
+    def _line(self, row: RowOf, context: QuestionContext) -> MeasuredRow:
         model = None if row.model is None else row.model()
         if model is None:
             return MeasuredRow(row, why=FAILED if row.failed else READING)
 
         def find() -> tuple[Scalar, ...]:
             return scalar_results(
-                model, row.positions, row.components, check=about.raise_if_cancelled
+                model, row.positions, row.components, check=context.raise_if_cancelled
             )
 
         try:
             key = (model.fingerprint, row.positions, row.components)
             scalars = self.kept(key, find)
-            about.raise_if_cancelled()
+            context.raise_if_cancelled()
             turning = self.kept(("turning", *key), lambda: turning_outcome(model, row))
             return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
         except Cancelled:

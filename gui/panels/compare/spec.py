@@ -29,7 +29,7 @@ Sorting = tuple[int, bool]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How rows are sorted; None for the order of the views. And which columns are shown."""
+    """The sorting of rows, None for the order of the views; and the shown columns."""
 
     sorted_by: Sorting | None = None
     compare_columns: ColumnWidths = ()
@@ -73,20 +73,20 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
             AddModel,
         ),
     )
-    about_grid = outlasts_model = True
+    compares_all_models = keeps_result = True
     body = "gui.panels.compare.table:CompareBody"
 
     def question(self, scope: Scope, choices: Choices) -> ComparisonOf:
         rows = (
             RowOf(
-                one.key,
-                one.name if one.key != MAIN else scope.model.name,
-                None if one.model is None else ref(one.model),
-                one.positions,
-                one.components,
-                one.failed,
+                shown.key,
+                shown.name if shown.key != MAIN else scope.model.name,
+                None if shown.model is None else ref(shown.model),
+                shown.positions,
+                shown.components,
+                shown.failed,
             )
-            for one in scope.grid
+            for shown in scope.grid
         )
         return ComparisonOf(tuple(rows), KEPT)
 
@@ -100,9 +100,9 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         lines = view.result.lines
         count = "1 model" if len(lines) == 1 else f"{len(lines)} models"
         waiting = sum(line.scalars is None and not line.why for line in lines)
-        rest = f" · {waiting} not measured yet" if waiting else ""
+        pending = f" · {waiting} not measured yet" if waiting else ""
         (main,) = (line.row.name for line in lines if line.row.key == MAIN)
-        return f"{count} · {main} is the open model{rest}"
+        return f"{count} · {main} is the open model{pending}"
 
     def figure(self, view: CompareView) -> Figure:
         return compare_figure(sorted_lines(view), view.theme, shown_columns(view))

@@ -60,12 +60,12 @@ Role = Qt.ItemDataRole
 ARROWS = {False: " ▴", True: " ▾"}
 """Marks in the title of the sorted column: ascending, descending."""
 ROW_HEIGHT, TITLE_HEIGHT = 24, 34
-FEWEST_NAME, MOST_NAME = 96, 240
+MIN_NAME_WIDTH, MAX_NAME_WIDTH = 96, 240
 """Minimum and maximum width of the names, in pixels."""
 
 
 TURNS = "More evenly than random smooth curves:"
-"""What the outcome of the turning share is about."""
+"""Label of the outcome of the turning share."""
 ALONE = "Only the open model is listed. Use “Add model…” to add others, one row each."
 
 
@@ -112,7 +112,7 @@ class CompareBody(PanelBody):
         self.table.set_theme(theme)
 
     def take_focus(self) -> None:
-        """Focus what is overlaid, and open its list: it shows what there is to choose."""
+        """Focus the list of overlaid curves, and open it."""
         self.aligned.what.setFocus()
         if self.aligned.isEnabled():
             # Once the panel is laid out, or the list would not be below its box.
@@ -135,7 +135,7 @@ class CompareBody(PanelBody):
         menu, shown = QMenu(self), list(self.table.shown)
         if key:
             at = shown.index(key)
-            others = [one for one in shown if one != key]
+            others = [other for other in shown if other != key]
             hide = menu.addAction(f"Hide “{title_of(key)}”", partial(self._show_columns, others))
             hide.setEnabled(bool(others))
             for text, to in (("Move left", at - 1), ("Move right", at + 1)):
@@ -221,15 +221,15 @@ class CompareRows(TitledRows):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
     ) -> object:
-        found = super().headerData(section, orientation, role)
+        header = super().headerData(section, orientation, role)
         if role == Role.DisplayRole and self.sorted_by is not None and section:
             column, falling = self.sorted_by
             if column == section:
-                title, _, unit = str(found).partition("\n")
+                title, _, unit = str(header).partition("\n")
                 return f"{title}{ARROWS[falling]}\n{unit}"
         if role == Role.ToolTipRole and section:
-            return f"{found}\nClick to sort"
-        return found
+            return f"{header}\nClick to sort"
+        return header
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
         line, column = self.lines[index.row()], index.column()
@@ -323,9 +323,9 @@ class CompareTable(QWidget):
         self.values.titles.sectionHandleDoubleClicked.connect(
             lambda number: self.set_width(ALL[number - FIXED], 0)
         )
-        one, other = self.names.verticalScrollBar(), self.values.verticalScrollBar()
-        one.valueChanged.connect(other.setValue)
-        other.valueChanged.connect(one.setValue)
+        left, right = self.names.verticalScrollBar(), self.values.verticalScrollBar()
+        left.valueChanged.connect(right.setValue)
+        right.valueChanged.connect(left.setValue)
         self.values.horizontalScrollBar().rangeChanged.connect(self._place)
         self.rows.modelReset.connect(self._fit)
         self.rows.dataChanged.connect(self._fit)
@@ -372,10 +372,10 @@ class CompareTable(QWidget):
     def set_width(self, key: str, width: int) -> None:
         """Request a column's width; 0 for that of its texts."""
         widths = {**self.widths, key: width}
-        self.arranged.emit(tuple((one, widths.get(one, 0)) for one in self.shown))
+        self.arranged.emit(tuple((column, widths.get(column, 0)) for column in self.shown))
 
     def _on_arranged(self, resized: dict[int, int]) -> None:
-        """Report what the user has dragged."""
+        """Report the new order and widths after dragging."""
         titles = self.values.titles
         keys = sorted(self.shown, key=lambda key: titles.visualIndex(number_of(key)))
         widths = self.widths | {ALL[number - FIXED]: width for number, width in resized.items()}
@@ -404,7 +404,7 @@ class CompareTable(QWidget):
         super().resizeEvent(event)
         self._fit()
 
-    # What the user wants.
+    # Requests of the user.
 
     def toggle_sorting(self, column: int) -> None:
         """Request a column's order, then the reverse, then none."""
@@ -429,7 +429,7 @@ class CompareTable(QWidget):
         elif marked is not None:
             self.chosen.emit(marked.row.key)
 
-    # How it looks.
+    # Layout.
 
     def _fit(self) -> None:
         """Fit the columns to their texts; the names within bounds, others as the user chose."""
@@ -445,7 +445,11 @@ class CompareTable(QWidget):
             chosen = widths.get(ALL[number - FIXED], 0) if number >= FIXED else 0
             width = chosen or column.width or max(wide) + space
             if number == 1:
-                width = min(max(width, FEWEST_NAME), MOST_NAME, max(self.width() // 3, FEWEST_NAME))
+                width = min(
+                    max(width, MIN_NAME_WIDTH),
+                    MAX_NAME_WIDTH,
+                    max(self.width() // 3, MIN_NAME_WIDTH),
+                )
             for view in (self.names, self.values):
                 view.setColumnWidth(number, width)
         self._place()
@@ -464,7 +468,7 @@ class _Titles(QHeaderView):
     """The titles of one half: clicked, dragged, right-clicked."""
 
     arranged = Signal(object)
-    """The mouse has moved a title, or changed widths: the new ones by number."""
+    """The mouse has moved a title, or changed widths; the new widths by column number."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)

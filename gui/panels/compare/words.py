@@ -1,4 +1,4 @@
-"""The texts of the table of models, also for files. Independent of Qt."""
+"""Texts of the table of models, also for files. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -47,32 +47,34 @@ COLUMNS = (
     ),
     *(
         Column(
-            f"{one.title}\n{one.unit}", f"{one.meaning}\n{SCOPES[one.of]}", left=one.kind == "text"
+            f"{quantity.title}\n{quantity.unit}",
+            f"{quantity.meaning}\n{SCOPES[quantity.of]}",
+            left=quantity.kind == "text",
         )
-        for one in QUANTITIES
+        for quantity in QUANTITIES
     ),
 )
 RANGE = "range"
-ALL = (RANGE, *(one.key for one in QUANTITIES))
+ALL = (RANGE, *(quantity.key for quantity in QUANTITIES))
 """Keys of the columns that can be hidden and moved, in the order of :data:`COLUMNS`."""
 STANDARD = (
     RANGE, "n_positions", "d_model", "variance_3", "effective_rank", "verdict", "turning_share",
     "helix_r2", "turns", "norm_mean", "lookback_r2",
 )  # fmt: skip
-"""Those that are shown unless others are chosen."""
-MOST_WIDTH = 1000
+"""Default columns."""
+MAX_WIDTH = 1000
 """Maximum width of a column in pixels."""
 
 
 def columns_of(wanted: ColumnWidths) -> tuple[str, ...]:
     """Return the keys of the shown columns, in order; those of a later release are left out."""
-    found = tuple(dict.fromkeys(key for key, _ in wanted if key in ALL))
-    return found or STANDARD
+    keys = tuple(dict.fromkeys(key for key, _ in wanted if key in ALL))
+    return keys or STANDARD
 
 
 def widths_of(wanted: ColumnWidths) -> dict[str, int]:
     """Return the widths that were chosen, by key, in pixels."""
-    return {key: min(width, MOST_WIDTH) for key, width in wanted if width > 0}
+    return {key: min(width, MAX_WIDTH) for key, width in wanted if width > 0}
 
 
 def number_of(key: str) -> int:
@@ -132,7 +134,7 @@ def cells(line: MeasuredRow) -> tuple[str, ...]:
         span, empty = f"{span} · computing…", PENDING
     numbers = [empty] * len(QUANTITIES)
     if scalars is not None:
-        numbers = [marked(line, one) for one in scalars]
+        numbers = [marked(line, scalar) for scalar in scalars]
     return (MARK if line.row.key == MAIN else "", line.row.name, span, *numbers)
 
 
@@ -171,11 +173,11 @@ def numbers(lines: Sequence[MeasuredRow]) -> dict[str, np.ndarray]:
         if quantity.kind == "text":
             columns[quantity.key] = np.array([value or "" for value in values], dtype=np.str_)
         else:
-            found = [np.nan if value is None else value for value in values]
-            columns[quantity.key] = np.array(found, dtype=np.float64)
+            filled = [np.nan if value is None else value for value in values]
+            columns[quantity.key] = np.array(filled, dtype=np.float64)
         outcomes = [line.outcomes.get(quantity.key) for line in measured]
         if any(outcomes):
-            weighed = [one or "" for one in outcomes]
+            weighed = [outcome or "" for outcome in outcomes]
             columns[f"{quantity.key}_outcome"] = np.array(weighed, dtype=np.str_)
     return columns
 
@@ -186,7 +188,7 @@ def tab_separated(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) ->
 
 
 def comma_separated(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
-    """Write the table as CSV, likewise, with empty cells for missing values."""
+    """Write the table as CSV, with empty cells for missing values."""
     return _separated(lines, columns, delimiter=",")
 
 
@@ -215,7 +217,7 @@ def _values(
 def as_json(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the lines and the meaning of each quantity as JSON, null for missing values.
 
-    Range and components are always there: the numbers mean nothing without them.
+    Range and components are always included: the numbers depend on them.
     """
     chosen = _measured_columns(columns)
     models = [
@@ -224,22 +226,24 @@ def as_json(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
             "positions": list(line.row.positions),
             "components": list(line.row.components),
             **{QUANTITIES[at].key: line.scalars[at].value for at in chosen},
-            "outcomes": {key: one for key, one in line.outcomes.items() if key in columns},
+            "outcomes": {key: outcome for key, outcome in line.outcomes.items() if key in columns},
         }
         for line in lines
         if line.scalars is not None
     ]
     quantities = (QUANTITIES[at] for at in chosen)
-    meanings = {one.key: f"{one.meaning} {SCOPES[one.of]}" for one in quantities}
+    meanings = {
+        quantity.key: f"{quantity.meaning} {SCOPES[quantity.of]}" for quantity in quantities
+    }
     return (
         json.dumps({"models": models, "quantities": meanings}, indent=2, ensure_ascii=False) + "\n"
     )
 
 
-def turned(
+def transposed(
     lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return titles and rows with the models side by side: a page is higher than wide."""
+    """Return titles and rows with the models as columns, to fit a page in portrait format."""
     measured = [line for line in lines if line.scalars is not None]
     titles = ("", *(line.row.name for line in measured))
     rows = []
@@ -255,7 +259,7 @@ def turned(
 
 def markdown(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the table as Markdown, the models side by side."""
-    titles, rows = turned(lines, columns)
+    titles, rows = transposed(lines, columns)
     ruled = "|---|" + "---:|" * (len(titles) - 1)
     body = [titles, *rows]
     text = [f"| {' | '.join(map(markdown_text, row))} |" for row in body]
@@ -272,7 +276,7 @@ _TEX = {
 
 def latex(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     """Write the table as a LaTeX tabular, the models side by side; it needs no package."""
-    titles, rows = turned(lines, columns)
+    titles, rows = transposed(lines, columns)
 
     def row(texts: Sequence[str]) -> str:
         return " & ".join("".join(_TEX.get(sign, sign) for sign in text) for text in texts) + r" \\"
@@ -312,7 +316,7 @@ def _value(line: MeasuredRow, number: int) -> float | str | None:
 LINE, MARGIN, NAMES, MODEL = 0.19, 0.2, 2.2, 1.3
 """Line height, margin, and widths of the names and of a model, in inches."""
 CHARACTERS = 20
-"""Of a model's name."""
+"""Maximum number of characters of a model's name."""
 
 
 def compare_figure(
@@ -333,7 +337,7 @@ def compare_figure(
 
     from gui.plots.figure_base import POINTS
 
-    titles, rows = turned(lines, columns)
+    titles, rows = transposed(lines, columns)
     width = 2 * MARGIN + NAMES + MODEL * max(len(titles) - 1, 1)
     height = 2 * MARGIN + LINE * (len(rows) + 3)
     figure = Figure(figsize=(width, height), facecolor=theme.viewport)

@@ -1,4 +1,4 @@
-"""Effects: what the network loses by changes of its positions.
+"""Effects of changes of the positions on the network's loss.
 
-`spec` says what is shown, `body` shows it; `gui.services.effects` asks, for lessons too.
+`spec.py` has the panel, `body.py` its table and plots; the question is in `gui.services.effects`.
 """

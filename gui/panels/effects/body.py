@@ -23,10 +23,10 @@ from geometry.inside.interventions import (
     usual_length,
 )
 from gui.panels.effects.spec import (
-    LEAST_LENGTH,
-    LEAST_WINDOWS,
-    MOST_LENGTH,
-    MOST_WINDOWS,
+    MAX_LENGTH,
+    MAX_WINDOWS,
+    MIN_LENGTH,
+    MIN_WINDOWS,
     Choices,
     EffectsPanel,
     View,
@@ -59,9 +59,9 @@ ROW_HEIGHT = 22
 WIDTHS = {EFFECT: 8, INTERVAL: 14}
 ROOM = {INTERVAL: 420}
 TABLE_WIDTH = 40 * GRID
-"""Least width of the table, in pixels."""
+"""Minimum width of the table, in pixels."""
 LISTED = ("top 0", "top 1", "top 2", "top 3", *(name for name in USUAL if kept(name) is None))
-"""The changes of the table; the others keep more components, which the plot shows."""
+"""The changes in the table; the plot shows the others, which keep more components."""
 FACTOR = Scale(0, 3, 2)
 HELIX = {
     "Radius": "Radius of the helix, as a multiple of the fitted one",
@@ -102,16 +102,18 @@ class EffectsBody(PanelBody):
             slider.changed.connect(self._on_helix)
         self.helix = QWidget()
         vbox(*self.sliders.values(), parent=self.helix, spacing=0)
-        self.said = FixedText(1, SMALL)
-        self.said.set_color(theme.warning)
+        self.failure = FixedText(1, SMALL)
+        self.failure.set_color(theme.warning)
         self.plots = PaintedRow(session, theme)
         self.plots.hoverRequested.connect(self.hoverRequested)
         self.plots.selectionRequested.connect(self.selectionRequested)
         self.plots.chosen.connect(lambda _, k: self._keep(k))
-        self.plots.stepped.connect(lambda way: self._keep((kept(self._choices.change) or 0) + way))
+        self.plots.stepped.connect(
+            lambda step: self._keep((kept(self._choices.change) or 0) + step)
+        )
         left = QWidget()
         left.setMinimumWidth(TABLE_WIDTH)
-        vbox((self.table, 1), self.helix, self.said, parent=left, spacing=GRID // 2)
+        vbox((self.table, 1), self.helix, self.failure, parent=left, spacing=GRID // 2)
         self._parts = hbox((left, 1), (self.plots, 1), parent=self, spacing=2 * GRID)
         self.focus_widget = self.table
 
@@ -123,7 +125,7 @@ class EffectsBody(PanelBody):
         model = self.session.model
         if model is not None:
             self.settings.show_settings(choices, model.n_positions)
-        self.texts.setToolTip(wrapped(f"{TEXTS_TIP}\n\n{self.settings.said}"))
+        self.texts.setToolTip(wrapped(f"{TEXTS_TIP}\n\n{self.settings.summary}"))
         factors = helix_factors(choices.change)
         self.helix.setVisible(factors is not None)
         for slider, factor in zip(self.sliders.values(), factors or (1.0, 1.0), strict=True):
@@ -134,7 +136,7 @@ class EffectsBody(PanelBody):
         self._view = view
         self.table.show_effects(view.result, view.choices)
         self.plots.draw(EffectsPanel().plots(view))
-        self.said.set_text(view.result.failure)
+        self.failure.set_text(view.result.failure)
 
     def show_marks(self) -> None:
         self.plots.show_marks()
@@ -145,7 +147,7 @@ class EffectsBody(PanelBody):
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
-        self.said.set_color(theme.warning)
+        self.failure.set_color(theme.warning)
         self.plots.set_theme(theme)
         for slider in self.sliders.values():
             slider.set_theme(theme)
@@ -154,8 +156,8 @@ class EffectsBody(PanelBody):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        below, ways = columns(2, self.size()) == 1, QBoxLayout.Direction
-        self._parts.setDirection(ways.TopToBottom if below else ways.LeftToRight)
+        below, directions = columns(2, self.size()) == 1, QBoxLayout.Direction
+        self._parts.setDirection(directions.TopToBottom if below else directions.LeftToRight)
 
     def _open_settings(self) -> None:
         self.settings.move(self.texts.mapToGlobal(QPoint(0, self.texts.height())))
@@ -175,12 +177,12 @@ class EffectsBody(PanelBody):
         self.chosen.emit("change", helix_change(radius, pitch))
 
     def _keep(self, count: int) -> None:
-        most = MOST_COMPONENTS if self._view is None else self._view.result.most
-        self.chosen.emit("change", f"top {min(max(count, 0), most)}")
+        maximum = MOST_COMPONENTS if self._view is None else self._view.result.most
+        self.chosen.emit("change", f"top {min(max(count, 0), maximum)}")
 
 
 class TextSettings(QFrame):
-    """Which texts run, in a small window; it closes with Esc, or a click anywhere else."""
+    """The choice of texts, in a popup window."""
 
     chosen = Signal(str, object)
     """A choice of the panel, by its name, and its new value."""
@@ -191,8 +193,8 @@ class TextSettings(QFrame):
         self.setAccessibleName("Texts")
         self.source = TextsChoice()
         self.source.chosen.connect(lambda texts: self.chosen.emit("texts", texts))
-        self.windows = _number("Windows of text", LEAST_WINDOWS, MOST_WINDOWS)
-        self.length = _number("Tokens of a window", LEAST_LENGTH, MOST_LENGTH)
+        self.windows = _number("Windows of text", MIN_WINDOWS, MAX_WINDOWS)
+        self.length = _number("Tokens of a window", MIN_LENGTH, MAX_LENGTH)
         self.windows.valueChanged.connect(lambda n: self.chosen.emit("windows", n))
         self.length.valueChanged.connect(lambda n: self.chosen.emit("length", n))
         self.heads = QCheckBox("Attention of each head")
@@ -206,8 +208,8 @@ class TextSettings(QFrame):
         rows.addWidget(self.heads, len(fields), 1)
 
     @property
-    def said(self) -> str:
-        """The settings in words."""
+    def summary(self) -> str:
+        """The settings as text."""
         return (
             f"{self.source.currentText()}: {self.windows.value()} windows of "
             f"{self.length.value()} tokens"
@@ -218,7 +220,7 @@ class TextSettings(QFrame):
         self.source.show_value(choices.texts)
         with QSignalBlocker(self.length), QSignalBlocker(self.windows), QSignalBlocker(self.heads):
             self.heads.setChecked(choices.heads)
-            self.length.setMaximum(max(n_positions, LEAST_LENGTH))
+            self.length.setMaximum(max(n_positions, MIN_LENGTH))
             self.length.setValue(choices.length or usual_length(n_positions))
             self.windows.setValue(choices.windows)
 
@@ -227,11 +229,11 @@ class ChangeRows(TextRows):
     """Changes as rows."""
 
     changes: tuple[str, ...] = LISTED
-    cells: tuple[tuple[str, str, str], ...] = tuple((named(one), "", "") for one in LISTED)
+    cells: tuple[tuple[str, str, str], ...] = tuple((named(change), "", "") for change in LISTED)
     tips: tuple[str, ...] = ("",) * len(LISTED)
 
     def replace(self, result: Effects, chosen: str) -> None:
-        """Set the effects; the chosen change is the last one if it is not among the others."""
+        """Set the effects; the chosen change is added at the end if it is not listed."""
         own = [name for name in result.found if name not in USUAL]
         changes = tuple(dict.fromkeys((*LISTED, *own, *((chosen,) if chosen not in USUAL else ()))))
         cells = tuple(_cells(result, change) for change in changes)
@@ -298,12 +300,12 @@ def _tip(result: Effects, change: str) -> str:
     return "\n".join(filter(None, (about, effect.why if effect is not None else "")))
 
 
-def _number(name: str, least: int, most: int) -> QSpinBox:
-    made = QSpinBox()
-    made.setRange(least, most)
-    made.setAccessibleName(name)
-    made.setToolTip(wrapped(name))
-    made.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-    made.setFixedWidth(8 * GRID)
-    made.setKeyboardTracking(False)
-    return made
+def _number(name: str, minimum: int, maximum: int) -> QSpinBox:
+    field = QSpinBox()
+    field.setRange(minimum, maximum)
+    field.setAccessibleName(name)
+    field.setToolTip(wrapped(name))
+    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    field.setFixedWidth(8 * GRID)
+    field.setKeyboardTracking(False)
+    return field

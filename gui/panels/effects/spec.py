@@ -1,4 +1,4 @@
-"""The panel of effects: changes of the positions, and what the network loses by them."""
+"""The panel of effects: changes of the positions, and their cost for the network."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 LONGEST_PATH = 4096
 USUALLY_KEPT = 3
-"""Components that the slider shows while another change is chosen."""
+"""Number of components on the slider while another change is chosen."""
 AUTOMATIC = None
-"""A length that fits the model."""
+"""A length that depends on the model."""
 WINDOWS = 64
-"""Windows of text, at first."""
-LEAST_WINDOWS, MOST_WINDOWS = 4, 4096
-LEAST_LENGTH, MOST_LENGTH = 20, 65_536
+"""Initial number of windows of text."""
+MIN_WINDOWS, MAX_WINDOWS = 4, 4096
+MIN_LENGTH, MAX_LENGTH = 20, 65_536
 WIDE = 440
-"""Least width of the plots with that of the rows, in pixels."""
-LEAST_MOVE = 1e-3
-"""Of rows, as a share of their mean norm: less is rounding."""
+"""Minimum width with the plot of the rows, in pixels."""
+MIN_MOVE = 1e-3
+"""Minimum move of rows, as a share of their mean norm: less is rounding."""
 SCRUB_TIP = "Click or drag to keep another number of components; the wheel zooms"
 NOT_MEASURED = "not measured yet: press Measure"
 LOSS, STATES = "loss (nats per token)", "change of the states"
@@ -56,18 +56,18 @@ LOSS, STATES = "loss (nats per token)", "change of the states"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen.
+    """Choices of the panel of effects.
 
     Attributes
     ----------
     change
-        Name of the change that is shown, see :func:`geometry.inside.interventions.find_change`.
+        Name of the shown change, see :func:`geometry.inside.interventions.find_change`.
     in_view
         Whether the changed curve is in the viewport.
     texts, windows, length, heads
-        Of the next measurement, as in :class:`EffectsRun`.
+        Settings of the next measurement, as in :class:`EffectsRun`.
     run
-        What was asked for last; None before.
+        The last requested measurement; None if there is none.
     """
 
     change: str = "top 3"
@@ -123,8 +123,8 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
             field="change",
             text="Components",
             tip="Number of the table’s principal directions to keep: drag, type, or press ← and →",
-            least=0,
-            most=lambda result: result.most,
+            minimum=0,
+            maximum=lambda result: result.most,
             keys=True,
             shown=lambda change, _: USUALLY_KEPT if kept(change) is None else kept(change) or 0,
             chosen=lambda number: f"top {number}",
@@ -138,11 +138,11 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         Saved(field="texts", check=_are_texts),
         Saved(
             field="windows",
-            check=lambda n: n in range(LEAST_WINDOWS, MOST_WINDOWS + 1) and whole_number(n),
+            check=lambda n: n in range(MIN_WINDOWS, MAX_WINDOWS + 1) and whole_number(n),
         ),
         Saved(
             field="length",
-            check=lambda n: n in range(LEAST_LENGTH, MOST_LENGTH + 1) or n is AUTOMATIC,
+            check=lambda n: n in range(MIN_LENGTH, MAX_LENGTH + 1) or n is AUTOMATIC,
             suits=lambda n, model: n is AUTOMATIC or n <= model.n_positions,
         ),
         Saved(field="heads", check=lambda value: isinstance(value, bool)),
@@ -159,7 +159,7 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
     body = "gui.panels.effects.body:EffectsBody"
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Forget what was asked about another model."""
+        """Forget the measurement of another model."""
         return replace(super().choices_for(model, choices), run=None)
 
     def question(self, scope: Scope, choices: Choices) -> EffectsOf:
@@ -175,19 +175,19 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
 
     def caption(self, view: View) -> str:
         result, change = view.result, view.choices.change
-        said = f"{titled(view.model)} · {named(change)}"
+        text = f"{titled(view.model)} · {named(change)}"
         effect = result.found.get(change)
         if effect is not None:
-            said += f": {cost(result, effect)}"
+            text += f": {cost(result, effect)}"
         if result.windows:
-            said += f" · from {format_count(result.windows)} windows of text"
-        return said
+            text += f" · from {format_count(result.windows)} windows of text"
+        return text
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
         return joined(self.tables(view))
 
     def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Return how far each row moves, and the effects that are known."""
+        """Return how far each row moves, and the known effects."""
         moved = moves(view)
         tables: dict[str, Mapping[str, np.ndarray]] = {
             "": {"position": np.arange(len(moved)), "moved": moved}
@@ -197,7 +197,7 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
             tables["effects"] = {
                 "change": np.array([name for name, _ in known]),
                 **{
-                    name: np.array([getattr(one, name) for _, one in known])
+                    name: np.array([getattr(effect, name) for _, effect in known])
                     for name in ("delta", "low", "high")
                 },
             }
@@ -266,11 +266,11 @@ def intervening(model: PositionalModel, run: EffectsRun, changes: Sequence[str])
 )"""
 
 
-# ---- what a change does to the table ---------------------------------------------------------
+# ---- the changed table -----------------------------------------------------------------------
 
 
 def changed_rows(view: View) -> Array | None:
-    """Return the changed table; None if the change is impossible, or needs what is not here."""
+    """Return the changed table; None if the change is impossible, or lacks data."""
     try:
         return find_change(view.choices.change)(view.result.table)
     except InsideError:
@@ -278,7 +278,7 @@ def changed_rows(view: View) -> Array | None:
 
 
 def moves(view: View) -> np.ndarray:
-    """Return how far each row moves, (n_positions,); zero where a change is not known."""
+    """Return how far each row moves, (n_positions,); zeros if the changed table is unknown."""
     P, changed = view.result.table.P, changed_rows(view)
     return np.zeros(len(P)) if changed is None else np.linalg.norm(changed - P, axis=1)
 
@@ -295,7 +295,7 @@ def _moves(view: View) -> Plot:
         return f"{view.at(at)}: moved by {distance}, {share} of the mean norm"
 
     # A change that moves no row is drawn on the scale of the rows.
-    top = 1.05 * float(moved.max()) if float(moved.max()) > LEAST_MOVE * mean else mean
+    top = 1.05 * float(moved.max()) if float(moved.max()) > MIN_MOVE * mean else mean
     return Plot(
         "How far rows move",
         Axis("position", whole=True),
@@ -308,16 +308,16 @@ def _moves(view: View) -> Plot:
     )
 
 
-# ---- what it costs ---------------------------------------------------------------------------
+# ---- the cost of a change --------------------------------------------------------------------
 
 
 def _losses(view: View) -> Plot:
     """Return the plot of the loss against the number of components."""
     result, theme = view.result, view.theme
-    found = sorted(
-        (number, one)
-        for name, one in result.found.items()
-        if (number := kept(name)) is not None and not one.why
+    points = sorted(
+        (number, measured)
+        for name, measured in result.found.items()
+        if (number := kept(name)) is not None and not measured.why
     )
     chosen = kept(view.choices.change)
     last = result.most
@@ -325,7 +325,7 @@ def _losses(view: View) -> Plot:
     y = Axis(LOSS if of_loss(result) else STATES)
     rules = [Rule(float(chosen), "x", style="solid")] if chosen is not None else []
     stops: np.ndarray = np.arange(last + 1)
-    if not found:
+    if not points:
         shares = result.shares[: last + 1]
         pending = result.run is not None and not result.failure
         return Plot(
@@ -335,22 +335,23 @@ def _losses(view: View) -> Plot:
             readings=[Reading("…" if pending else NOT_MEASURED)],
             scrubs="change", scrub_stops=stops, scrub_tip=SCRUB_TIP,
         )  # fmt: skip
-    numbers = np.array([number for number, _ in found], float)
+    numbers = np.array([number for number, _ in points], float)
     delta, low, high = (
-        np.array([getattr(one, name) for _, one in found]) for name in ("delta", "low", "high")
+        np.array([getattr(measured, name) for _, measured in points])
+        for name in ("delta", "low", "high")
     )
     color = SERIES[theme.name][0]
     effect = None if chosen is None else result.found.get(f"top {chosen}")
-    said = "" if effect is None else cost(result, effect)
+    text = "" if effect is None else cost(result, effect)
     return Plot(
         "Loss by components",
         x,
         y,
         [Curve(numbers, delta, color, width=1.5, dots=True)],
         [*rules, Rule(0.0, "y", style="dotted")],
-        hover=lambda _, at: f"{int(numbers[at])} components: {cost(result, found[at][1])}",
+        hover=lambda _, at: f"{int(numbers[at])} components: {cost(result, points[at][1])}",
         bands=[Band(numbers, low, high, color)],
-        readings=[Reading("components", said, color)],
+        readings=[Reading("components", text, color)],
         scrubs="change",
         scrub_stops=stops,
         scrub_tip=SCRUB_TIP,
@@ -358,7 +359,7 @@ def _losses(view: View) -> Plot:
 
 
 def _heads(view: View) -> Sequence[Image]:
-    """Return the image of how each head's attention changes; none if that is not measured."""
+    """Return the image of the change of each head's attention; empty if it is not measured."""
     effect = view.result.found.get(view.choices.change)
     if effect is None or not effect.attention:
         return []
@@ -377,12 +378,12 @@ def _heads(view: View) -> Sequence[Image]:
 
 
 def of_loss(result: Effects) -> bool:
-    """Return whether effects are of the loss, or, of an encoder, of its last states."""
+    """Return whether effects are changes of the loss; for an encoder, of its last states."""
     return result.baseline is not None or not result.windows
 
 
 def cost(result: Effects, effect: Measured) -> str:
-    """Say what a change costs, with its interval."""
+    """Return a description of the cost of a change, with its interval."""
     if effect.why:
         return effect.why
     low, high = (amount(result, value) for value in (effect.low, effect.high))
@@ -391,7 +392,7 @@ def cost(result: Effects, effect: Measured) -> str:
 
 
 def amount(result: Effects, value: float, *, signed: bool = False) -> str:
-    """Write an effect: nats per token, or an encoder's share."""
+    """Format an effect: nats per token, or an encoder's share."""
     if math.isnan(value):
         return "–"
     if not of_loss(result):

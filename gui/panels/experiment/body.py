@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.synthetic import KINDS, CurveKind
-from gui.panels.experiment.question import MOST_POSITIONS, ExperimentSettings
+from gui.panels.experiment.question import MAX_POSITIONS, ExperimentSettings
 from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_of, drawn, flat
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
 from gui.panels.kit.body import PanelBody
@@ -41,11 +41,11 @@ from gui.widgets.tooltips import wrapped
 
 WIDE = 960
 """Minimum width of a panel with the table beside the page, in pixels."""
-LEAST_POSITIONS = 16
+MIN_POSITIONS = 16
 SWATCH = "●"
 WIDTH = 30 * GRID
 FIELDS = (
-    ("n_positions", "Positions", Scale(LEAST_POSITIONS, MOST_POSITIONS, 0, 0),
+    ("n_positions", "Positions", Scale(MIN_POSITIONS, MAX_POSITIONS, 0, 0),
      "Number of positions on the curve"),
     ("turns", "Turns", Scale(0.25, 60, 2, 0),
      "Number of turns of the circle and the helix, from the first position to the last"),
@@ -67,10 +67,10 @@ FIELDS = (
          "Length of the random displacement of each position from its curve, as a share of the "
          "spacing"
      )),
-    ("lag", "Look back", Scale(1, MOST_POSITIONS // 2, 0, 0),
+    ("lag", "Look back", Scale(1, MAX_POSITIONS // 2, 0, 0),
      "How many tokens a single rotation and shift looks back"),
 )  # fmt: skip
-"""Name, label, scale and explanation of each; the first ones are seen without scrolling."""
+"""Name, label, scale and explanation of each; the first fields are visible without scrolling."""
 
 
 class ExperimentBody(PanelBody):
@@ -117,9 +117,9 @@ class ExperimentBody(PanelBody):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        ways = QBoxLayout.Direction
+        directions = QBoxLayout.Direction
         beside = self.width() >= 2 * WIDTH
-        self._row.setDirection(ways.LeftToRight if beside else ways.TopToBottom)
+        self._row.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
         wide = self.width() >= WIDE
         if wide == self._wide:
             return
@@ -164,7 +164,7 @@ class ExperimentBody(PanelBody):
     def _change_length(self, wanted: int) -> None:
         if self._view is not None:
             settings = _settings(self._view)
-            n, curve = min(max(wanted, LEAST_POSITIONS), MOST_POSITIONS), settings.curve
+            n, curve = min(max(wanted, MIN_POSITIONS), MAX_POSITIONS), settings.curve
             # The same curve, shortened or extended, as its prices assume.
             turns = curve.turns * (n - 1) / (curve.n_positions - 1)
             self.chosen.emit("settings", settings.with_(n_positions=n, turns=turns))
@@ -252,15 +252,15 @@ class NumbersTable(QWidget):
             table.addWidget(label(NAMES[kind]), row, 1)
             for column, cell in enumerate(self.rows[kind], start=2):
                 table.addWidget(cell, row, column, right)
-        # As a page it is no wider than its numbers.
+        # As a page, the table is not wider than its numbers.
         table.setColumnStretch(len(COLUMNS) + 2, 1)
         table.setRowStretch(len(KINDS) + 1, 1)
         self.set_theme(theme)
 
     def show_numbers(self, view: ExperimentView) -> None:
         """Write the numbers before or after LayerNorm."""
-        for kind, one in view.result.curves.items():
-            texts = cells(one, after=not view.choices.before)
+        for kind, survival in view.result.curves.items():
+            texts = cells(survival, after=not view.choices.before)
             for cell, text in zip(self.rows[kind], texts, strict=True):
                 cell.setText(text)
 
@@ -359,7 +359,8 @@ class ExperimentPictures(QWidget):
         """Draw all three, each with a sentence."""
         choices = view.choices
         curves = {
-            kind: flat(thinned(drawn(one, choices))) for kind, one in view.result.curves.items()
+            kind: flat(thinned(drawn(survival, choices)))
+            for kind, survival in view.result.curves.items()
         }
         reach = np.max([np.abs(points).max(axis=0) for points in curves.values()], axis=0)
         colors = position_colors(colormap, self.theme)
@@ -375,18 +376,18 @@ class ExperimentPictures(QWidget):
 
 
 def _open_button(kind: CurveKind) -> QToolButton:
-    made = QToolButton()
-    made.setText("Open")
-    made.setProperty("class", "chip")
-    made.setFixedWidth(6 * GRID)
-    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button = QToolButton()
+    button.setText("Open")
+    button.setProperty("class", "chip")
+    button.setFixedWidth(6 * GRID)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     tip = f"Open this {kind} as a model, with its curve in 3D and all panels"
-    made.setToolTip(wrapped(tip))
-    made.setAccessibleName(f"Open the {kind}")
-    return made
+    button.setToolTip(wrapped(tip))
+    button.setAccessibleName(f"Open the {kind}")
+    return button
 
 
 def _tipped(text: str, tip: str, role: str = "") -> QLabel:
-    made = label(text, role)
-    made.setToolTip(wrapped(tip))
-    return made
+    widget = label(text, role)
+    widget.setToolTip(wrapped(tip))
+    return widget

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from geometry.measures.line_or_helix import Survival
     from geometry.models.model import PositionalModel
 
-MOST_POSITIONS = 4096
+MAX_POSITIONS = 4096
 """Maximum number of positions, for speed during a drag."""
-MOST_DIMENSIONS = 65_536
+MAX_DIMENSIONS = 65_536
 """Maximum d_model."""
 LENGTHS = 65
 """Numbers of positions with a price."""
@@ -43,7 +43,7 @@ class ExperimentSettings:
     token_norm
         Length of the token embedding that is added to every row; 0 for positions alone.
     lag
-        How many tokens are looked back.
+        Number of tokens to look back.
     """
 
     curve: SyntheticCurve
@@ -71,48 +71,48 @@ def settings_of(value: ExperimentSettings | Mapping[str, Any] | None) -> Experim
     Raises
     ------
     ValueError
-        When there is no such curve.
+        The settings are invalid.
     """
     if value is None or isinstance(value, ExperimentSettings):
         return value
     return ExperimentSettings(**{**value, "curve": SyntheticCurve(**value["curve"])})
 
 
-def can_be_made(value: Any) -> bool:
+def is_valid(value: Any) -> bool:
     """Return whether a value from a file is valid settings."""
     try:
-        made = settings_of(value)
+        settings = settings_of(value)
     except (KeyError, TypeError, ValueError):
         return False
-    if made is None:
+    if settings is None:
         return True
-    curve = made.curve
-    real = (curve.spacing, curve.turns, curve.climb, curve.offset, curve.noise, made.token_norm)
+    curve = settings.curve
+    real = (curve.spacing, curve.turns, curve.climb, curve.offset, curve.noise, settings.token_norm)
     return (
-        asdict(made) == value
+        asdict(settings) == value
         and curve.kind in KINDS
         and whole_number(curve.n_positions)
-        and curve.n_positions <= MOST_POSITIONS
+        and curve.n_positions <= MAX_POSITIONS
         and whole_number(curve.d_model)
-        and curve.d_model <= MOST_DIMENSIONS
+        and curve.d_model <= MAX_DIMENSIONS
         and whole_number(curve.seed)
-        and whole_number(made.lag, 1)
+        and whole_number(settings.lag, 1)
         and all(type(number) in (int, float) and 0 <= number < math.inf for number in real)
     )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Experiment:
-    """What was found.
+    """Line, circle and helix with their measures.
 
     Attributes
     ----------
     settings
-        What was made up.
+        Settings of the curves.
     positions
-        The range of the open model with this size; None if they were chosen.
+        The open model's range from which the settings are taken; None if they were chosen.
     is_helix
-        Whether turns, climb and spacing are from that range's helix.
+        Whether turns, climb and spacing are those of that range's helix.
     curves
         Line, circle and helix, before and after LayerNorm.
     lengths : (k,) int
@@ -135,7 +135,7 @@ class ExperimentOf:
 
     settings: ExperimentSettings
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Experiment]:
         yield from experiment_steps(self.settings)
 
 
@@ -145,7 +145,7 @@ class ExperimentLike:
 
     positions: tuple[int, int]
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Experiment]:
         from geometry.claims.measurements import Measurements, Scope
         from geometry.measures.synthetic import curve_like
 
@@ -157,15 +157,15 @@ class ExperimentLike:
             )
         yield Progress(None, "Fitting a helix to the model")
         shapes = None
-        if about.model.d_model >= 3:
-            shapes = Measurements(about.model, Scope(self.positions), about.measured()).shapes
+        if context.model.d_model >= 3:
+            shapes = Measurements(context.model, Scope(self.positions), context.measured()).shapes
         # A helix may fit other curves too, with an arbitrary number of turns.
         known = shapes is not None and shapes.best in ("helix", "drifting_helix")
         fit = shapes.fits["helix"] if shapes is not None and known else None
-        curve = curve_like(about.model.W_pos[first : last + 1], fit)
+        curve = curve_like(context.model.W_pos[first : last + 1], fit)
         yield Progress(None, "Reading token embeddings")
-        n = min(curve.n_positions, MOST_POSITIONS)
-        settings = ExperimentSettings(curve, token_norm(about.model), 1)
+        n = min(curve.n_positions, MAX_POSITIONS)
+        settings = ExperimentSettings(curve, token_norm(context.model), 1)
         settings = settings.with_(n_positions=n, lag=n // 10)
         yield from experiment_steps(settings, self.positions, is_helix=known)
 
@@ -176,30 +176,30 @@ def experiment_steps(
     *,
     is_helix: bool = False,
 ) -> Iterator[Progress | Experiment]:
-    """Make the curves, and yield the :class:`Experiment` last.
+    """Compute the curves, and yield the :class:`Experiment` last.
 
-    During a drag most are cancelled, which is possible after each curve.
+    It can be cancelled after each curve, as most questions are during a drag.
     """
     from geometry.measures.line_or_helix import survival
 
-    curve, found = settings.curve, {}
+    curve, curves = settings.curve, {}
     for done, kind in enumerate(KINDS):
         yield Progress(done / len(KINDS), "Making the curves")
-        found[kind] = survival(curve.of_kind(kind), settings.token_norm, settings.lag)
-    lengths = np.unique(np.geomspace(LEAST_POSITIONS, 4 * MOST_POSITIONS, LENGTHS).astype(int))
+        curves[kind] = survival(curve.of_kind(kind), settings.token_norm, settings.lag)
+    lengths = np.unique(np.geomspace(LEAST_POSITIONS, 4 * MAX_POSITIONS, LENGTHS).astype(int))
     lengths.setflags(write=False)
     yield Experiment(
         settings,
         positions,
         is_helix,
-        found,
+        curves,
         lengths,
         {kind: curve.of_kind(kind).mean_square(lengths) for kind in KINDS},
     )
 
 
 def token_norm(model: PositionalModel) -> float:
-    """Return the mean norm of a model's tokens; 0 if there are none, or not on this machine."""
+    """Return the mean norm of a model's tokens; 0 if they are missing, or not on this machine."""
     from geometry.models.head_projections import mean_token_norm
 
     try:

@@ -16,7 +16,7 @@ from gui.panels.experiment.question import (
     ExperimentLike,
     ExperimentOf,
     ExperimentSettings,
-    can_be_made,
+    is_valid,
     settings_of,
 )
 from gui.panels.experiment.words import NAMES, amount, scope
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 FIGURE = (6.4, 2.6)
 """Inches."""
-MOST_STEPS = 4.0
-"""Maximum shown step over the mean one: a step across the origin is very long."""
-#: Projection of the coordinates around the axis (two), along it and away from the origin:
-#: the axis points right, seen a little from the side.
+MAX_STEP = 4.0
+"""Maximum shown step relative to the mean step: a step across the origin is very long."""
 ACROSS = np.array([0.0, 0.45, 1.0, 0.0])
 UPWARDS = np.array([1.0, 0.25, 0.0, 1.0])
+"""Projection of the coordinates around the axis (two), along it and away from the origin: the axis
+points right, seen slightly from the side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen.
+    """Choices of the experiment.
 
     Attributes
     ----------
@@ -108,14 +108,14 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
             reset="As in the model",
             tip="Use the open model’s number of positions, spacing, turns, offset and mean token "
             "norm",
-            check=can_be_made,
+            check=is_valid,
             read=settings_of,
         ),
     )
     body = "gui.panels.experiment.body:ExperimentBody"
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Make curves of another model's size."""
+        """Reset to curves of another model's size."""
         return replace(choices, settings=None)
 
     def question(self, scope: Scope, choices: Choices) -> ExperimentLike | ExperimentOf:
@@ -139,9 +139,9 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
 
         theme, size = view.theme, SMALL * POINTS
         figure, (curves, *axes) = new_figures(theme, FIGURE, columns=3)
-        for kind, one in view.result.curves.items():
+        for kind, survival in view.result.curves.items():
             curves.plot(
-                *flat(drawn(one, view.choices)).T, ".-", markersize=2, linewidth=0.5,
+                *flat(drawn(survival, view.choices)).T, ".-", markersize=2, linewidth=0.5,
                 color=colors_of(theme)[kind], label=NAMES[kind],
             )  # fmt: skip
         curves.set_aspect("equal", adjustable="datalim")
@@ -161,14 +161,14 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         """Return a table by position, and one by number of positions."""
         result = view.result
         position: np.ndarray = np.arange(result.settings.curve.n_positions)
-        found = {"position": position}
-        for kind, one in result.curves.items():
-            for when, apart in (("before", one.before), ("after", one.after)):
-                found[f"{kind}_step_{when}"] = apart.steps
-                found[f"{kind}_nearest_other_{when}"] = apart.others
+        positions = {"position": position}
+        for kind, survival in result.curves.items():
+            for when, apart in (("before", survival.before), ("after", survival.after)):
+                positions[f"{kind}_step_{when}"] = apart.steps
+                positions[f"{kind}_nearest_other_{when}"] = apart.others
         lengths = {"n_positions": result.lengths}
         lengths |= {f"{kind}_mean_square": result.prices[kind] for kind in KINDS}
-        return {"": found, "lengths": lengths}
+        return {"": positions, "lengths": lengths}
 
     def script(self, view: ExperimentView) -> str:
         settings = view.result.settings
@@ -182,8 +182,8 @@ for kind, one in line_or_helix(curve, {settings.token_norm!r}, {settings.lag!r})
 
 def _steps(view: ExperimentView) -> Plot:
     curves = []
-    for kind, one in view.result.curves.items():
-        steps = distances(one, view.choices).steps
+    for kind, survival in view.result.curves.items():
+        steps = distances(survival, view.choices).steps
         mean = float(steps.mean())
         shares = steps / mean if mean > 0.0 else steps  # a curve may be a single point
         curves.append(_curve(view, kind, np.arange(1, len(shares) + 1), shares))
@@ -196,7 +196,7 @@ def _steps(view: ExperimentView) -> Plot:
     return Plot(
         "Steps between neighbours",
         Axis("position", whole=True),
-        Axis("step / mean step", span=(0.0, min(MOST_STEPS, 1.05 * max(highest, 1.0)))),
+        Axis("step / mean step", span=(0.0, min(MAX_STEP, 1.05 * max(highest, 1.0)))),
         curves,
         hover=hover,
     )
@@ -225,14 +225,14 @@ def _curve(view: ExperimentView, kind: CurveKind, x: np.ndarray, y: np.ndarray) 
     return Curve(x, y, colors_of(view.theme)[kind], width=1.5)
 
 
-def distances(one: Survival, choices: Choices) -> Distances:
-    """Return how far positions are apart, before or after LayerNorm."""
-    return one.before if choices.before else one.after
+def distances(survival: Survival, choices: Choices) -> Distances:
+    """Return the distances of positions before or after LayerNorm."""
+    return survival.before if choices.before else survival.after
 
 
-def drawn(one: Survival, choices: Choices) -> np.ndarray:
+def drawn(survival: Survival, choices: Choices) -> np.ndarray:
     """Return the coordinates of a picture, (n, 4), before or after LayerNorm."""
-    return one.drawn_before if choices.before else one.drawn_after
+    return survival.drawn_before if choices.before else survival.drawn_after
 
 
 def flat(coordinates: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The texts of the panel "Line or helix"."""
+"""Texts of the panel "Line or helix"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gui.style.theme import format_count, format_number, format_percent
 
 NAMES: dict[CurveKind, str] = {"line": "Line", "circle": "Circle", "helix": "Helix"}
 EVEN = 0.9
-"""Minimum share of the shortest step of the mean one if steps are considered equal."""
+"""Minimum ratio of the shortest to the mean step for steps to count as equal."""
 NO_NUMBER = "–"
 
 COLUMNS = (
@@ -27,16 +27,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def cells(one: Survival, *, after: bool) -> tuple[str, ...]:
+def cells(survival: Survival, *, after: bool) -> tuple[str, ...]:
     """Return the formatted numbers of a curve in the order of :data:`COLUMNS`."""
-    found = one.after if after else one.before
-    r2 = one.look_back_after if after else one.look_back_before
+    distances = survival.after if after else survival.before
+    r2 = survival.look_back_after if after else survival.look_back_before
     look_back = NO_NUMBER if r2 is None else format_number(r2, 3 if r2 > -1 else 0)
     return (
-        format_number(found.evenness, 2),
-        format_count(found.alike),
+        format_number(distances.evenness, 2),
+        format_count(distances.alike),
         look_back,
-        amount(one.mean_square),
+        amount(survival.mean_square),
     )
 
 
@@ -50,21 +50,21 @@ def amount(value: float) -> str:
 
 def reading(result: Experiment, kind: CurveKind, *, after: bool) -> str:
     """Return an interpretation of a curve's numbers."""
-    one = result.curves[kind]
+    survival = result.curves[kind]
     if not after:
-        return _before(result, one)
-    return {"line": _line, "circle": _circle, "helix": _helix}[kind](result, one)
+        return _before(result, survival)
+    return {"line": _line, "circle": _circle, "helix": _helix}[kind](result, survival)
 
 
-def _before(result: Experiment, one: Survival) -> str:
-    kind, alike = one.curve.kind, one.before.alike
+def _before(result: Experiment, survival: Survival) -> str:
+    kind, alike = survival.curve.kind, survival.before.alike
     if kind == "circle":
         if alike:
             return f"Compact, but it repeats: {_positions(alike)} coincide with another."
         return "Compact, and every position remains distinct."
     if alike:
         return f"{_positions(alike)} are already hard to distinguish."
-    times = one.mean_square / result.curves["circle"].mean_square
+    times = survival.mean_square / result.curves["circle"].mean_square
     price = f"{format_number(times, 1 if times < 100 else 0)} times the circle’s"
     if kind == "line":
         return (
@@ -74,43 +74,43 @@ def _before(result: Experiment, one: Survival) -> str:
     return f"A circle that climbs: its turns stay apart, and its ‖p‖² is {price}."
 
 
-def _line(result: Experiment, one: Survival) -> str:
-    beside = one.curve.offset or result.settings.token_norm or one.curve.noise
+def _line(result: Experiment, survival: Survival) -> str:
+    beside = survival.curve.offset or result.settings.token_norm or survival.curve.noise
     if not beside:
         return "LayerNorm maps a line through the origin onto two points."
-    if one.after.evenness >= EVEN:
+    if survival.after.evenness >= EVEN:
         return (
             "LayerNorm hardly bends it, because it is short compared with its distance from the "
             "origin."
         )
-    return f"LayerNorm bends it into an arc, crowded at its ends{_confused(one.after)}."
+    return f"LayerNorm bends it into an arc, crowded at its ends{_confused(survival.after)}."
 
 
-def _circle(result: Experiment, one: Survival) -> str:
+def _circle(result: Experiment, survival: Survival) -> str:
     # With noise the lengths differ a little.
-    equally = "nearly equally" if one.curve.noise else "equally"
+    equally = "nearly equally" if survival.curve.noise else "equally"
     scaled = f"All rows are {equally} long: LayerNorm only scales it."
     return (
-        f"{scaled} {_positions(one.after.alike)} coincide with another."
-        if one.after.alike
+        f"{scaled} {_positions(survival.after.alike)} coincide with another."
+        if survival.after.alike
         else scaled
     )
 
 
-def _helix(result: Experiment, one: Survival) -> str:
-    if one.after.alike:
-        return f"Its turns come too close to each other{_confused(one.after)}."
-    if one.after.evenness >= EVEN:
+def _helix(result: Experiment, survival: Survival) -> str:
+    if survival.after.alike:
+        return f"Its turns come too close to each other{_confused(survival.after)}."
+    if survival.after.evenness >= EVEN:
         return "LayerNorm hardly changes it: its turns stay apart and its steps stay uniform."
-    share = format_percent(one.after.evenness, 0)
+    share = format_percent(survival.after.evenness, 0)
     return (
         f"Its turns stay apart but get closer towards the ends: the shortest step is {share} "
         "of the mean."
     )
 
 
-def _confused(found: Distances) -> str:
-    return f": {_positions(found.alike)} are hard to distinguish" if found.alike else ""
+def _confused(distances: Distances) -> str:
+    return f": {_positions(distances.alike)} are hard to distinguish" if distances.alike else ""
 
 
 def _positions(count: int) -> str:

@@ -1,4 +1,4 @@
-"""The kernels panel: where attention heads look by position alone.
+"""The kernels panel: attention of heads by position alone.
 
-`spec.py` has the panel, `question.py` measures, `body.py` is the wall of heads.
+`spec.py` has the panel, `question.py` the questions, `body.py` the wall of heads.
 """

@@ -63,10 +63,10 @@ class KernelsBody(PanelBody):
         if isinstance(result, ByOffset):
             cards = [_card_by_offset(result, at) for at in result.distance.argsort().tolist()]
         else:
-            found = result.found
+            kernels = result.by_head
             cards = [
-                HeadCard(at, found.maps[at], score_of(found, sort, at), described(found, at))
-                for at in order_of(found, sort).tolist()
+                HeadCard(at, kernels.maps[at], score_of(kernels, sort, at), described(kernels, at))
+                for at in order_of(kernels, sort).tolist()
             ]
         self.wall.show_heads(cards)
         self.area.show_head(result.head)
@@ -174,13 +174,13 @@ class HeadWall(PictureGrid):
     def _arrangement(self) -> tuple[int, float]:
         """Return the number of columns and the size of a map, as large as possible."""
         width, count = max(self.width() - 4, SIDE), max(len(self.cards), 1)
-        most = max(1, min((width + GRID) // (SIDE + GRID), count))
-        fitting = [(self._side(across, width), across) for across in range(1, most + 1)]
+        max_columns = max(1, min((width + GRID) // (SIDE + GRID), count))
+        fitting = [(self._side(across, width), across) for across in range(1, max_columns + 1)]
         side, across = max(fitting)
         if side >= SIDE:
             return across, side
         # Not all fit: as many columns as possible, and scrolling.
-        return most, (width + GRID) / most - GRID
+        return max_columns, (width + GRID) / max_columns - GRID
 
     def _side(self, across: int, width: int) -> float:
         high = (self._room - 4) / self._rows(across) - self._title() - GRID
@@ -231,8 +231,8 @@ class HeadWall(PictureGrid):
 
     def _image(self, card: HeadCard) -> QImage:
         if card.head not in self._images:
-            most = float(card.picture.max()) or 1.0
-            shade = (card.picture / most) ** STRETCH
+            peak = float(card.picture.max()) or 1.0
+            shade = (card.picture / peak) ** STRETCH
             index = np.clip(shade * 255, 0, 255).astype(np.uint8)
             self._images[card.head] = as_image(lookup_table(SHADES[self.theme.name])[index])
         return self._images[card.head]

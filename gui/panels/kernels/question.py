@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from geometry.models.kernel_nulls import KernelNulls
     from geometry.models.model import PositionalModel
 
-MOST = 4096
-"""Maximum number of positions: of more the map needs too much memory."""
-LEAST = 1e-5
-"""Attention with the colour of none."""
+MAX_POSITIONS = 4096
+"""Maximum number of positions: a larger map needs too much memory."""
+MIN_ATTENTION = 1e-5
+"""Attention below which the colour is that of none."""
 MINUS = "\N{MINUS SIGN}"
 KEPT = 2
-"""Number of cached projections of all heads: with a switch on and off."""
+"""Number of cached projections of all heads: with and without a switch."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadsOf:
-    """Which queries and keys.
+    """A choice of queries and keys.
 
     Attributes
     ----------
     layer
-        From 0.
+        Their layer, from 0.
     content
-        A token is in LayerNorm's denominator.
+        Whether a token is in LayerNorm's denominator.
     averaged
-        P is averaged in blocks of ten first.
+        Whether P is averaged in blocks of ten first.
     """
 
     layer: int = 0
@@ -52,9 +52,9 @@ class HeadsOf:
     averaged: bool = False
 
     def project(self, model: PositionalModel) -> HeadProjections:
-        """Return them in single precision, which exceeds the shown digits.
+        """Return the queries and keys in single precision, which exceeds the shown digits.
 
-        Of a model with a bias by lag, those whose products it is.
+        For a model with a bias by lag, their products are the bias.
         """
         from geometry.models.bias_heads import bias_heads
         from geometry.models.head_projections import project_heads
@@ -75,21 +75,21 @@ class Kernels:
         Which queries and keys.
     positions
         First and last query, both inclusive.
-    found
-        Of all heads.
+    by_head
+        The kernels of all heads.
     before
         The same without averaging, if P is averaged; else None.
     head
-        Whose map it is.
+        The head of the map.
     weights : (m, m) float32
         Its attention: queries in rows, keys in columns, both of the range.
     by_lag
-        Whether it is by a bias alone: positions are those of a text, and no rows of the table.
+        Whether attention is by a bias alone: positions are those of a text, not rows of the table.
     """
 
     of: HeadsOf
     positions: tuple[int, int]
-    found: HeadKernels
+    by_head: HeadKernels
     before: HeadKernels | None
     head: int
     weights: np.ndarray
@@ -103,7 +103,7 @@ class ByOffset:
     Attributes
     ----------
     of
-        Not used: the heads are of all blocks.
+        Not used: the heads are those of all blocks.
     positions
         First and last row of the table.
     head
@@ -145,30 +145,30 @@ class KernelsOf:
         tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
         return (("W_Q", layer), ("W_K", layer), *tokens)
 
-    def answer(self, about: QuestionContext) -> Kernels | ByOffset:
-        """Compute them; another head's map is fast."""
-        if about.model.lags is not None and about.model.lags.net is not None:
-            return self._by_offset(about.model)
+    def answer(self, context: QuestionContext) -> Kernels | ByOffset:
+        """Compute them; the map of another head is fast, as projections are cached."""
+        if context.model.lags is not None and context.model.lags.net is not None:
+            return self._by_offset(context.model)
         check_size(self.positions)
-        projections = about.cache("last heads", lambda: Recent(KEPT))
-        known = about.cache("last kernels", lambda: Recent(KEPT))
+        projections = context.cache("last heads", lambda: Recent(KEPT))
+        known = context.cache("last kernels", lambda: Recent(KEPT))
 
         def heads(of: HeadsOf) -> HeadProjections:
-            return projections(of, lambda: _projected(of, about))
+            return projections(of, lambda: _projected(of, context))
 
-        by_lag = about.model.lags is not None
+        by_lag = context.model.lags is not None
         positions = _all(heads(self.of)) if by_lag else self.positions
 
         def kernels(of: HeadsOf) -> HeadKernels:
-            return known((of, positions), lambda: _kernels_of(heads(of), positions, about))
+            return known((of, positions), lambda: _kernels_of(heads(of), positions, context))
 
-        found = kernels(self.of)
+        by_head = kernels(self.of)
         before = kernels(replace(self.of, averaged=False)) if self.of.averaged else None
-        nearest = int(found.mean_lag.argmin())
-        head = nearest if self.head is None else min(self.head, found.n_heads - 1)
-        about.report(None, f"Drawing the map of head {head}")
+        nearest = int(by_head.mean_lag.argmin())
+        head = nearest if self.head is None else min(self.head, by_head.n_heads - 1)
+        context.report(None, f"Drawing the map of head {head}")
         weights = attention_map(heads(self.of), head, positions)
-        return Kernels(self.of, positions, found, before, head, weights, by_lag)
+        return Kernels(self.of, positions, by_head, before, head, weights, by_lag)
 
     def _by_offset(self, model: PositionalModel) -> ByOffset:
         from geometry.models.bias_heads import offset_attention
@@ -184,7 +184,7 @@ class KernelsOf:
 
 @dataclass(frozen=True, slots=True)
 class KernelNullsOf:
-    """The kernels of all heads where positions are turned at random; fields as of KernelsOf."""
+    """The kernels of all heads for randomly rotated positions; fields as of KernelsOf."""
 
     of: HeadsOf
     positions: tuple[int, int]
@@ -192,16 +192,16 @@ class KernelNullsOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return KernelsOf(self.of, self.positions).tensors()
 
-    def answer(self, about: QuestionContext) -> KernelNulls:
+    def answer(self, context: QuestionContext) -> KernelNulls:
         from geometry.models.kernel_nulls import kernel_nulls
 
         return kernel_nulls(
-            about.model,
+            context.model,
             self.positions,
             self.of.layer,
             content=self.of.content,
             block=BLOCK if self.of.averaged else 1,
-            check=about.pause,
+            check=context.pause,
         )
 
 
@@ -243,26 +243,26 @@ class NearestHeadOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return KernelsOf(self.of, self.positions).tensors()
 
-    def answer(self, about: QuestionContext) -> NearestHead:
-        heads = _projected(self.of, about)
-        positions = self.positions if about.model.lags is None else _all(heads)
-        found = _kernels_of(heads, positions, about)
-        head = int(found.mean_lag.argmin())
+    def answer(self, context: QuestionContext) -> NearestHead:
+        heads = _projected(self.of, context)
+        positions = self.positions if context.model.lags is None else _all(heads)
+        kernels = _kernels_of(heads, positions, context)
+        head = int(kernels.mean_lag.argmin())
         return NearestHead(
             self.of,
             positions,
             head,
-            found.lags,
-            found.attention[head].copy(),
-            found.scores[head].copy(),
-            float(found.previous_token[head]),
-            float(found.mean_lag[head]),
+            kernels.lags,
+            kernels.attention[head].copy(),
+            kernels.scores[head].copy(),
+            float(kernels.previous_token[head]),
+            float(kernels.mean_lag[head]),
         )
 
 
-def _projected(of: HeadsOf, about: QuestionContext) -> HeadProjections:
-    about.report(None, "Projecting positions into all heads")
-    return of.project(about.model)
+def _projected(of: HeadsOf, context: QuestionContext) -> HeadProjections:
+    context.report(None, "Projecting positions into all heads")
+    return of.project(context.model)
 
 
 def _all(heads: HeadProjections) -> tuple[int, int]:
@@ -270,22 +270,22 @@ def _all(heads: HeadProjections) -> tuple[int, int]:
 
 
 def _kernels_of(
-    heads: HeadProjections, positions: tuple[int, int], about: QuestionContext
+    heads: HeadProjections, positions: tuple[int, int], context: QuestionContext
 ) -> HeadKernels:
     return head_kernels(
         heads,
         positions,
-        on_head=lambda share: about.report(share, "Computing attention by position"),
+        on_head=lambda share: context.report(share, "Computing attention by position"),
     )
 
 
 def check_size(positions: tuple[int, int]) -> None:
     """Raise RangeError if the range is too long for a map."""
     first, last = positions
-    if last - first + 1 > MOST:
+    if last - first + 1 > MAX_POSITIONS:
         raise RangeError(
             f"The range has {format_count(last - first + 1)} positions; a head's map can be shown "
-            f"for at most {format_count(MOST)}.",
+            f"for at most {format_count(MAX_POSITIONS)}.",
             "Choose a shorter range.",
         )
 

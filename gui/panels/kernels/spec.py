@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 COVERED = 0.99
 """Share of attention within the initial range of lags."""
-LEAST_REACH = 24
+MIN_REACH = 24
 """Minimum of that range."""
 DEEPEST = 1e-6
 """Minimum mean attention on the axis."""
@@ -50,7 +50,7 @@ NARROW = 640
 NARROW_FOR_TWO = 880
 """The same beside two maps."""
 LOCAL = 0.9
-"""Share of attention at lags 0–10 from which on a head looks nearby."""
+"""Minimum share of attention at lags 0–10 of a local head."""
 GLOW = 0.01
 """Share of a row's maximum above which a position is enlarged."""
 FIGURE = (6.8, 3.1)
@@ -69,7 +69,7 @@ AVERAGED = (
     f"Replace every {BLOCK} neighbouring rows by their mean: heads that depend on distinguishing "
     "neighbours lose this ability (dashed: without averaging)"
 )
-BY_LAG = "Its bias depends on the lag alone: neighbours are told apart by nothing else."
+BY_LAG = "Its bias depends on the lag alone: nothing else distinguishes neighbours."
 OF_LAG = (
     "The bias that the model adds to attention scores, as if there were nothing else in them: what "
     "each head attends to by distance alone. It is the same in every layer that has it."
@@ -84,7 +84,7 @@ Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen.
+    """Choices of the kernels panel.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Choices:
     tokens
         Whether the attention over the prompt's tokens is shown, once the prompt was run.
     prompt_run
-        The session's.
+        The run of the prompt, from the session.
     """
 
     layer: int = 0
@@ -128,7 +128,8 @@ KernelsView = View[Choices, Kernels | NearestHead | ByOffset]
 class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
     """A wall of all heads, with attention by lag and the map of one.
 
-    Of compared models it is the head with the smallest mean lag: head numbers do not correspond.
+    For compared models it shows the head with the smallest mean lag, as head numbers do not
+    correspond.
     """
 
     name = "kernels"
@@ -248,7 +249,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
 
     def finding(self, view: KernelsView) -> Finding:
         result = _own(view)
-        near, null = float(result.found.mass_lag_0_10[result.head]), view.nulls.mass_lag_0_10
+        near, null = float(result.by_head.mass_lag_0_10[result.head]), view.nulls.mass_lag_0_10
         random, before = null[result.head], view.nulls.previous_token[result.head]
         return Finding.of(
             f"head {result.head} has {format_percent(near)} at lags 0–10 "
@@ -267,11 +268,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[KernelsOf, Kernels]:
         measured, of = reported.measured, choices.of
         check_size(measured.positions)
-        found = measured.kernels()
-        head = int(found.mean_lag.argmin())
+        kernels = measured.kernels()
+        head = int(kernels.mean_lag.argmin())
         weights = attention_map(of.project(reported.model), head, measured.positions)
         question = self.question(reported.scope, choices)
-        return question, Kernels(of, measured.positions, found, None, head, weights)
+        return question, Kernels(of, measured.positions, kernels, None, head, weights)
 
     def plots(self, view: KernelsView) -> Sequence[Part]:
         return parts_of(view, None)
@@ -299,8 +300,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         head = result.head
 
         def score(name: str, write: Callable[[float], str]) -> str:
-            both = [one for one in (result.before, result.found) if one is not None]
-            return " → ".join(write(float(getattr(one, name)[head])) for one in both)
+            both = [kernels for kernels in (result.before, result.by_head) if kernels is not None]
+            return " → ".join(write(float(getattr(kernels, name)[head])) for kernels in both)
 
         first, last = result.positions
         parts = [
@@ -362,7 +363,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         )
 
         result, theme = _own(view), view.theme
-        found, head = result.found, result.head
+        kernels, head = result.by_head, result.head
         maps = _maps(view, result)
         inches = (FIGURE[0] + WIDER * (len(maps) - 1), FIGURE[1])
         ratios = (1.1, *(1.0 for _ in maps))
@@ -372,33 +373,35 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         left.set_box_aspect(0.82)
         left.set_yscale("log")
         if view.others:
-            # The colours are the models', with one head each.
+            # One head per model, in the model's colour.
             named = [head]
             for other in view.others:
                 curve = _by_lag(other, "attention")
                 left.plot(curve.x, curve.y, color=curve.color, linewidth=0.8)
         else:
-            named = list(dict.fromkeys([head, *np.argsort(found.mean_lag, kind="stable")]))[:NAMED]
-            for number in set(range(found.n_heads)) - set(named):
-                left.plot(found.lags, found.attention[number], color=theme.faint, linewidth=0.7)
+            named = list(dict.fromkeys([head, *np.argsort(kernels.mean_lag, kind="stable")]))[
+                :NAMED
+            ]
+            for number in set(range(kernels.n_heads)) - set(named):
+                left.plot(kernels.lags, kernels.attention[number], color=theme.faint, linewidth=0.7)
         for band in _bands(view, result, "attention"):
             paint_band(left, replace(band, label="random rotations"))
         for color, number in zip(SERIES[theme.name], named, strict=False):
-            values = found.attention[number]
-            left.plot(found.lags, values, color=color, linewidth=1.1, label=f"head {number}")
+            values = kernels.attention[number]
+            left.plot(kernels.lags, values, color=color, linewidth=1.1, label=f"head {number}")
         left.set_ylim(DEEPEST, 1.5)
         # Linear up to lag ten, where most attention is.
         left.set_xscale("symlog", linthresh=NEAR)
-        ticks = [t for t in TICKS if found.lags[0] <= t <= found.lags[-1]]
+        ticks = [t for t in TICKS if kernels.lags[0] <= t <= kernels.lags[-1]]
         left.set_xticks(ticks, [f"{t}".replace("-", MINUS) for t in ticks], minor=False)
-        left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
+        left.set_xlim(kernels.lags[0] - 0.5, max(kernels.lags[-1], kernels.lags[0] + 1))
         size = SMALL * POINTS
         left.legend(fontsize=size, frameon=False, labelcolor=theme.text, handlelength=1.4)
         what = "The head with the shortest mean lag of each model"
         name_models(figure, view.other_names, theme=theme, what=what)
         name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
-        for place, one in zip(right, maps, strict=True):
-            paint_image(place, replace(one, unit="A(i, j)"), theme)
+        for place, image in zip(right, maps, strict=True):
+            paint_image(place, replace(image, unit="A(i, j)"), theme)
         title_axes(left, *self.printed_heading(view), theme)
         return figure
 
@@ -422,25 +425,25 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
                 f"attention_of_head_{result.head}": result.attention[result.head],
             }
             return {"": heads, "map": shown}
-        found = result.found
+        kernels = result.by_head
         heads = {
-            "head": np.arange(found.n_heads),
-            "previous_token": found.previous_token,
-            "self": found.own,
-            "mass_lag_0_10": found.mass_lag_0_10,
-            "mean_lag": found.mean_lag,
-            "by_lag_alone": found.by_lag_alone,
+            "head": np.arange(kernels.n_heads),
+            "previous_token": kernels.previous_token,
+            "self": kernels.own,
+            "mass_lag_0_10": kernels.mass_lag_0_10,
+            "mean_lag": kernels.mean_lag,
+            "by_lag_alone": kernels.by_lag_alone,
         }
-        lags = {"lag": found.lags}
+        lags = {"lag": kernels.lags}
         if view.nulls is not None:
             for name in ("previous_token", "mass_lag_0_10"):
                 bands = np.array([null.band for null in getattr(view.nulls, name)])
                 heads |= {f"random_{name}_p5": bands[:, 0], f"random_{name}_p95": bands[:, 2]}
             band = view.nulls.attention[result.head]
             lags |= {"random_attention_p5": band.low, "random_attention_p95": band.high}
-        for head in range(found.n_heads):
-            lags[f"attention_of_head_{head}"] = found.attention[head]
-            lags[f"score_of_head_{head}"] = found.scores[head]
+        for head in range(kernels.n_heads):
+            lags[f"attention_of_head_{head}"] = kernels.attention[head]
+            lags[f"score_of_head_{head}"] = kernels.scores[head]
         tables: dict[str, Mapping[str, np.ndarray]] = {
             "": heads, "lags": lags, "map": {f"map_of_head_{result.head}": result.weights}
         }  # fmt: skip
@@ -485,7 +488,7 @@ print(weigh(near >= {LOCAL:g}, near, "above", null))
         )
 
 
-# ---- what is drawn ---------------------------------------------------------------------------
+# ---- plots -----------------------------------------------------------------------------------
 
 
 def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
@@ -494,9 +497,9 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     Parameters
     ----------
     view
-        Of the open model.
+        The view of the open model.
     query
-        A position with a curve of its own attention; None for none.
+        A position whose attention is drawn as another curve; None for none.
     """
     if isinstance(view.result, ByOffset):
         return [map_by_offset(view, view.result)]
@@ -509,8 +512,8 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
         named.append((f"{head}, as it is", before))
     if what == "attention" and query is not None:
         named.append((f"position {query}", _attention_of(result, query, view.theme.accent)))
-    values = _values(result.found, what)[result.head]
-    own = Curve(result.found.lags, values, view.theme.text, width=1.5)
+    values = _values(result.by_head, what)[result.head]
+    own = Curve(result.by_head.lags, values, view.theme.text, width=1.5)
     named.append((head if result.before is None else f"{head}, averaged", own))
     named += [(other.name, _by_lag(other, what)) for other in view.others]
 
@@ -537,12 +540,12 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
 
 
 def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score"]) -> list[Band]:
-    """Return the band of the head's curves with P turned at random; none before it is drawn."""
+    """Return the band of the head's curves for randomly rotated P; empty while it is unknown."""
     if view.nulls is None:
         return []
     random: NullBand = getattr(view.nulls, "scores" if what == "score" else what)[result.head]
     label = f"{view.nulls.previous_token[result.head].draws} random rotations"
-    lags = result.found.lags.astype(float)
+    lags = result.by_head.lags.astype(float)
     return [Band(lags, random.low, random.high, view.theme.muted, label)]
 
 
@@ -607,7 +610,7 @@ def map_by_offset(view: KernelsView, result: ByOffset) -> Image:
     attention = view.choices.curve == "attention"
     values = (result.attention if attention else result.bias)[result.head]
     rows, columns = (size // 2 for size in values.shape)
-    most = float(np.abs(values).max()) or 1.0
+    peak = float(np.abs(values).max()) or 1.0
     what = "attention" if attention else "bias"
 
     def hover(down: int, across: int) -> str:
@@ -621,7 +624,7 @@ def map_by_offset(view: KernelsView, result: ByOffset) -> Image:
         Axis("offset in rows", whole=True, printed=f"offset in rows, head {result.head}"),
         values,
         (SHADES if attention else DIVERGING)[view.theme.name],
-        (0.0 if attention else -most, most),
+        (0.0 if attention else -peak, peak),
         (-rows, -columns),
         unit=what.capitalize(),
         hover=hover,
@@ -638,33 +641,33 @@ def query_of(result: Kernels | ByOffset, current: int | None) -> int | None:
     return current if first <= current <= last else None
 
 
-def order_of(found: HeadKernels, sort: Sort) -> np.ndarray:
+def order_of(kernels: HeadKernels, sort: Sort) -> np.ndarray:
     """Return the sorted heads, (n_heads,) int."""
-    keys = {"nearest": found.mean_lag, "previous": -found.previous_token, "self": -found.own,
-            "near": -found.mass_lag_0_10, "lag": -found.by_lag_alone,
-            "number": np.arange(found.n_heads)}  # fmt: skip
+    keys = {"nearest": kernels.mean_lag, "previous": -kernels.previous_token, "self": -kernels.own,
+            "near": -kernels.mass_lag_0_10, "lag": -kernels.by_lag_alone,
+            "number": np.arange(kernels.n_heads)}  # fmt: skip
     return np.argsort(keys[sort], kind="stable")
 
 
-def score_of(found: HeadKernels, sort: Sort, head: int) -> str:
+def score_of(kernels: HeadKernels, sort: Sort, head: int) -> str:
     """Return the formatted number that heads are sorted by; else the previous-token score."""
     if sort == "nearest":
-        lag = float(found.mean_lag[head])
+        lag = float(kernels.mean_lag[head])
         return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
     values = {
-        "self": found.own, "near": found.mass_lag_0_10, "lag": found.by_lag_alone
-    }.get(sort, found.previous_token)  # fmt: skip
+        "self": kernels.own, "near": kernels.mass_lag_0_10, "lag": kernels.by_lag_alone
+    }.get(sort, kernels.previous_token)  # fmt: skip
     return format_number(float(values[head]))
 
 
-def described(found: HeadKernels, head: int) -> str:
+def described(kernels: HeadKernels, head: int) -> str:
     """Return a head's scores, on several lines."""
     return (
-        f"head {head}\nprevious token {format_number(found.previous_token[head])}\n"
-        f"self {format_number(found.own[head])}\n"
-        f"lags 0–10 {format_percent(found.mass_lag_0_10[head])}\n"
-        f"mean lag {format_number(found.mean_lag[head], 1)}\n"
-        f"lag alone {format_percent(found.by_lag_alone[head])} of the score's variance"
+        f"head {head}\nprevious token {format_number(kernels.previous_token[head])}\n"
+        f"self {format_number(kernels.own[head])}\n"
+        f"lags 0–10 {format_percent(kernels.mass_lag_0_10[head])}\n"
+        f"mean lag {format_number(kernels.mean_lag[head], 1)}\n"
+        f"lag alone {format_percent(kernels.by_lag_alone[head])} of the score's variance"
     )
 
 
@@ -678,8 +681,8 @@ def _own(view: KernelsView) -> Kernels:
     return view.result
 
 
-def _values(found: HeadKernels | NearestHead, what: str) -> np.ndarray:
-    return found.attention if what == "attention" else found.scores
+def _values(kernels: HeadKernels | NearestHead, what: str) -> np.ndarray:
+    return kernels.attention if what == "attention" else kernels.scores
 
 
 def _by_lag(other: KernelsView, what: str) -> Curve:
@@ -695,15 +698,15 @@ def _attention_of(result: Kernels, query: int, color: str) -> Curve:
 
 
 def _reach(result: Kernels) -> Span:
-    """Return the initial range of lags: that of nearly all attention."""
-    found = result.found
-    by_distance = np.zeros(int(np.abs(found.lags).max()) + 1)
-    np.add.at(by_distance, np.abs(found.lags), found.attention[result.head])
+    """Return the initial range of lags, which has nearly all attention."""
+    kernels = result.by_head
+    by_distance = np.zeros(int(np.abs(kernels.lags).max()) + 1)
+    np.add.at(by_distance, np.abs(kernels.lags), kernels.attention[result.head])
     total = np.cumsum(by_distance)
     far = int(np.searchsorted(total, COVERED * total[-1]))
-    far = min(max(2 * far, LEAST_REACH), len(by_distance) - 1)
+    far = min(max(2 * far, MIN_REACH), len(by_distance) - 1)
     margin = 0.02 * far
-    return max(float(found.lags[0]), -far) - margin, far + margin
+    return max(float(kernels.lags[0]), -far) - margin, far + margin
 
 
 def _switches(of: HeadsOf) -> list[str]:

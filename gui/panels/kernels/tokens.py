@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gui.panels.kernels.question import LEAST, Kernels, lag_text
+from gui.panels.kernels.question import MIN_ATTENTION, Kernels, lag_text
 from gui.plots.spec import Axis, Image
 from gui.style.theme import format_number
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from geometry.inside.prompt import Patterns
     from gui.panels.kit.views import View
 
-LEVELS = (LEAST, 1.0)
+LEVELS = (MIN_ATTENTION, 1.0)
 """Initial colour levels of a map."""
 
 
@@ -24,15 +24,18 @@ def over_tokens(view: View[Any, Any], result: Kernels) -> Patterns | None:
     if run is None or not view.choices.tokens:
         return None
     n_layers, n_heads = run.attention.shape[:2]
-    # The network of another program, such as an encoder beside its decoder, may have others.
-    if layer >= n_layers or n_heads != result.found.n_heads:
+    # Another network, such as an encoder beside its decoder, may have other heads.
+    if layer >= n_layers or n_heads != result.by_head.n_heads:
         return None
-    found: Patterns = run.attention[layer, result.head]
-    return found
+    attention: Patterns = run.attention[layer, result.head]
+    return attention
 
 
 def agreement(view: View[Any, Any], result: Kernels) -> str:
-    """Say how the attention over tokens correlates with that by position alone; "" without."""
+    """Return the correlation of attention over tokens with that by position alone, as text.
+
+    Empty if the attention over tokens is not shown.
+    """
     from geometry.inside.prompt import correlation
 
     real = over_tokens(view, result)
@@ -42,11 +45,11 @@ def agreement(view: View[Any, Any], result: Kernels) -> str:
     end = min(last + 1, len(real))
     alone = result.weights[: end - first, : end - first]
     causal = view.choices.prompt_run.causal
-    found, pairs = correlation(real[first:end, first:end], alone, causal=causal, first=first)
-    if found is None:
+    coefficient, pairs = correlation(real[first:end, first:end], alone, causal=causal, first=first)
+    if coefficient is None:
         return "the prompt has too few tokens in this range to compare"
     return (
-        f"correlation {format_number(found, 2)} with the attention over the prompt’s tokens "
+        f"correlation {format_number(coefficient, 2)} with the attention over the prompt’s tokens "
         f"({pairs} pairs)"
     )
 
@@ -60,11 +63,11 @@ def token_map(view: View[Any, Any], result: Kernels, colormap: str) -> Image | N
 
     def hover(query: int, position: int) -> str:
         value = format_number(float(real[query, position]))
-        said = f"{view.at(query)} → {view.at(position)}\nattention {value}"
+        text = f"{view.at(query)} → {view.at(position)}\nattention {value}"
         if first <= min(query, position) and max(query, position) <= last:
             alone = float(result.weights[query - first, position - first])
-            said += f", {format_number(alone)} by position alone"
-        return f"{said} · {lag_text(query - position)}"
+            text += f", {format_number(alone)} by position alone"
+        return f"{text} · {lag_text(query - position)}"
 
     return Image(
         "Attention over the prompt’s tokens",

@@ -1,7 +1,7 @@
-"""What result panels are made of, and the one widget that shows any of them.
+"""The parts of result panels, and their common widget.
 
 A panel is a `PanelSpec` of `spec`: data and pure functions, with controls of `choices`, requests of
-`intents`, and the values of `views` and `nulls`. From it follow what is saved of a panel,
-`saved_choices`, what is written and copied, `outputs`, and its widget, `panel`, which has the other
-modules for its parts.
+`intents`, and the values of `views` and `nulls`. Derived from it are its saved choices in
+`saved_choices`, its files and scripts in `outputs`, and its widget in `panel`; the other modules
+are parts of the widget.
 """

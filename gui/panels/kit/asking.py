@@ -1,4 +1,4 @@
-"""What a panel asks about a session, about compared models, and about null distributions."""
+"""Questions of a panel about the open model, compared models, and null distributions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from gui.state.session import MAIN, Session
 
 def question_about(session: Session, spec: AnyPanel, choices: Any) -> Question[object] | None:
     """Return a panel's question about the open model; None for none."""
-    answers = {name: session.answers.get(name) for name in spec.reads}
-    results = {name: one.result for name, one in answers.items() if one and one.state == "ready"}
+    answers = {name: session.answers.get(name) for name in spec.depends_on}
+    results = {
+        name: answer.result
+        for name, answer in answers.items()
+        if answer and answer.state == "ready"
+    }
     return spec.question(replace(scope_of(session), results=results), choices)
 
 
@@ -31,16 +35,16 @@ def waits_for_drag(session: Session, spec: AnyPanel) -> bool:
     """Return whether a panel's question waits for the end of a drag."""
     if spec.follows_drag:
         return False
-    others = session.compared if spec.about_grid else ()
-    return any(one.dragging for one in (session, *(other.session for other in others)))
+    others = session.compared if spec.compares_all_models else ()
+    return any(shown.dragging for shown in (session, *(other.session for other in others)))
 
 
 def scope_of(session: Session) -> Scope:
     """Return the scope of a question about the open model."""
     assert session.model is not None
     shown = [
-        replace(_shown(one.key, one.name, one.session), failed=bool(one.failed))
-        for one in session.compared
+        replace(_shown(compared.key, compared.name, compared.session), failed=bool(compared.failed))
+        for compared in session.compared
     ]
     shown.insert(session.main_at, _shown(MAIN, session.model.name, session))
     return Scope(session.model, session.positions, session.components, session.pca, tuple(shown))
@@ -58,21 +62,21 @@ def nulls_slot(spec: AnyPanel) -> str:
 
 
 class NullAnswers:
-    """The null distributions beside a panel's result, which are asked for once it rests.
+    """The null distributions beside a panel's result, requested once the result is complete.
 
     Parameters
     ----------
     session, spec
-        The panel's.
+        The panel's session and spec.
     ask
-        Called with a question; with None once its answer is no longer wanted.
+        Called with a question; with None once its answer is no longer needed.
 
     Attributes
     ----------
-    heard
-        The answer that the panel has last heard of.
+    last_answer
+        The last answer that the panel has handled.
     drawn
-        The null distributions that are drawn; None without them.
+        The drawn null distributions; None without them.
     """
 
     def __init__(
@@ -83,7 +87,7 @@ class NullAnswers:
     ) -> None:
         self._session, self._spec, self._ask = session, spec, ask
         self._asked: Question[object] | None = None
-        self.heard: Answer | None = None
+        self.last_answer: Answer | None = None
         self.drawn: object = None
 
     @property
@@ -92,7 +96,7 @@ class NullAnswers:
         return self._session.answers.get(nulls_slot(self._spec))
 
     def question(self, ready: Answer | None, choices: Any) -> Question[object] | None:
-        """Return the question beside a shown result; None before it rests."""
+        """Return the question beside a shown result; None while that is incomplete or changing."""
         if ready is None or ready.state != "ready" or self._session.dragging:
             return None
         if self._session.model is None:
@@ -108,7 +112,7 @@ class NullAnswers:
             self._ask(question)
 
     def give_up(self) -> None:
-        """Give up those that are being drawn."""
+        """Cancel the question if its answer is pending."""
         if self.drawn is None and self._asked is not None:
             self._asked = None
             self._ask(None)
@@ -119,6 +123,6 @@ class NullAnswers:
         return answer.result if answer is not None and answer.question == question else None
 
     def is_drawing(self, question: Question[object]) -> bool:
-        """Return whether the random tables of a question are being drawn."""
+        """Return whether the answer of a question is being computed."""
         answer = self.answer
         return answer is not None and answer.question == question and answer.state == "working"

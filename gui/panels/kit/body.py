@@ -1,4 +1,4 @@
-"""The content of a panel, and its controls, where plots and a row of controls are not enough."""
+"""Base classes of panels' contents and controls other than plots and a row of controls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PanelBody(QWidget):
-    """The content of a panel that is more than a row of plots.
+    """The content of a panel other than a row of plots.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class PanelBody(QWidget):
         raise NotImplementedError
 
     def draw_without_result(self) -> None:
-        """Show the way to a result.
+        """Show how to get a result.
 
         See :meth:`gui.panels.kit.spec.PanelSpec.helps_without_result`.
         """
@@ -72,10 +72,10 @@ class PanelBody(QWidget):
         """Stop what runs only while the panel is visible."""
 
     def forget(self) -> None:
-        """Let go of the view, which holds models; it is drawn again before it is seen."""
+        """Release the view, which holds models; it is drawn again before it is shown."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours; it is drawn again right after."""
+        """Set the colours; the caller redraws."""
         self.theme = theme
 
     def keys(self) -> Mapping[int, Callable[[], None]]:
@@ -102,8 +102,8 @@ class PanelForm(QWidget):
     changed = Signal(dict)
     """Choices of the panel, by their names, with their new values."""
 
-    def take(self, choices: Any, model: PositionalModel | None, theme: Theme) -> None:
-        """Show choices without reporting a change, and offer what a model has."""
+    def set_choices(self, choices: Any, model: PositionalModel | None, theme: Theme) -> None:
+        """Show choices without emitting a signal, and offer the options of a model."""
         raise NotImplementedError
 
     def stands_beside(self, room: QSize) -> bool:

@@ -1,4 +1,4 @@
-"""Controls of a panel as data: what its user can choose, and how that is saved."""
+"""Controls of a panel as data: the choices of the user, and how they are saved."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Check = Callable[[object], bool]
 
-MOST = 2**31 - 1
-"""Maximum of saved integers, which is that of Qt's fields."""
+MAX_INTEGER = 2**31 - 1
+"""Maximum of saved integers, that of Qt's fields."""
 LONGEST = 10_000
 """Maximum length of saved lists."""
 
@@ -45,8 +45,8 @@ class Control:
     when
         Returns whether it is visible with some choices; always if None.
     shared
-        Whether it is the session's field of the same name, and not the panel's own: saved
-        with the session, and changed by :class:`ChangeShared`.
+        Whether it is the session's field of the same name: saved with the session, and changed by
+        :class:`ChangeShared`.
     kept
         Whether it is saved in work files.
     """
@@ -63,18 +63,18 @@ class Control:
         raise NotImplementedError
 
     def fits(self, value: object, model: PositionalModel) -> bool:
-        """Return whether a model has what a valid value refers to."""
+        """Return whether a valid value is possible for a model."""
         return True
 
     def encode(self, value: object) -> object:
-        """Return a value as JSON has it: tuples as lists, dataclasses as dicts."""
+        """Return a value for JSON: tuples as lists, dataclasses as dicts."""
         if is_dataclass(value) and not isinstance(value, type):
-            return {one.name: self.encode(getattr(value, one.name)) for one in fields(value)}
-        return [self.encode(one) for one in value] if isinstance(value, tuple) else value
+            return {f.name: self.encode(getattr(value, f.name)) for f in fields(value)}
+        return [self.encode(item) for item in value] if isinstance(value, tuple) else value
 
     def decode(self, value: Any) -> Any:
-        """Return the inverse of :meth:`encode`: lists as tuples; values from other panels too."""
-        return tuple(self.decode(one) for one in value) if isinstance(value, list) else value
+        """Return the inverse of :meth:`encode`: lists as tuples, other values unchanged."""
+        return tuple(self.decode(item) for item in value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,9 @@ class Choice(Control):
 
     def accepts(self, value: object) -> bool:
         # 1 == True in Python.
-        return any(type(value) is type(one.value) and value == one.value for one in self.options)
+        return any(
+            type(value) is type(option.value) and value == option.value for option in self.options
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +115,16 @@ class Toggle(Control):
 class Number(Control):
     """A whole number, with a slider or without.
 
-    ``most`` returns the upper bound of a result; a larger choice is kept for the next result, but
-    shown and drawn as the bound. If the choice is not a number, ``shown`` returns the number of a
-    choice in a result, ``chosen`` the choice of a number, and ``check`` replaces :meth:`accepts`.
-    If a result does not have every number, ``stops`` returns those it has, ascending. With
-    ``keys``, ← and →, Home and End change the number for any focus in the panel.
+    ``maximum`` returns the upper bound of a result; a larger choice is kept for the next result,
+    but shown and drawn as the bound. If the choice is not a number, ``shown`` returns the number of
+    a choice in a result, ``chosen`` the choice of a number, and ``check`` replaces
+    :meth:`accepts`. If a result does not have every number, ``stops`` returns those it has,
+    ascending. With ``keys``, ← and →, Home and End change the number for any focus in the panel.
     """
 
     text: str
-    least: int = 1
-    most: Callable[[Any], int]
+    minimum: int = 1
+    maximum: Callable[[Any], int]
     stops: Callable[[Any], Sequence[int]] | None = None
     keys: bool = False
     slider: bool = True
@@ -133,7 +135,7 @@ class Number(Control):
     def accepts(self, value: object) -> bool:
         if self.check is not None:
             return self.check(value)
-        return whole_number(value, self.least)
+        return whole_number(value, self.minimum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,15 +157,15 @@ class Layer(Control):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrices(Control):
-    """Several matrices of the model, at least one: :class:`Subject` each."""
+    """Several matrices of the model, at least one, as :class:`Subject`."""
 
     def accepts(self, value: object) -> bool:
         if not isinstance(value, list | tuple) or not 0 < len(value) <= LONGEST:
             return False
-        return all(is_matrix(one) for one in value)
+        return all(is_matrix(item) for item in value)
 
     def fits(self, value: Any, model: PositionalModel) -> bool:
-        return all(is_of(matrix(one), model) for one in value)
+        return all(is_of(matrix(item), model) for item in value)
 
     def decode(self, value: Any) -> tuple[Subject, ...]:
         return tuple(map(matrix, value))
@@ -178,7 +180,7 @@ def matrix(value: Subject | Mapping[str, Any] | Name) -> Subject:
 
 def is_matrix(value: object) -> bool:
     """Return whether a value from a file is a valid matrix."""
-    if not isinstance(value, dict) or value.keys() != {one.name for one in fields(Subject)}:
+    if not isinstance(value, dict) or value.keys() != {f.name for f in fields(Subject)}:
         return False
     head = value["head"]
     return (
@@ -273,35 +275,35 @@ RANDOM = Choice(
         Option("none", "None", "Show no band"),
     ),
 )
-"""Which random curves are drawn behind a quantity; all count in what it is worth."""
+"""Which random curves are drawn behind a quantity; all count for its outcome."""
 
 
-def whole_number(value: object, least: int = 0) -> bool:
-    """Return whether a value is a whole number from ``least`` on."""
-    return type(value) is int and least <= value <= MOST
+def whole_number(value: object, minimum: int = 0) -> bool:
+    """Return whether a value is an integer from ``minimum`` to :data:`MAX_INTEGER`."""
+    return type(value) is int and minimum <= value <= MAX_INTEGER
 
 
-def whole_numbers(least: int, fewest: int = 0) -> Check:
-    """Return a check for lists of whole numbers."""
+def whole_numbers(minimum: int, min_length: int = 0) -> Check:
+    """Return a check for lists of integers."""
     return lambda value: (
         isinstance(value, list | tuple)
-        and len(value) >= fewest
-        and all(whole_number(one, least) for one in value)
+        and len(value) >= min_length
+        and all(whole_number(item, minimum) for item in value)
     )
 
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """An entry of the panel's menu; ``intends`` returns an intent for a file name."""
+    """An entry of the panel's menu; ``make_intent`` returns an intent for a file name."""
 
     text: str
-    intends: Callable[[str], object]
+    make_intent: Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button beside the controls; ``intends`` returns an intent for the point below it."""
+    """A button beside the controls; ``make_intent`` returns an intent for the point below it."""
 
     text: str
     tip: str
-    intends: Callable[[tuple[int, int]], object]
+    make_intent: Callable[[tuple[int, int]], object]

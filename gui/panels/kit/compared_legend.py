@@ -1,4 +1,4 @@
-"""A legend of the compared models' curves, which a click hides or shows."""
+"""A legend of the compared models' curves; a click hides or shows a curve."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gui.widgets.tooltips import wrapped
 HEIGHT = 20
 SWATCH, GAP = 16, 4
 NAMED = 72
-"""Least width of a model with a legible name, in pixels."""
+"""Minimum width of a model with a legible name, in pixels."""
 
 
 class ComparedLegend(QWidget):
-    """One row: what is drawn, and a button for each compared model.
+    """One row: the drawn quantity, and a button for each compared model.
 
     Long names are elided; tooltips have them in full.
 
@@ -55,7 +55,7 @@ class ComparedLegend(QWidget):
         Parameters
         ----------
         words
-            What is drawn of them.
+            The drawn quantity.
         curves
             In their order.
         text_of
@@ -72,7 +72,7 @@ class ComparedLegend(QWidget):
         self._place()
 
     def forget(self) -> None:
-        """Let go of the models until the next :meth:`show_curves`."""
+        """Release the models until the next :meth:`show_curves`."""
         self._curves, self._text_of = (), lambda _: ""
 
     def update_tooltips(self) -> None:
@@ -105,7 +105,7 @@ class ComparedLegend(QWidget):
         hints = [chip.sizeHint().width() for chip in chips]
         words = self.words.sizeHint().width() + gap
         room = self.width() - gap * max(len(chips) - 1, 0)
-        # In little room the names matter more; the tooltip has what is drawn.
+        # In little room the names have priority; the tooltip has the quantity.
         with_words = room - words >= sum(min(hint, NAMED) for hint in hints)
         self.words.setVisible(with_words)
         self.words.setGeometry(0, 0, words, HEIGHT)
@@ -128,7 +128,7 @@ class ComparedLegend(QWidget):
 
 
 def shares(wanted: Sequence[int], room: int) -> list[int]:
-    """Return widths for a total: the wanted ones, or an equal share where that is too much."""
+    """Return widths for a total: the wanted ones, limited to equal shares if they do not fit."""
     widths = [0] * len(wanted)
     left = max(room, 0)
     for done, at in enumerate(sorted(range(len(wanted)), key=lambda n: wanted[n])):
@@ -209,7 +209,7 @@ def _ranged(curve: ComparedCurve) -> str:
 
 
 def _state(curve: ComparedCurve) -> tuple[str, str]:
-    """Return a sign and a sentence for a model without a curve; else empty texts."""
+    """Return a sign and a sentence for a model without a curve; empty texts for others."""
     answer = curve.answer
     if curve.failed:
         return "–", curve.failed

@@ -1,4 +1,4 @@
-"""Compared models in a panel: views of their curves, and what the legend does with these."""
+"""Compared models in a panel: views of their curves, and actions of the legend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ComparedModels:
     Parameters
     ----------
     session, spec, legend
-        The panel's.
+        The panel's session, spec and legend.
     choices
         Returns the panel's choices.
     ask
@@ -65,7 +65,7 @@ class ComparedModels:
         self._curves.close()
 
     def views(self, choices: Any, theme: Theme) -> tuple[AnyView, ...]:
-        """Return the views of the curves that are drawn, with some choices."""
+        """Return the views of the drawn curves with the given choices."""
         if not self._spec.compares(self._choices()):
             return ()
         sessions = {compared.key: compared.session for compared in self._session.compared}

@@ -1,4 +1,4 @@
-"""The widgets of a panel's controls, which are described in :mod:`gui.panels.kit.choices`."""
+"""The widgets of a panel's controls, as defined in :mod:`gui.panels.kit.choices`."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class ControlRow:
     def __init__(self, spec: AnyPanel, theme: Theme, change: Change) -> None:
         self._spec, self._change = spec, change
         self._model: PositionalModel | None = None
-        shown = [one for one in spec.controls if _has_widget(one)]
+        shown = [control for control in spec.controls if _has_widget(control)]
         self.widgets = {control.field: self._make(control, theme) for control in shown}
         self._controls = {control.field: control for control in shown}
 
     def show(self, choices: Any) -> None:
-        """Show choices without reporting a change."""
+        """Show choices without emitting a signal."""
         for name, widget in self.widgets.items():
             value, control = getattr(choices, name), self._controls[name]
             with QSignalBlocker(widget):
@@ -108,7 +108,9 @@ class ControlRow:
             control = self._controls[name]
             if isinstance(control, Number) and isinstance(widget, NumberSlider):
                 if control.stops is None:
-                    widget.set_bounds(control.least, max(control.most(result), control.least))
+                    widget.set_bounds(
+                        control.minimum, max(control.maximum(result), control.minimum)
+                    )
                 else:
                     widget.set_stops(control.stops(result))
                 value = getattr(view.choices, name)
@@ -118,7 +120,7 @@ class ControlRow:
 
     @property
     def number(self) -> NumberSlider | None:
-        """The number that keys change, if there is one."""
+        """The number that is changed by keys, if there is one."""
         for name, widget in self.widgets.items():
             control = self._controls[name]
             if isinstance(control, Number) and isinstance(widget, NumberSlider) and control.keys:
@@ -127,8 +129,8 @@ class ControlRow:
 
     @property
     def play(self) -> SignButton | None:
-        """The button that plays something, if there is one."""
-        buttons = (one for one in self.widgets.values() if isinstance(one, SignButton))
+        """The play button, if there is one."""
+        buttons = (widget for widget in self.widgets.values() if isinstance(widget, SignButton))
         return next(buttons, None)
 
     def keys(self) -> dict[int, Callable[[], None]]:
@@ -137,13 +139,13 @@ class ControlRow:
         number, play = self.number, self.play
         if number is not None:
             count = number.slider.maximum()
-            for key, way in (
+            for key, step in (
                 (Qt.Key.Key_Left, -1),
                 (Qt.Key.Key_Right, 1),
                 (Qt.Key.Key_Home, -count),
                 (Qt.Key.Key_End, count),
             ):
-                acts[key] = partial(number.step, way)
+                acts[key] = partial(number.step, step)
         if play is not None:
             acts[Qt.Key.Key_Space] = play.click
             if play.sign == "pause":
@@ -172,13 +174,13 @@ class ControlRow:
             box.setToolTip(wrapped(control.tip))
             box.toggled.connect(change)
             if control.offered is not None:
-                box.hide()  # until a model has a use for it
+                box.hide()  # until a model offers it
             return box
         if isinstance(control, Number):
             default = getattr(self._spec.defaults, control.field)
-            first = default if isinstance(default, int) else control.least
+            first = default if isinstance(default, int) else control.minimum
             # The default is the bound until there is a result.
-            number = NumberSlider(control.text, control.least, first, first, control.tip)
+            number = NumberSlider(control.text, control.minimum, first, first, control.tip)
             number.slider.setVisible(control.slider)
             chosen = control.chosen
             number.changed.connect(change if chosen is None else lambda n: change(chosen(n)))

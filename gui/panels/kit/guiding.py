@@ -1,4 +1,4 @@
-"""The guide of a panel beside the curve, which may be played once."""
+"""The guide of a panel beside the curve, which may be animated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gui.state.guides import Guide
 
 
 class GuidePlayer:
-    """Tells the viewport which guide of a panel to draw.
+    """Selects the guide that the viewport draws for a panel.
 
     Parameters
     ----------
     spec
         The panel.
     playback
-        The clock of guides that move.
+        The clock of animated guides.
     show
         Called with a guide, while the panel is in front; None for none.
 
@@ -40,7 +40,10 @@ class GuidePlayer:
         playback.moved.connect(self._on_moved)
 
     def play(self, view: AnyView | None) -> bool:
-        """Play the guide of a view, or go on; return whether it moves. None stops it."""
+        """Start or continue the animation of a view's guide; None stops it.
+
+        Returns whether the guide is animated.
+        """
         self._course = None if view is None else self._spec.course(view)
         if self._course is None:
             self._playback.stop()

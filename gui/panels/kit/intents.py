@@ -1,6 +1,6 @@
 """Intents: requests of panels to others, as values.
 
-:class:`gui.window.arrangement.result_docks.ResultDocks` carries them out.
+:class:`gui.window.arrangement.result_docks.ResultDocks` executes them.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ class LookForCheckpoints:
 
 @dataclass(frozen=True, slots=True)
 class PlanCheckpoints:
-    """Plan the download of so many checkpoints."""
+    """Plan the download of a number of checkpoints."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadCheckpoints:
-    """Download so many checkpoints; ``whole`` is whether downloading whole files is agreed to."""
+    """Download a number of checkpoints; ``whole`` agrees to the download of whole files."""
 
     count: int
     whole: bool = False

@@ -1,4 +1,4 @@
-"""Where the parts of a panel stand."""
+"""Layout of the parts of a panel."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gui.widgets.working_strip import WorkingStrip
 
 
 class ResultLayout:
-    """Header, legend, and the result or words in place of it, with the form beside it or above.
+    """Header, legend, and the result or a message, with the form beside or above it.
 
     Parameters
     ----------
     panel
-        The panel, whose layout this is.
+        The panel.
     header, legend, words
         Its parts.
     form
         Controls that do not fit in the header; None for none.
     strip
-        The progress, over what is shown.
+        The progress, drawn over the content.
 
     Attributes
     ----------
     holder
-        Has the result, or the words.
+        Parent of the result and of the message.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ResultLayout:
         self._stack.setCurrentWidget(self._content_page)
 
     def show_words(self) -> None:
-        """Show the words in place of a result."""
+        """Show the message instead of a result."""
         self._stack.setCurrentWidget(self._words)
 
     def place_form(self) -> None:
@@ -84,9 +84,9 @@ class ResultLayout:
         room = QSize(panel.width() - 2 * GRID, panel.height() - taken - 2 * GRID)
         directions = QBoxLayout.Direction
         beside = self._form.stands_beside(room)
-        way = directions.LeftToRight if beside else directions.TopToBottom
-        if self._beside.direction() is not way:
-            self._beside.setDirection(way)
+        direction = directions.LeftToRight if beside else directions.TopToBottom
+        if self._beside.direction() is not direction:
+            self._beside.setDirection(direction)
 
     def place_strip(self, *, has_result: bool) -> None:
         """Place the progress beside the caption of a result, or in the middle without one."""

@@ -1,4 +1,4 @@
-"""A panel's number beside its null distribution: what it is worth, and how that is named."""
+"""A panel's number beside its null distribution, and its outcome."""
 
 from __future__ import annotations
 
@@ -20,16 +20,24 @@ RandomCurves = Literal["process", "walk"]
 RANDOM_NAMES: dict[RandomCurves, str] = {
     "process": "smooth random curves", "walk": "random walks"
 }  # fmt: skip
-"""What random curves are called, by the name of their null distribution."""
+"""Names of random curves, by the name of their null distribution."""
 FEWEST_RANDOM = 8
-"""Fewest positions of a range that is compared with random curves."""
+"""Minimum number of positions of a range that is compared with random curves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a panel's number is worth beside its null distribution."""
+    """The outcome of a panel's number beside its null distribution.
 
-    text: str  # Part of a sentence: the number, and what random tables show
+    Attributes
+    ----------
+    text
+        Part of a sentence: the number, and that of random tables.
+    outcome, null
+        The outcome, and the null distribution.
+    """
+
+    text: str
     outcome: Outcome
     null: Null
 
@@ -51,18 +59,18 @@ class Finding:
 
 
 def random_name(null: Null | NullBand) -> str:
-    """Return what the random curves of a null distribution are called."""
+    """Return the name of the random curves of a null distribution."""
     return {str(name): text for name, text in RANDOM_NAMES.items()}[null.name]
 
 
 def null_band(x: np.ndarray, band: NullBand, theme: Theme, label: str = "") -> Band:
-    """Return the band that has 90 % of some random curves, one at each place along x."""
+    """Return the band that contains 90 % of the random curves at each x."""
     label = label or f"90 % of {random_name(band)}"
     return Band(x, band.low, band.high, theme.muted, label, band.middle)
 
 
 def band_columns(band: NullBand) -> dict[str, np.ndarray]:
-    """Return the columns of such a band for a panel's numbers."""
+    """Return the columns of a band for a panel's numbers."""
     return {
         f"{band.name}_p5": band.low, f"{band.name}_p50": band.middle, f"{band.name}_p95": band.high
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is written and copied of a view: numbers, tables and scripts; views for reports."""
+"""Outputs of a view: numbers, tables and scripts; views for reports."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
 def _labelled(
     numbers: Mapping[str, np.ndarray], spec: AnyPanel, view: AnyView
 ) -> Mapping[str, np.ndarray]:
-    """Return a table with the labels of its rows, if they have some, beside their positions."""
+    """Return a table with the labels of its rows, if there are any, after their positions."""
     if "position" not in numbers or not spec.of_rows or view.model.rows is None:
         return numbers
     labels = np.array(view.model.rows.labels)
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     for name, values in numbers.items():
-        found |= {name: values}
+        columns |= {name: values}
         if name == "position":
-            found |= {"label": labels[values]}
-    return found
+            columns |= {"label": labels[values]}
+    return columns
 
 
 def all_tables(spec: AnyPanel, view: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
     """Return the tables of a view; with other models, their rows follow the open model's."""
 
-    def tables(one: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
-        return {name: _labelled(table, spec, one) for name, table in spec.tables(one).items()}
+    def tables(shown: AnyView) -> dict[str, Mapping[str, np.ndarray]]:
+        return {name: _labelled(table, spec, shown) for name, table in spec.tables(shown).items()}
 
     if not view.others:
         return tables(view)
     models, views = unique_names([view.name, *(o.name for o in view.others)]), (view, *view.others)
-    of_each = {m: tables(one) for m, one in zip(models, views, strict=True)}
+    of_each = {m: tables(shown) for m, shown in zip(models, views, strict=True)}
     names = dict.fromkeys(name for tables in of_each.values() for name in tables)
     return {
         name: stacked({m: tables[name] for m, tables in of_each.items() if name in tables})
@@ -56,7 +56,7 @@ def all_tables(spec: AnyPanel, view: AnyView) -> dict[str, Mapping[str, np.ndarr
 
 
 def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the columns of all tables, each by a name of its own."""
+    """Return the columns of all tables; their names must be different."""
     columns: dict[str, np.ndarray] = {}
     for table in tables.values():
         twice = columns.keys() & table.keys()
@@ -84,5 +84,5 @@ def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
     question, result = spec.result_for_report(reported, choices)
     nulls, asked = None, spec.nulls_question(reported.scope, choices)
     if asked is not None and reported.measured.nulls:
-        nulls = resolve(asked, reported.about)
+        nulls = resolve(asked, reported.context)
     return View(reported.scope, choices, question, result, name=reported.model.name, nulls=nulls)

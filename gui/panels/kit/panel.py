@@ -62,32 +62,34 @@ class ResultPanel(Panel):
     """Asks a spec's question about the open model, and shows the result.
 
     It asks only while visible, and again when its question has changed. While an answer is
-    pending, the previous one of the same model stays until there is a partial result. Esc
-    cancels, as the button does; what is shown stays. Compared models are asked the same question,
-    and drawn behind the open one.
+    pending, the previous one of the same model stays until there is a partial result. Esc and the
+    button cancel the question; the shown result stays. The same question is asked about compared
+    models, which are drawn behind the open one.
 
     Parameters
     ----------
     spec
-        What it shows.
+        The panel's spec.
     session, theme
         As for all panels.
     saver
         Writes figures and numbers.
     """
 
-    choicesChanged = Signal()  # The user, or another panel, has changed its options
-    chosen = Signal(object)  # The user has changed its options; those before
+    choicesChanged = Signal()
+    """The user, or another panel, has changed its options."""
+    chosen = Signal(object)
+    """The user has changed its options; the previous ones."""
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
     comparedAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
     nullsAsked = Signal(object)
-    """A question about null distributions beside the shown result; None: no longer."""
-    unwatched = Signal()
-    """The panel is hidden: its pending questions can wait."""
-    watched = Signal()
-    """The panel is seen again, and has asked."""
+    """A question about null distributions beside the shown result; None to cancel it."""
+    hidden = Signal()
+    """The panel was hidden: its pending questions can wait."""
+    shown = Signal()
+    """The panel was shown again, and has asked."""
     cancelRequested = Signal()
     selectionRequested = Signal(tuple)
     hoverRequested = Signal(object)
@@ -105,7 +107,7 @@ class ResultPanel(Panel):
         super().__init__(session, theme)
         self.spec = spec
         self.files = ResultFiles(self, spec, self.view, saver)
-        self._shared = [one.field for one in spec.controls if one.shared]
+        self._shared = [control.field for control in spec.controls if control.shared]
         shared = {field: getattr(session, field) for field in self._shared}
         self.choices = replace(spec.defaults, **shared) if shared else spec.defaults
         self.content: PanelBody | PaintedRow | None = None
@@ -116,7 +118,7 @@ class ResultPanel(Panel):
         self._in_front, self._stale = True, False
         self._grid = Listening()
         self._guided: object = None
-        self._play = next((one for one in spec.controls if isinstance(one, Play)), None)
+        self._play = next((control for control in spec.controls if isinstance(control, Play)), None)
         self.playback = Playback(self)
         self._guides = GuidePlayer(
             spec, self.playback, lambda guide: self.guideRequested.emit(guide)
@@ -134,10 +136,10 @@ class ResultPanel(Panel):
         self.form: PanelForm | None = None
         if spec.form:
             self.form = _imported(spec.form)()
-            self.form.changed.connect(self._take)
+            self.form.changed.connect(self._change_choices)
         self.buttons = {button.text: self._button(button) for button in spec.buttons}
-        for made in self.buttons.values():
-            self.header.add_action(made)
+        for button in self.buttons.values():
+            self.header.add_action(button)
         self.legend = ComparedLegend(theme)
         self.legend.hide()
         self.strip = WorkingStrip(theme)
@@ -145,10 +147,11 @@ class ResultPanel(Panel):
         self.strip.againRequested.connect(self._on_button)
         self.words = WordsPage()
         self.words.button.clicked.connect(self._on_button)
-        # The time between two drawings of what may change with each frame, such as a training's
-        # step: painting the panel as well would cost the viewport a third of its frames.
-        self._rest, self._draws_later = QTimer(self, interval=INTERVAL_MS, singleShot=True), False
-        self._rest.timeout.connect(self._on_rested)
+        # Limits the redraws for values that may change with each frame, such as a training's step:
+        # drawing the panel each time would cost the viewport a third of its frames.
+        self._redraw_timer = QTimer(self, interval=INTERVAL_MS, singleShot=True)
+        self._draws_later = False
+        self._redraw_timer.timeout.connect(self._on_redraw_timeout)
         self._builder = QTimer(self, interval=0, singleShot=True)
         self._builder.timeout.connect(self._make_content)
         if self.controls.number is not None:
@@ -174,7 +177,7 @@ class ResultPanel(Panel):
         self.listen(events.model, self._on_model_changed)
         self.listen(events.opening, self._show_answer)
         self.listen(events.answers, self._on_answers_changed)
-        if self.spec.reads:
+        if self.spec.depends_on:
             self.listen(events.answers, self._follow_results)
         self.listen(events.components, self._on_components_changed)
         self.listen_throttled(events.positions, self._show_marks)
@@ -184,15 +187,15 @@ class ResultPanel(Panel):
             # Slow questions wait for the end of a drag.
             self.listen(events.positions, self.ask)
         self.listen(events.dragging, self._on_dragging)
-        if self.spec.about_grid:
+        if self.spec.compares_all_models:
             self.listen(events.main_at, self.ask)
             self.listen(events.compared, self._follow_grid)
             self._follow_grid()
-        for one in self.spec.controls:
-            if one.shared:
-                animated = isinstance(one, Shared) and one.animated
+        for control in self.spec.controls:
+            if control.shared:
+                animated = isinstance(control, Shared) and control.animated
                 follow = self._follow_animated if animated else self._follow_shared
-                self.listen(events[one.field], follow)
+                self.listen(events[control.field], follow)
         for signal in (events.hover, events.selection, events.tokens):
             self.listen(signal, self._show_marks)
         # A guide may depend on the current position, and on the components of the curve.
@@ -200,20 +203,20 @@ class ResultPanel(Panel):
             self.listen(signal, self._show_guide)
 
     def _button(self, button: Button) -> QPushButton:
-        made = QPushButton(button.text)
-        made.setToolTip(wrapped(button.tip))
+        widget = QPushButton(button.text)
+        widget.setToolTip(wrapped(button.tip))
 
         def press() -> None:
-            at = made.mapToGlobal(QPoint(0, made.height()))
-            self.intended.emit(button.intends((at.x(), at.y())))
+            at = widget.mapToGlobal(QPoint(0, widget.height()))
+            self.intended.emit(button.make_intent((at.x(), at.y())))
 
-        made.clicked.connect(press)
-        return made
+        widget.clicked.connect(press)
+        return widget
 
     def _follow_grid(self) -> None:
         self._grid.stop()
-        for one in self.session.compared:
-            events = one.session.events
+        for compared in self.session.compared:
+            events = compared.session.events
             for signal in (events.model, events.positions, events.components, events.dragging):
                 self._grid.to(signal, self.ask)
         self.ask()
@@ -234,26 +237,26 @@ class ResultPanel(Panel):
         if field in self._shared:
             self.intended.emit(ChangeShared(field, value))
         else:
-            self._take({field: value})
+            self._change_choices({field: value})
 
-    def _take(self, changes: Mapping[str, object]) -> None:
+    def _change_choices(self, changes: Mapping[str, object]) -> None:
         choices, before = replace(self.choices, **changes), self.options()
         self._set_choices(self.spec.agreeing(choices, changes.keys()))
         if self.options() != before:
             self.chosen.emit(before)
 
     def _follow_animated(self) -> None:
-        self._follow_shared(in_turn=True)
+        self._follow_shared(throttled=True)
 
-    def _follow_shared(self, *, in_turn: bool = False) -> None:
+    def _follow_shared(self, *, throttled: bool = False) -> None:
         shared = {field: getattr(self.session, field) for field in self._shared}
         choices = replace(self.choices, **shared)
         if self.session.model is self._followed:
-            self._set_choices(choices, in_turn=in_turn)
+            self._set_choices(choices, throttled=throttled)
         else:  # the result is still the previous model's
             self.choices = choices
 
-    def _set_choices(self, choices: Any, *, in_turn: bool = False) -> None:
+    def _set_choices(self, choices: Any, *, throttled: bool = False) -> None:
         if self._play is not None and self._ready is None:
             choices = replace(choices, **{self._play.field: False})
         if choices == self.choices:
@@ -261,17 +264,17 @@ class ResultPanel(Panel):
         self.choices = choices
         self.choicesChanged.emit()
         self._show_choices()
-        self._draws_later = in_turn and self._rest.isActive()
+        self._draws_later = throttled and self._redraw_timer.isActive()
         if self._ready is not None and not self._draws_later:
             self._draw()
-            if in_turn:
-                self._rest.start()
+            if throttled:
+                self._redraw_timer.start()
         self.ask()
 
-    def _on_rested(self) -> None:
+    def _on_redraw_timeout(self) -> None:
         if self._draws_later and self._ready is not None:
             self._draw()
-            self._rest.start()
+            self._redraw_timer.start()
         self._draws_later = False
 
     def _follow_model(self) -> None:
@@ -293,14 +296,14 @@ class ResultPanel(Panel):
 
     def _show_form(self) -> None:
         if self.form is not None:
-            self.form.take(self.choices, self.session.model, self.theme)
+            self.form.set_choices(self.choices, self.session.model, self.theme)
             self.parts.place_form()
 
     # ---- asking ----------------------------------------------------------------------------
 
     def ask(self) -> None:
         """Ask if the panel is visible and its question has changed."""
-        if self.session.model is None or not self.is_watched:
+        if self.session.model is None or not self.is_shown:
             return
         if waits_for_drag(self.session, self.spec):
             return
@@ -309,8 +312,8 @@ class ResultPanel(Panel):
             return
         answer = self._answer
         stale = answer is None or answer.question != question or answer is not self._current()
-        # The shown answer does not suffice if another question has been asked since: its answer
-        # would replace the shown one.
+        # Ask again also if another question has been asked since the shown answer, which that
+        # question's answer would replace.
         if stale or self._asked != question:
             self._asked = question
             self.asked.emit(question, False)
@@ -325,18 +328,18 @@ class ResultPanel(Panel):
         return question_about(self.session, self.spec, self.choices)
 
     def _ask_nulls(self) -> None:
-        if self.is_watched:
+        if self.is_shown:
             self._nulls.ask(self._nulls.question(self._ready, self.choices))
         self._show_nulls()
 
     def _on_dragging(self) -> None:
-        """Give up nulls that are being drawn, which would take time from the drag."""
+        """Cancel pending null distributions during a drag, which they would slow down."""
         if self.session.dragging:
             self._nulls.give_up()
         self.ask()
 
     def _show_nulls(self) -> None:
-        """Draw nulls that have come, and no longer those of another result."""
+        """Redraw if the null distributions of the result have changed."""
         if self._ready is None or self.session.model is not self._followed:
             return
         if self._nulls.result(self._ready, self.choices) is not self._nulls.drawn:
@@ -345,7 +348,7 @@ class ResultPanel(Panel):
             self._show_finding()
 
     def _show_finding(self) -> None:
-        """Show what the result is worth, in a line that stays where nulls are still drawn."""
+        """Show the outcome of the result, in a line that is also there while it is computed."""
         question = None
         if self._ready is not None and self.session.model is not None:
             question = self.spec.nulls_question(scope_of(self.session), self.choices)
@@ -362,7 +365,7 @@ class ResultPanel(Panel):
         """The shown result, perhaps partial; None without one."""
         return None if self._ready is None else self._ready.result
 
-    # ---- what is shown -----------------------------------------------------------------------
+    # ---- drawing -----------------------------------------------------------------------------
 
     def view(self, theme: Theme | None = None) -> AnyView:
         """Return the view of the shown result."""
@@ -384,7 +387,7 @@ class ResultPanel(Panel):
 
     @property
     def _body(self) -> PanelBody | None:
-        """The content, if it is more than a row of plots."""
+        """The content, if it is a :class:`PanelBody`."""
         return self.content if isinstance(self.content, PanelBody) else None
 
     def caption(self) -> str:
@@ -404,7 +407,7 @@ class ResultPanel(Panel):
         return self.files.tables()
 
     def python(self) -> str:
-        """Return a script that computes and prints what is shown."""
+        """Return a script that computes and prints the shown result."""
         return self.files.python()
 
     def file_name(self) -> str:
@@ -412,8 +415,8 @@ class ResultPanel(Panel):
         return self.files.file_name()
 
     def _draw(self) -> None:
-        """Draw the view; a panel that is not seen does when it is."""
-        self._stale = not self.is_watched
+        """Draw the view; a hidden panel is drawn when it is shown."""
+        self._stale = not self.is_shown
         if self._stale:
             self._forget()
             return
@@ -431,7 +434,7 @@ class ResultPanel(Panel):
         self._show_guide()
 
     def _forget(self) -> None:
-        """Let go of what was drawn, with its models: they may have been closed meanwhile."""
+        """Release the drawn view with its models, which may have been closed meanwhile."""
         self._nulls.drawn = None
         if self.content is not None:
             self.content.forget()
@@ -442,7 +445,7 @@ class ResultPanel(Panel):
         if self.spec.body:
             content: PanelBody | PaintedRow = _imported(self.spec.body)(self.session, self.theme)
             assert isinstance(content, PanelBody)
-            content.changed.connect(self._take)
+            content.changed.connect(self._change_choices)
             content.offered.connect(self.controls.offer)
             for widget in content.controls():
                 self.header.add(widget)
@@ -461,9 +464,9 @@ class ResultPanel(Panel):
             self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.parts.add_content(content)
 
-    def _on_stepped(self, way: int) -> None:
+    def _on_stepped(self, steps: int) -> None:
         if self.controls.number is not None:
-            self.controls.number.step(way)
+            self.controls.number.step(steps)
 
     def _show_marks(self) -> None:
         if self._ready is not None and self.content is not None and not self._stale:
@@ -499,11 +502,11 @@ class ResultPanel(Panel):
         if self._play is not None:
             self._choose(self._play.field, playing)
 
-    # ---- being seen --------------------------------------------------------------------------
+    # ---- visibility --------------------------------------------------------------------------
 
     @property
-    def is_watched(self) -> bool:
-        """Whether it can be seen: Qt keeps the panels behind the tab in front visible."""
+    def is_shown(self) -> bool:
+        """Whether it is in front and visible; for Qt, panels behind another tab are visible too."""
         return self._in_front and self.isVisible()
 
     def set_in_front(self, in_front: bool) -> None:
@@ -515,21 +518,21 @@ class ResultPanel(Panel):
         self._in_front = self._guides.in_front = in_front
         if in_front:
             self._catch_up()
-        if changed and guide is not None and guide is self._guides.guide:  # a new one has been told
+        if changed and guide is not None and guide is self._guides.guide:  # else already emitted
             self.guideRequested.emit(guide if in_front else None)
         if in_front:
-            self.watched.emit()
+            self.shown.emit()
         else:
             self.others.ask(asking=False)
-            self.unwatched.emit()
+            self.hidden.emit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Draw what has changed while the panel was not seen."""
-        if self._stale and self.is_watched:
+        """Draw the changes since the panel was hidden."""
+        if self._stale and self.is_shown:
             self._stale = False
             if self.content is not None:
                 self.content.set_theme(self.theme)
@@ -548,7 +551,7 @@ class ResultPanel(Panel):
         for part in (self.header, self.controls, self.legend, self.strip):
             part.set_theme(theme)
         self._show_form()
-        self._stale = not self.is_watched
+        self._stale = not self.is_shown
         if self.content is not None and not self._stale:
             self.content.set_theme(theme)
         if self._ready is not None:
@@ -557,7 +560,7 @@ class ResultPanel(Panel):
     def release(self) -> None:
         self.others.close()
         self.playback.stop()
-        self._rest.stop()
+        self._redraw_timer.stop()
         self._builder.stop()
         self._grid.stop()
         if self._body is not None:
@@ -593,11 +596,11 @@ class ResultPanel(Panel):
         assert layout is not None
         return layout.minimumHeightForWidth(width)
 
-    # ---- the session has changed ---------------------------------------------------------------
+    # ---- changes of the session ----------------------------------------------------------------
 
     def _on_model_changed(self) -> None:
-        self._asked = None  # it may hold what is large of the previous model
-        if self.spec.outlasts_model and self.session.model and self._ready is not None:
+        self._asked = None  # it may hold large data of the previous model
+        if self.spec.keeps_result and self.session.model and self._ready is not None:
             # The result contains the names of its models: it stays until there is a new one.
             self._answer = None
             self._follow_model()
@@ -627,13 +630,13 @@ class ResultPanel(Panel):
         if answer is not self._answer:
             self._answer = answer
             self._show_answer()
-        elif nulls is self._nulls.heard:
+        elif nulls is self._nulls.last_answer:
             return
-        self._nulls.heard = nulls
+        self._nulls.last_answer = nulls
         self._ask_nulls()
 
     def _follow_results(self) -> None:
-        """Ask again when a result that the question uses has come, or is no more."""
+        """Ask again when a result that the question depends on has changed."""
         model = self.session.model
         asked = model is not None and model is self._followed and self._asked is not None
         if asked and self._question() != self._asked:
@@ -681,7 +684,7 @@ class ResultPanel(Panel):
         return "" if model is None else self.spec.instead_for(model)
 
     def _show_cancelled(self, answer: Answer) -> None:
-        """Keep what is shown, also a partial result, with a way to go on."""
+        """Keep the shown result, even if partial, with a button to continue."""
         if answer.result is not None:
             self._show_ready(answer)
         if self._ready is None:
@@ -715,7 +718,7 @@ class ResultPanel(Panel):
         self._ready = None
         self._forget()
         if self._menu is not None:
-            self._menu.close()  # what it offers needs the result
+            self._menu.close()  # its actions need the result
 
     def _show_words(self, text: str, advice: str = "", button: str = "") -> None:
         """Show a text instead of a result."""
@@ -727,7 +730,7 @@ class ResultPanel(Panel):
         self.words.show_message(text, advice, button)
         self.parts.show_words()
 
-    # ---- what the user wants -------------------------------------------------------------------
+    # ---- requests of the user ------------------------------------------------------------------
 
     def _on_button(self) -> None:
         if self.session.model is not None:

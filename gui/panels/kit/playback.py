@@ -1,4 +1,4 @@
-"""The clock of an animation that is played once."""
+"""The clock of an animation."""
 
 from __future__ import annotations
 

@@ -28,12 +28,22 @@ TALL = 480
 
 
 class Arrangement(NamedTuple):
-    """What stands in the header's first row, and whether the formula is told in words."""
+    """An arrangement of the header.
 
-    heading_beside: bool  # Beside the panels of the group
+    Attributes
+    ----------
+    heading_beside, controls_beside
+        Whether heading and controls are in the first row, beside the panels of the group.
+    meaning
+        Whether the meaning of the formula is shown.
+    actions_beside
+        Whether the actions are in the first row too; otherwise they are beside the heading.
+    """
+
+    heading_beside: bool
     controls_beside: bool
     meaning: bool
-    actions_beside: bool = True  # If not, they are beside the heading
+    actions_beside: bool = True
 
 
 ARRANGEMENTS = (
@@ -45,7 +55,7 @@ ARRANGEMENTS = (
     Arrangement(False, False, False),
     Arrangement(False, False, False, False),
 )
-"""The first one that fits is taken."""
+"""The first arrangement that fits is used."""
 
 
 class ResultHeader(QWidget):
@@ -58,8 +68,8 @@ class ResultHeader(QWidget):
     explanation
         Tooltip of the "?": two sentences.
     group
-        The panels that share a tab with this one, itself included. One alone is shown by its title,
-        if the tab has another one.
+        The panels that share a tab with this one, itself included. A single panel is shown by its
+        title, if the tab has a different one.
     name
         This panel's name.
     """
@@ -149,7 +159,9 @@ class ResultHeader(QWidget):
         return QSize(min(width, 30 * GRID), super().minimumSizeHint().height())
 
     def _arrange(self) -> None:
-        fitting = (one for one in ARRANGEMENTS if self._needed(one) <= self.width())
+        fitting = (
+            candidate for candidate in ARRANGEMENTS if self._needed(candidate) <= self.width()
+        )
         arrangement = next(fitting, ARRANGEMENTS[-1])
         if arrangement == self._arrangement:
             return
@@ -184,11 +196,11 @@ class ResultHeader(QWidget):
     def _tabs(self, group: Sequence[PanelEntry]) -> Segmented | QLabel | None:
         """Return the panels of the group to choose from, or the title of the only one."""
         if len(group) == 1:
-            (one,) = group
-            return None if one.title == one.group else label(one.title, "heading")
+            (entry,) = group
+            return None if entry.title == entry.group else label(entry.title, "heading")
         if not group:
             return None
-        options = [(one.name, one.title, f"Show {one.title}") for one in group]
+        options = [(entry.name, entry.title, f"Show {entry.title}") for entry in group]
         tabs = Segmented(options, group[0].group)
         tabs.show_value(self._name)
         tabs.chosen.connect(self._on_tab)
@@ -220,7 +232,7 @@ class FindingLine(FixedText):
         self._outcome: Outcome | None = None
 
     def show_finding(self, finding: Finding | None, instead: str = "") -> None:
-        """Show a finding, or other words."""
+        """Show a finding, or another text."""
         self._outcome = None if finding is None else finding.outcome
         self._mark = "" if finding is None else finding.mark
         self.set_text(instead if finding is None else str(finding))
@@ -235,7 +247,7 @@ class FindingLine(FixedText):
         super().paintEvent(event)
         if self._outcome is None:
             return
-        # Over the same words: wherever these are elided, so is the mark.
+        # Painted over the same text, so that the mark is elided with it.
         painter = QPainter(self)
         painter.setFont(self._font())
         metrics = painter.fontMetrics()
@@ -247,8 +259,8 @@ class FindingLine(FixedText):
 
 
 def _button(text: str, tooltip: str, name: str) -> QPushButton:
-    made = QPushButton(text)
-    made.setToolTip(wrapped(tooltip))
-    made.setAccessibleName(name)
-    made.setCursor(Qt.CursorShape.ArrowCursor)
-    return made
+    button = QPushButton(text)
+    button.setToolTip(wrapped(tooltip))
+    button.setAccessibleName(name)
+    button.setCursor(Qt.CursorShape.ArrowCursor)
+    return button

@@ -1,4 +1,4 @@
-"""What is saved of a panel's choices, and what of a file it can take."""
+"""Saving and restoring a panel's choices."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ log = logging.getLogger(__name__)
 
 def saved(spec: AnyPanel, choices: object) -> dict[str, object]:
     """Return choices for a work file."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for control in kept_controls(spec):
         value = getattr(choices, control.field)
         if not (isinstance(control, Saved) and control.optional and value is None):
-            found[control.field] = control.encode(value)
-    return found
+            values[control.field] = control.encode(value)
+    return values
 
 
 def restored(spec: AnyPanel, options: Fields, model: PositionalModel, choices: Any) -> Any:
-    """Return choices with those of a file, as :func:`usable`.
+    """Return choices with those of a file that are :func:`usable`.
 
-    Saved choices that are not among them are those that the panel begins with: a file of an
-    earlier release lacks those that came later.
+    Choices that the file lacks, as files of earlier releases do, get their defaults.
     """
     begun = spec.choices_for(model, spec.defaults)
-    first = {one.field: getattr(begun, one.field) for one in kept_controls(spec)}
+    first = {control.field: getattr(begun, control.field) for control in kept_controls(spec)}
     return changed(spec, replace(choices, **first), usable(spec, options, model))
 
 
@@ -43,17 +42,17 @@ def usable(spec: AnyPanel, options: Fields, model: PositionalModel) -> dict[str,
     Unknown and invalid choices are omitted, and those of layers, heads and weights that the model
     lacks.
     """
-    found = {}
+    values = {}
     for control in kept_controls(spec):
         if control.field in options:
             value = options[control.field]
             if not control.accepts(value):
                 log.warning("%s of %s cannot be %r", control.field, spec.name, value)
             elif control.fits(value, model):
-                found[control.field] = value
-    return found
+                values[control.field] = value
+    return values
 
 
 def kept_controls(spec: AnyPanel) -> tuple[Control, ...]:
     """Return the controls that are saved with the panel."""
-    return tuple(one for one in spec.controls if one.kept and not one.shared)
+    return tuple(control for control in spec.controls if control.kept and not control.shared)

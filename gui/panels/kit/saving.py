@@ -1,4 +1,4 @@
-"""What is saved and copied of a panel's result, and the menu for it."""
+"""Saving and copying of a panel's result, and its menu."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class ResultFiles:
     Parameters
     ----------
     panel
-        The panel, below the dialogs that ask for a file.
+        The panel, which is the parent of file dialogs.
     spec
-        What it shows.
+        The panel's spec.
     view
         Returns the view of the shown result, with the colours of a theme or the panel's.
 
     Attributes
     ----------
     saver
-        Writes them; set before anything is saved or copied.
+        Writes files and copies; set before anything is saved or copied.
     """
 
     def __init__(
@@ -63,20 +63,20 @@ class ResultFiles:
         return all_tables(self._spec, self._view(None))
 
     def python(self) -> str:
-        """Return a script that computes and prints what is shown."""
+        """Return a script that computes and prints the shown result."""
         return all_scripts(self._spec, self._view(None))
 
     def file_name(self) -> str:
         """Return the default file name, without an ending."""
         model = self._panel.session.model
         assert model is not None
-        # The slashes of a revision such as gpt2@refs/pr/1.
+        # A revision such as gpt2@refs/pr/1 has slashes.
         return f"{model.name.replace('/', '-')} {self._spec.name}"
 
     def menu(
         self, view: AnyView | None, body: PanelBody | None, intend: Callable[[object], None]
     ) -> QMenu:
-        """Return the menu of saving and copying, with what spec and body add.
+        """Return the menu of saving and copying, with the entries of spec and body.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class ResultFiles:
             action = menu.addAction(entry.text)
             action.setEnabled(view is not None)
             action.triggered.connect(
-                lambda _=False, entry=entry: intend(entry.intends(self.file_name()))
+                lambda _=False, entry=entry: intend(entry.make_intent(self.file_name()))
             )
         return menu
 

@@ -1,4 +1,4 @@
-"""What a panel is: a :class:`PanelSpec`, from which widget, files and reports are derived.
+"""The :class:`PanelSpec` of a panel, from which widget, files and reports are derived.
 
 A panel asks one question about a model and shows the answer. Its spec is data and pure
 functions: controls, question, plots, caption, numbers and script. The window makes a dock, a menu
@@ -62,14 +62,14 @@ class PanelSpec(ABC, Generic[C, R]):
     """Beside the controls."""
     menu: ClassVar[tuple[MenuEntry, ...]] = ()
     """At the end of the panel's menu."""
-    about_grid: ClassVar[bool] = False
+    compares_all_models: ClassVar[bool] = False
     """Whether it is about all models side by side, instead of the open one only."""
-    reads: ClassVar[tuple[str, ...]] = ()
-    """Names of panels whose results about the open model the question uses, where there are any."""
+    depends_on: ClassVar[tuple[str, ...]] = ()
+    """Names of panels whose results about the open model the question uses, if available."""
     of_rows: ClassVar[bool] = True
     """Whether "position" in its numbers counts rows of the model, which may have labels."""
-    outlasts_model: ClassVar[bool] = False
-    """Whether its result names its models, and stays until there is one with a new model."""
+    keeps_result: ClassVar[bool] = False
+    """Whether its result stays after another model is opened, until there is a new result."""
     follows_drag: ClassVar[bool] = False
     """Whether it asks several times a second during a drag; else at its end."""
     guides_current: ClassVar[bool] = False
@@ -79,7 +79,7 @@ class PanelSpec(ABC, Generic[C, R]):
     form: ClassVar[str] = ""
     """"module:class" of a :class:`gui.panels.kit.body.PanelForm`; "" for none."""
     figures: ClassVar[Mapping[str, Fields]] = {}
-    """Choices of the figures that a report draws, by their names, where these are no defaults."""
+    """Choices of a report's figures, by their names, if they differ from the defaults."""
     claims: ClassVar[Mapping[str, Fields]] = {}
     """Choices for claims of the ledger, by their ids."""
 
@@ -103,7 +103,7 @@ class PanelSpec(ABC, Generic[C, R]):
     def tables(self, view: View[C, R]) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return the numbers of one model as tables, each with one kind of rows.
 
-        The main table is called "". A spec with several makes its numbers of them, by
+        The main table is called "". A spec with several tables joins them for its numbers, by
         :func:`gui.panels.kit.outputs.joined`.
         """
         return {"": self.numbers(view)}
@@ -136,7 +136,7 @@ class PanelSpec(ABC, Generic[C, R]):
         return ()
 
     def finding(self, view: View[C, R]) -> Finding | None:
-        """Return what the result is worth beside :attr:`View.nulls`, which are there."""
+        """Return the outcome of the result beside :attr:`View.nulls`, which must not be None."""
         return None
 
     def choices_for(self, model: PositionalModel, choices: C) -> C:
@@ -152,8 +152,8 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return :attr:`instead`, or "" if a model has no such alternative."""
         return self.instead
 
-    def agreeing(self, choices: C, made: Set[str]) -> C:
-        """Return consistent choices, after those with some names were changed."""
+    def agreeing(self, choices: C, changes: Set[str]) -> C:
+        """Return consistent choices after changes of the named ones."""
         return choices
 
     def headline(self, choices: C) -> tuple[str, str, str]:
@@ -175,20 +175,20 @@ class PanelSpec(ABC, Generic[C, R]):
     def guide(self, view: View[C, R], current: int | None) -> Guide | None:
         """Return a guide beside the curve in the viewport; None for none.
 
-        ``current`` is the current position, where :attr:`guides_current` is true.
+        ``current`` is the current position if :attr:`guides_current` is true.
         """
         return None
 
     def course(self, view: View[C, R]) -> Callable[[float], Guide] | None:
-        """Return a function from time, 0 to 1, to the guide; None if nothing moves."""
+        """Return a function from time, 0 to 1, to the guide; None if it is not animated."""
         return None
 
     def concerns(self, model: PositionalModel) -> bool:
-        """Return whether any choice gives an answer about a model; else controls are disabled."""
+        """Return whether any choice has an answer for a model; otherwise controls are disabled."""
         return True
 
     def helps_without_result(self, model: PositionalModel) -> bool:
-        """Return whether the body offers a way to a result if the question has no answer."""
+        """Return whether the body helps to get a result if the question has no answer."""
         return False
 
     def texts(self, view: View[C, R]) -> Sequence[Texts]:
@@ -213,24 +213,24 @@ class PanelSpec(ABC, Generic[C, R]):
         return title, detail if finding is None else f"{detail} · {finding}"
 
     def section(self, reported: Reported) -> Mapping[str, object]:
-        """Return what a report's numbers have under the panel's name, ready for JSON.
+        """Return the panel's section of a report's numbers, ready for JSON.
 
         Called if the panel's entry in :mod:`gui.panels.table` has ``section``.
 
         Raises
         ------
         TensorUnavailable, RangeError
-            There is none of this model.
+            There is no section for this model.
         """
         raise NotImplementedError
 
     def choices_for_report(self, reported: Reported, figure: str) -> C:
-        """Return the choices that a figure of a report takes."""
+        """Return the choices of a report's figure."""
         choices: C = changed(self, self.defaults, self.figures.get(figure, {}))
         return choices
 
     def result_for_report(self, reported: Reported, choices: C) -> tuple[Any, R]:
-        """Return question and result for a report's figure; overridden where it has measured it.
+        """Return question and result for a report's figure; overridden to use its measurements.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class PanelSpec(ABC, Generic[C, R]):
         question = self.question(reported.scope, choices)
         assert question is not None
         if question not in reported.answers:
-            reported.answers[question] = resolve(question, reported.about)
+            reported.answers[question] = resolve(question, reported.context)
         return question, reported.answers[question]
 
 
@@ -261,18 +261,18 @@ def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
     unknown = sorted(set(changes) - set(known))
     if unknown:
         raise TypeError(f"{spec.name} takes no {', '.join(unknown)}; it has {', '.join(known)}")
-    made = {name: known[name].decode(value) for name, value in changes.items()}
-    for name, value in made.items():
+    values = {name: known[name].decode(value) for name, value in changes.items()}
+    for name, value in values.items():
         if not known[name].accepts(known[name].encode(value)):
             raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
-    return spec.agreeing(replace(choices, **made), made.keys())
+    return spec.agreeing(replace(choices, **values), values.keys())
 
 
 def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
-    """Return choices with numbers rounded to those that a result has."""
-    found = {}
+    """Return choices with numbers rounded to those of a result."""
+    rounded = {}
     for control in spec.controls:
         if isinstance(control, Number) and control.stops is not None:
             wanted = getattr(choices, control.field)
-            found[control.field] = min(control.stops(result), key=lambda n: abs(n - wanted))
-    return replace(choices, **found) if found else choices
+            rounded[control.field] = min(control.stops(result), key=lambda n: abs(n - wanted))
+    return replace(choices, **rounded) if rounded else choices

@@ -8,7 +8,7 @@ from geometry.models.residual_stream import NAMES, Subject
 from gui.style.theme import SERIES, Theme
 
 TABLES = ("P", "E")
-"""Matrices that are no weights of a layer."""
+"""Matrices that are not weights of a layer."""
 WORDS = {
     "P": "Position embeddings, one row for each position",
     "E": "Token embeddings, one row for each token",
@@ -37,7 +37,7 @@ def subject_color(subject: Subject, theme: Theme) -> str:
 def subject_colors(subjects: Sequence[Subject], theme: Theme, *, others: bool) -> list[str]:
     """Return the colours of matrices' curves; the same in every plot without other models.
 
-    With compared models, which have the colours, the first is dark and the rest are grey.
+    With compared models, which have the colours, the first curve is dark and others are grey.
     """
     if others:
         return [theme.text, *[theme.muted] * (len(subjects) - 1)]

@@ -1,4 +1,4 @@
-"""Values that specs of panels take: the scope of a question, its answer with its context."""
+"""Arguments of panels' specs: the scope of a question, and its answer with its context."""
 
 from __future__ import annotations
 
@@ -24,9 +24,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
-    """One of the models side by side; no model while it is loading.
+    """One of the models side by side.
 
-    The open model's key is :data:`gui.state.session.MAIN`.
+    Attributes
+    ----------
+    key
+        Its key; :data:`gui.state.session.MAIN` for the open model.
+    name
+        Its name.
+    model
+        The model; None while it is loading.
+    positions, components
+        Its shown positions and components.
+    failed
+        Whether it could not be opened.
     """
 
     key: int
@@ -34,7 +45,7 @@ class Shown:
     model: PositionalModel | None
     positions: tuple[int, int]
     components: tuple[int, ...]
-    failed: bool = False  # Whether it could not be opened
+    failed: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +55,7 @@ class Scope:
     Attributes
     ----------
     model
-        An open one.
+        An open model.
     positions
         First and last position, both inclusive.
     components
@@ -54,7 +65,7 @@ class Scope:
     grid
         All models side by side, including the open one.
     results
-        Complete results of the panels that the spec :attr:`~PanelSpec.reads`, by name.
+        Complete results of the panels in :attr:`~PanelSpec.depends_on`, by name.
     """
 
     model: PositionalModel
@@ -111,7 +122,7 @@ class View(Generic[C, R]):
 
     @property
     def row(self) -> str:
-        """What a row of the table is: "position", or "row" if it has a label of its own."""
+        """Name of a row of the table: "position", or "row" if rows have labels."""
         return "position" if self.model.of_positions else "row"
 
     @property
@@ -144,7 +155,7 @@ AnyView = View[Any, Any]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reported:
-    """What a report has measured, for the panels' figures.
+    """Measurements of a report, for the panels' figures.
 
     Attributes
     ----------
@@ -153,9 +164,9 @@ class Reported:
     verdicts
         The checked claims.
     layer, fold_ln
-        Of the weights.
+        Layer of the weights, and whether LayerNorm's gain is folded in.
     answers
-        Answers to questions, for what a section and a figure share.
+        Answers to questions, shared by sections and figures.
     """
 
     measured: Measurements
@@ -170,7 +181,7 @@ class Reported:
         return self.measured.model
 
     @property
-    def about(self) -> QuestionContext:
+    def context(self) -> QuestionContext:
         """The context of questions, with the known directions."""
         return QuestionContext(self.model, self.measured.stream)
 

@@ -1,4 +1,4 @@
-"""What answers a panel: its signals, connected with the controller."""
+"""Connections of a panel's signals with the controller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     Parameters
     ----------
     panel
-        Of any spec.
+        A panel of any spec.
     controller
         Answers questions, selects positions and draws guides.
     intend
@@ -32,14 +32,14 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
             else answers.ask(beside, question, quiet=True)
         )
     )
-    panel.unwatched.connect(lambda: answers.hold(beside))
-    panel.watched.connect(lambda: answers.resume(beside))
+    panel.hidden.connect(lambda: answers.hold(beside))
+    panel.shown.connect(lambda: answers.resume(beside))
     panel.comparedAsked.connect(
         lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
     )
-    for one in (answers, others):
-        panel.unwatched.connect(partial(one.hold, name))
-        panel.watched.connect(partial(one.resume, name))
+    for service in (answers, others):
+        panel.hidden.connect(partial(service.hold, name))
+        panel.shown.connect(partial(service.resume, name))
     panel.cancelRequested.connect(lambda: answers.cancel(name))
     panel.selectionRequested.connect(controller.select)
     panel.hoverRequested.connect(controller.hover)

@@ -1,4 +1,4 @@
-"""The LayerNorm panel: how far it keeps token and position apart, and sums that look alike.
+"""The LayerNorm panel: errors of separating token and position, and similar sums of both.
 
 The errors are measured in `geometry.measures.layernorm`, sums in `geometry.measures.interference`.
 """

@@ -71,16 +71,16 @@ class LayerNormBody(PanelBody):
         self.tokens.hovered.connect(self.hoverRequested)
         self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))
         self.errors = QWidget()
-        # As many rows as there is room for: what the table leaves is below it.
+        # The table shows as many rows as fit; the remaining space is below it.
         tokens = vbox((self.tokens, 1), 0)
         hbox((self.plots, 6), (tokens, 3), parent=self.errors, spacing=GRID)
         self.form = InterferenceForm(theme)
-        self.form.changed.connect(self._take_sums)
+        self.form.changed.connect(self._on_sums_changed)
         self.sums = InterferenceView(self.form, theme)
         self.sums.measureChosen.connect(lambda measure: self.chosen.emit("measure", measure))
         self.examples, self.selected = ExampleBox(), QPushButton("Use selection")
-        self.examples.exampleChosen.connect(self._take_example)
-        self.selected.clicked.connect(self._take_selection)
+        self.examples.exampleChosen.connect(self._on_example_chosen)
+        self.selected.clicked.connect(self._use_selection)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.errors)
         self._stack.addWidget(self.sums)
@@ -99,14 +99,14 @@ class LayerNormBody(PanelBody):
         result = view.result
         if isinstance(result, ComparedSums):
             self.form.show_table(view.model.n_positions)
-            self.form.show_terms(result.one, result.other)
+            self.form.show_terms(result.first, result.second)
             self.sums.show_result(result, view.choices)
             self._stack.setCurrentWidget(self.sums)
         elif isinstance(result, LayerNorms):
             self.plots.draw(LayerNormPanel().plots(view))
             self.tokens.set_rows(
-                Row(one.position, (one.text, str(one.position), format_number(one.cosine)))
-                for one in result.most_alike
+                Row(alike.position, (alike.text, str(alike.position), format_number(alike.cosine)))
+                for alike in result.most_alike
             )
             self._stack.setCurrentWidget(self.errors)
         self._result = result
@@ -133,16 +133,16 @@ class LayerNormBody(PanelBody):
     def stop(self) -> None:
         self.form.stop()
 
-    def _take_sums(self) -> None:
-        one, other = self.form.typed()
-        sums = (one.token, one.position), (other.token, other.position)
+    def _on_sums_changed(self) -> None:
+        first, second = self.form.typed()
+        sums = (first.token, first.position), (second.token, second.position)
         self.chosen.emit("sums", sums)
 
-    def _take_selection(self) -> None:
+    def _use_selection(self) -> None:
         i, j = self.session.selection[-2:]
         self.form.take_positions((i, j))
 
-    def _take_example(self, name: str) -> None:
+    def _on_example_chosen(self, name: str) -> None:
         self.form.stop()
         self.chosen.emit("example", name)
 
@@ -153,7 +153,7 @@ class InterferenceView(QWidget):
     Parameters
     ----------
     form
-        The form of the sums, which this page owns.
+        The form of the sums, owned by this page.
     """
 
     measureChosen = Signal(str)
@@ -182,11 +182,11 @@ class InterferenceView(QWidget):
     def show_result(self, result: ComparedSums, choices: Choices) -> None:
         """Show two sums, and the random pairs by one measure."""
         self._result, self._measure = result, choices.measure
-        self.table.set_rows(rows(result.found))
+        self.table.set_rows(rows(result.similarity))
         self.table.show_drawn({MEASURES.index(choices.measure): self.theme.muted})
-        self.parts.setText(distances(result.found))
+        self.parts.setText(distances(result.similarity))
         self._arrange()
-        mark = None if result.found is None else result.found.of(choices.measure)
+        mark = None if result.similarity is None else result.similarity.of(choices.measure)
         self.plot.show_counts(AXES[choices.measure], *histogram(result, choices.measure), mark)
 
     def set_theme(self, theme: Theme) -> None:
@@ -204,13 +204,13 @@ class InterferenceView(QWidget):
     def _arrange(self) -> None:
         """Place the parts; the numbers, which the caption has too, are hidden in little room."""
         width, height = self.width(), self.height()
-        found = self._result is not None and self._result.found is not None
+        compared = self._result is not None and self._result.similarity is not None
         if width >= WIDE:
             places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1)), True
         elif width >= BESIDE:
-            places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (1, 0, 1, 1)), found and height >= LOW
+            places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (1, 0, 1, 1)), compared and height >= LOW
         else:
-            places, room = ((0, 0, 1, 1), (1, 0, 1, 1), (2, 0, 1, 1)), found and height >= HIGH
+            places, room = ((0, 0, 1, 1), (1, 0, 1, 1), (2, 0, 1, 1)), compared and height >= HIGH
         self._numbers.setVisible(room)
         self.parts.setVisible(not BESIDE <= width < WIDE or height >= LOW + PARTS)
         self._place(places)
@@ -232,8 +232,8 @@ class InterferenceView(QWidget):
         result, plot = self._result, self.plot
         if point is None or result is None:
             plot.set_hover(None)
-        elif point[0] == plot.MARK and result.found is not None:
-            plot.set_hover(point, f"these two: {rank(result.found, self._measure)}")
+        elif point[0] == plot.MARK and result.similarity is not None:
+            plot.set_hover(point, f"these two: {rank(result.similarity, self._measure)}")
         else:
             bar = plot.bar_of(point[1])
             span = " to ".join(format_number(edge) for edge in plot.edges[bar : bar + 2])

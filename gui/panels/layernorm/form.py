@@ -104,7 +104,7 @@ class SumField(QObject):
 
 
 class ExampleBox(DropDown):
-    """A list of examples; none is current for the user's own sums."""
+    """A list of examples; no example is current for the user's own sums."""
 
     exampleChosen = Signal(str)
 
@@ -124,60 +124,62 @@ class ExampleBox(DropDown):
 
 
 class InterferenceForm(QWidget):
-    """Two sums, one per line, and why one is invalid."""
+    """Two sums, one per line, and the reason why a sum is invalid."""
 
     changed = Signal()
     """The sums have changed."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.one = SumField("First", ("a", "i"), self)
-        self.other = SumField("Second", ("b", "j"), self)
+        self.first = SumField("First", ("a", "i"), self)
+        self.second = SumField("Second", ("b", "j"), self)
         self.why = label(role="badge", wrap=True)
         self.why.hide()
         self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
         self._pause.timeout.connect(self._report)
         self._reported = self.typed()
         self._lay_out()
-        for field in (self.one, self.other):
+        for field in (self.first, self.second):
             field.edited.connect(self._pause.start)
             field.entered.connect(self._report)
         self.set_theme(theme)
 
     def typed(self) -> tuple[Typed, Typed]:
         """Return both typed sums."""
-        return self.one.typed(), self.other.typed()
+        return self.first.typed(), self.second.typed()
 
     def take_positions(self, positions: tuple[int, int]) -> None:
         """Set the positions, as if typed."""
-        for field, position in zip((self.one, self.other), positions, strict=True):
+        for field, position in zip((self.first, self.second), positions, strict=True):
             field.show_typed(Typed(field.token.text(), position))
         self._report()
 
     def show_table(self, n_positions: int) -> None:
         """Offer the positions of a table, without a signal."""
         last = n_positions - 1
-        for field in (self.one, self.other):
+        for field in (self.first, self.second):
             field.show_last(last)
-        one, other = (replace(one, position=min(one.position, last)) for one in self._reported)
-        self._reported = one, other
+        typed, other = (
+            replace(typed, position=min(typed.position, last)) for typed in self._reported
+        )
+        self._reported = typed, other
 
-    def show_terms(self, one: Term, other: Term) -> None:
+    def show_terms(self, first: Term, second: Term) -> None:
         """Show the recognised tokens, and the sums unless they were typed here."""
-        typed = (one.typed, other.typed) == self._reported
-        for field, term in ((self.one, one), (self.other, other)):
+        typed = (first.typed, second.typed) == self._reported
+        for field, term in ((self.first, first), (self.second, second)):
             if not typed:
                 field.show_typed(term.typed)
             field.show_meant(term)
         if not typed:
             self._pause.stop()
             self._reported = self.typed()
-        why = next((term.token.why for term in (one, other) if term.token.why), "")
+        why = next((term.token.why for term in (first, second) if term.token.why), "")
         self.why.setText(why)
         self.why.setVisible(bool(why))
 
     def set_theme(self, theme: Theme) -> None:
-        for field in (self.one, self.other):
+        for field in (self.first, self.second):
             field.meant.set_color(theme.muted)
 
     def stop(self) -> None:
@@ -197,7 +199,7 @@ class InterferenceForm(QWidget):
 
     def _lay_out(self) -> None:
         cells = grid(self, GRID // 2, GRID // 2)
-        for row, field in enumerate((self.one, self.other)):
+        for row, field in enumerate((self.first, self.second)):
             parts = (field.heading, field.token, field.plus, field.position, field.meant)
             for column, part in enumerate(parts):
                 cells.addWidget(part, row, column)

@@ -43,9 +43,9 @@ def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:
     Parameters
     ----------
     model
-        Whose tokenizer splits the text, if it has one.
+        The model whose tokenizer splits the text, if it has one.
     typed
-        A text that is one token, blanks included; or ``#7``, and ``7`` where there is no tokenizer.
+        A text that is one token, including blanks; or ``#7``, or ``7`` without a tokenizer.
     count
         Number of tokens.
     """
@@ -90,7 +90,7 @@ def _numbered(model: PositionalModel, token: int, count: int) -> AnyToken:
 
 
 def _why_not_one(model: PositionalModel, typed: str, ids: Sequence[int]) -> str:
-    """Return why a text is not one token, and a hint."""
+    """Return the reason why a text is not a single token, with a hint."""
     if not typed:
         return "Enter a token: text, or an id such as #100."
     if not ids:

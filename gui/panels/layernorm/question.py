@@ -19,7 +19,7 @@ from gui.panels.layernorm.one_token import AnyToken, read_token, write_token
 from gui.services.questions import Progress, QuestionContext, ReadsTokens
 from gui.style.token_text import token_label
 
-MOST_ALIKE = 20
+MAX_ALIKE = 20
 Example = Literal["two tokens", "one token", "one position", "most alike", "nearest"]
 WORDS = ("cat", "apple")
 PLACES = (3, 6)
@@ -68,7 +68,7 @@ class ErrorsByPosition:
     positions
         First and last position, both inclusive, of the errors.
     n_tokens
-        How many tokens were sampled for the errors.
+        Number of tokens sampled for the errors.
     orthogonal, constant_norm
         The versions that assume orthogonal token and position, and also equal norms of
         positions.
@@ -98,13 +98,13 @@ class LayerNorms(ErrorsByPosition):
 
 @dataclass(frozen=True, slots=True)
 class LayerNormOf(ReadsTokens):
-    """The errors over a range of positions, and the cosines of all of them."""
+    """The errors over a range of positions, and the cosines of all positions."""
 
     positions: tuple[int, int]
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | LayerNorms]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | LayerNorms]:
         yield Progress(None, "Reading token embeddings")
-        measured = Measurements(about.model, Scope(self.positions), about.measured())
+        measured = Measurements(context.model, Scope(self.positions), context.measured())
         _ = measured.layernorm
         yield Progress(None, "Comparing all tokens with all positions")
         yield layernorms_of(measured)
@@ -112,13 +112,13 @@ class LayerNormOf(ReadsTokens):
 
 @dataclass(frozen=True, slots=True)
 class ErrorsOf(ReadsTokens):
-    """The errors over a range of positions alone."""
+    """The errors over a range of positions, without cosines."""
 
     positions: tuple[int, int]
 
-    def answer(self, about: QuestionContext) -> ErrorsByPosition:
-        about.report(None, "Reading token embeddings")
-        measured = Measurements(about.model, Scope(self.positions), about.measured())
+    def answer(self, context: QuestionContext) -> ErrorsByPosition:
+        context.report(None, "Reading token embeddings")
+        measured = Measurements(context.model, Scope(self.positions), context.measured())
         errors = measured.layernorm
         return ErrorsByPosition(
             measured.positions,
@@ -138,8 +138,8 @@ def layernorms_of(measured: Measurements) -> LayerNorms:
         _errors(errors, "constant_norm"),
         cosines.histogram,
         tuple(
-            Alike(one.token, _text(measured.model, one.token), one.position, one.value)
-            for one in cosines.most_alike(MOST_ALIKE)
+            Alike(pair.token, _text(measured.model, pair.token), pair.position, pair.value)
+            for pair in cosines.most_alike(MAX_ALIKE)
         ),
     )
 
@@ -170,7 +170,7 @@ def _text(model: PositionalModel, token: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A sum as it stands in the panel: a token as it is typed, and a position."""
+    """A sum as entered in the panel: the text of a token, and a position."""
 
     token: str
     position: int
@@ -194,22 +194,22 @@ class Term:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ComparedSums:
-    """What was found.
+    """Two sums with their similarity.
 
     Attributes
     ----------
-    one, other
+    first, second
         The two sums.
     among
         Random pairs of sums.
-    found
-        The similarity of the two; None if one of them has no token.
+    similarity
+        Their similarity; None if one of them has no token.
     """
 
-    one: Term
-    other: Term
+    first: Term
+    second: Term
     among: RandomPairs
-    found: Interference | None
+    similarity: Interference | None
 
 
 class _OfTwoSums(ReadsTokens, ABC):
@@ -217,28 +217,28 @@ class _OfTwoSums(ReadsTokens, ABC):
 
     __slots__ = ()
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | ComparedSums]:
-        """Yield the :class:`ComparedSums` last; a missing token is no error."""
+    def steps(self, context: QuestionContext) -> Iterator[Progress | ComparedSums]:
+        """Yield the :class:`ComparedSums` last; a missing token is not an error."""
         yield Progress(None, "Reading token embeddings")
-        among = drawn(about)
-        one, other = self._sums(about, among)
+        among = drawn(context)
+        first, second = self._sums(context, among)
         yield Progress(None, "Splitting into tokens")
-        yield _compared(about.model, one, other, among)
+        yield _compared(context.model, first, second, among)
 
     @abstractmethod
-    def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
-        """Return the two sums for the panel."""
+    def _sums(self, context: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
+        """Return the two sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class InterferenceOf(_OfTwoSums):
     """The similarity of two typed sums."""
 
-    one: Typed
-    other: Typed
+    first: Typed
+    second: Typed
 
-    def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
-        return self.one, self.other
+    def _sums(self, context: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
+        return self.first, self.second
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,20 +255,20 @@ class ExampleOf(_OfTwoSums):
 
     name: Example
 
-    def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
-        about.report(None, "Searching for an example")
-        one, other = (
-            Typed(write_token(about.model, token), position)
-            for token, position in _example(self.name, about, among)
+    def _sums(self, context: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
+        context.report(None, "Searching for an example")
+        first, second = (
+            Typed(write_token(context.model, token), position)
+            for token, position in _example(self.name, context, among)
         )
-        return one, other
+        return first, second
 
 
-def drawn(about: QuestionContext) -> RandomPairs:
+def drawn(context: QuestionContext) -> RandomPairs:
     """Return the random pairs of a model, cached for all its questions."""
-    model = about.model
+    model = context.model
     tokens = addable_tokens(model)
-    return about.cache(
+    return context.cache(
         "random pairs",
         lambda: random_pairs(
             tokens, model.W_pos, token_scale=model.token_scale, type_row=model.token_type
@@ -276,23 +276,25 @@ def drawn(about: QuestionContext) -> RandomPairs:
     )
 
 
-def _compared(model: PositionalModel, one: Typed, other: Typed, among: RandomPairs) -> ComparedSums:
+def _compared(
+    model: PositionalModel, first: Typed, second: Typed, among: RandomPairs
+) -> ComparedSums:
     tokens = addable_tokens(model)
-    terms = [Term(typed, read_token(model, typed.token, len(tokens))) for typed in (one, other)]
-    (a, b), found = (term.token.id for term in terms), None
+    terms = [Term(typed, read_token(model, typed.token, len(tokens))) for typed in (first, second)]
+    (a, b), similarity = (term.token.id for term in terms), None
     if a is not None and b is not None:
-        found = interference(
-            tokens, model.W_pos, (a, one.position), (b, other.position),
+        similarity = interference(
+            tokens, model.W_pos, (a, first.position), (b, second.position),
             among=among, token_scale=model.token_scale, type_row=model.token_type,
         )  # fmt: skip
-    return ComparedSums(terms[0], terms[1], among, found)
+    return ComparedSums(terms[0], terms[1], among, similarity)
 
 
 def _example(
-    name: Example, about: QuestionContext, among: RandomPairs
+    name: Example, context: QuestionContext, among: RandomPairs
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return token and position of both sums."""
-    (a, b), last = _words(about.model, among), about.model.n_positions - 1
+    (a, b), last = _words(context.model, among), context.model.n_positions - 1
     i, j = (min(place, last) for place in PLACES)
     match name:
         case "two tokens":
@@ -302,21 +304,21 @@ def _example(
         case "one position":
             return (a, i), (b, i)
         case "most alike":
-            like = about.measured().cosines.most_alike(1)[0]
+            like = context.measured().cosines.most_alike(1)[0]
             # Half the table away from its own position.
             elsewhere = (like.position + (last + 1) // 2) % (last + 1)
             return (like.token, elsewhere), (a, like.position)
     nearest = int(among.likeness.distance.argmin())
-    one, other = zip(among.tokens[nearest], among.positions[nearest], strict=True)
-    return (int(one[0]), int(one[1])), (int(other[0]), int(other[1]))
+    first, second = zip(among.tokens[nearest], among.positions[nearest], strict=True)
+    return (int(first[0]), int(first[1])), (int(second[0]), int(second[1]))
 
 
 def _words(model: PositionalModel, among: RandomPairs) -> tuple[int, int]:
     """Return two tokens: the article's, or random ones if the model lacks these."""
     count = len(model.W_E)
-    found = [_word(model, word, count) for word in WORDS]
-    if found[0] is not None and found[1] is not None and found[0] != found[1]:
-        return found[0], found[1]
+    tokens = [_word(model, word, count) for word in WORDS]
+    if tokens[0] is not None and tokens[1] is not None and tokens[0] != tokens[1]:
+        return tokens[0], tokens[1]
     different = np.flatnonzero(np.ptp(among.tokens, axis=1))
     a, b = among.tokens[different[0] if len(different) else 0]
     return int(a), int(b)

@@ -166,13 +166,13 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         "layernorm.constant": {"page": "errors", "version": "constant_norm"},
     }
 
-    def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
+    def agreeing(self, choices: Choices, changes: Set[str]) -> Choices:
         """Show the page of a version, and either an example or the user's own sums."""
-        if "version" in made and "page" not in made:
+        if "version" in changes and "page" not in changes:
             choices = replace(choices, page="errors")
-        if "sums" in made and choices.sums is not None:
+        if "sums" in changes and choices.sums is not None:
             return replace(choices, example=None)
-        return replace(choices, sums=None) if "example" in made else choices
+        return replace(choices, sums=None) if "example" in changes else choices
 
     def headline(self, choices: Choices) -> tuple[str, str, str]:
         return super().headline(choices) if choices.page == "errors" else SUMS_HEADLINE
@@ -184,8 +184,8 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
             return ExampleOf(choices.example)
         assert choices.sums is not None
         last = scope.model.n_positions - 1
-        one, other = (Typed(token, min(position, last)) for token, position in choices.sums)
-        return InterferenceOf(one, other)
+        first, second = (Typed(token, min(position, last)) for token, position in choices.sums)
+        return InterferenceOf(first, second)
 
     def compared_question(self, scope: Scope, choices: Choices) -> Question[Result]:
         """Only the errors: the cosines of all tokens with all positions take longer."""
@@ -202,21 +202,21 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         result = view.result
         if isinstance(result, ComparedSums):
             cosine = view.choices.measure.endswith("cosine")
-            measures = [one for one in MEASURES if one.endswith("cosine") == cosine]
+            measures = [measure for measure in MEASURES if measure.endswith("cosine") == cosine]
             return [_pairs(view, result, measure) for measure in measures]
         assert isinstance(result, LayerNorms)
-        found = errors_of(result, view.choices.version)
+        errors = errors_of(result, view.choices.version)
         at, others = _positions(result), _beside(view, view.choices.version)
         curves = [
-            Curve(at, found.median, view.theme.text, label="median"),
-            Curve(at, found.p95, view.theme.muted, "dashed", silent=True, label="95th percentile"),
+            Curve(at, errors.median, view.theme.text, label="median"),
+            Curve(at, errors.p95, view.theme.muted, "dashed", silent=True, label="95th percentile"),
             *others,
         ]
 
         def hover(_: int, index: int) -> str:
             position = int(at[index])
-            p95 = format_number(found.p95[index])
-            median = format_number(found.median[index])
+            p95 = format_number(errors.p95[index])
+            median = format_number(errors.median[index])
             own = f"{view.at(position)}: {median}, 95th percentile {p95}"
             return " · ".join([own, *values_at(others, position)])
 
@@ -248,7 +248,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         result, name = view.result, view.model.name
         if not isinstance(result, ComparedSums):
             return f"{name} · LayerNorm, decomposed", _scope(result)
-        both = "" if result.found is None else f"{_both(result)} · "
+        both = "" if result.similarity is None else f"{_both(result)} · "
         return f"{name} · two sums of token and position", f"{both}{drawn_from(result.among)}"
 
     def caption(self, view: LayerNormView) -> str:
@@ -256,17 +256,17 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         if not isinstance(result, ComparedSums):
             summary = f"{VERSIONS[view.choices.version]}: {_overall(view)}"
             return f"{name} · {_scope(result)} · {summary}"
-        if result.found is None:
+        if result.similarity is None:
             return f"{name} · {drawn_from(result.among)}"
         called = NAMES[measure].lower().replace(" ln", " LayerNorm")
-        ranked = f"{called} {rank(result.found, measure)} of {drawn_from(result.among)}"
+        ranked = f"{called} {rank(result.similarity, measure)} of {drawn_from(result.among)}"
         return f"{name} · {_both(result)} · {ranked}"
 
     def numbers(self, view: LayerNormView) -> Mapping[str, np.ndarray]:
         return joined(self.tables(view))
 
     def tables(self, view: LayerNormView) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Return a table of each of: errors by position, their intervals, cosines, tokens."""
+        """Return tables of errors by position, their intervals, cosines, and tokens."""
         result = view.result
         if isinstance(result, ComparedSums):
             return _tables_of_sums(result)
@@ -291,10 +291,10 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         bins = len(result.histogram)
         cosines = {"cosine_from": np.arange(bins) / bins, "pairs": result.histogram}
         tokens = {
-            "token": np.array([one.token for one in result.most_alike]),
-            "token_text": np.array([one.text for one in result.most_alike]),
-            "token_position": np.array([one.position for one in result.most_alike]),
-            "token_cosine": np.array([one.cosine for one in result.most_alike]),
+            "token": np.array([alike.token for alike in result.most_alike]),
+            "token_text": np.array([alike.text for alike in result.most_alike]),
+            "token_position": np.array([alike.position for alike in result.most_alike]),
+            "token_cosine": np.array([alike.cosine for alike in result.most_alike]),
         }
         return {**tables, "cosines": cosines, "tokens": tokens}
 
@@ -342,8 +342,8 @@ def _positions(result: ErrorsByPosition) -> np.ndarray:
     return np.arange(first, last + 1)
 
 
-def _drawn(found: Errors) -> tuple[tuple[str, np.ndarray, Style], ...]:
-    return ("median", found.median, "solid"), ("95th percentile", found.p95, "dashed")
+def _drawn(errors: Errors) -> tuple[tuple[str, np.ndarray, Style], ...]:
+    return ("median", errors.median, "solid"), ("95th percentile", errors.p95, "dashed")
 
 
 def _beside(view: LayerNormView, version: Version) -> list[Curve]:
@@ -397,11 +397,11 @@ def _scope(result: ErrorsByPosition) -> str:
 
 def _overall(view: LayerNormView) -> str:
     assert isinstance(view.result, ErrorsByPosition)
-    found = errors_of(view.result, view.choices.version)
-    median, p95 = (format_number(value) for value in found.overall)
-    if found.intervals is None:
+    errors = errors_of(view.result, view.choices.version)
+    median, p95 = (format_number(value) for value in errors.overall)
+    if errors.intervals is None:
         return f"median {median}, 95th percentile {p95}"
-    between, between95 = map(_between, (found.intervals.median, found.intervals.p95))
+    between, between95 = map(_between, (errors.intervals.median, errors.intervals.p95))
     return f"median {median} ({between}), 95th percentile {p95} ({between95})"
 
 
@@ -414,7 +414,7 @@ def _between(interval: Interval) -> str:
 
 
 def _both(result: ComparedSums) -> str:
-    return f"{written_sum(result.one)} and {written_sum(result.other)}"
+    return f"{written_sum(result.first)} and {written_sum(result.second)}"
 
 
 def written_sum(term: Term) -> str:
@@ -430,30 +430,30 @@ def share(value: float) -> str:
     return format_percent(value, 2 if value > 0.999 or value < 0.001 else 1)
 
 
-def rows(found: Interference | None) -> list[Row]:
+def rows(similarity: Interference | None) -> list[Row]:
     """Return a row for each measure."""
     return [
         Row(
             number,
             (NAMES[measure], NO_NUMBER, NO_NUMBER)
-            if found is None
+            if similarity is None
             else (
                 NAMES[measure],
-                format_number(found.of(measure)),
-                share(found.closer_than(measure)),
+                format_number(similarity.of(measure)),
+                share(similarity.closer_than(measure)),
             ),
         )
         for number, measure in enumerate(MEASURES)
     ]
 
 
-def distances(found: Interference | None) -> str:
+def distances(similarity: Interference | None) -> str:
     """Return the formatted distances of the tokens and of the positions."""
-    if found is None:
+    if similarity is None:
         return ""
     return (
-        f"‖E(a) − E(b)‖ {format_number(found.token_distance)}, "
-        f"‖pᵢ − pⱼ‖ {format_number(found.position_distance)}"
+        f"‖E(a) − E(b)‖ {format_number(similarity.token_distance)}, "
+        f"‖pᵢ − pⱼ‖ {format_number(similarity.position_distance)}"
     )
 
 
@@ -462,10 +462,10 @@ def drawn_from(among: RandomPairs) -> str:
     return f"{format_count(len(among))} random pairs of all rows, seed {among.seed}"
 
 
-def rank(found: Interference, measure: Measure) -> str:
+def rank(similarity: Interference, measure: Measure) -> str:
     """Return a measure with its rank: ``3.421, closer than 97.1 %``."""
-    value = format_number(found.of(measure))
-    return f"{value}, closer than {share(found.closer_than(measure))}"
+    value = format_number(similarity.of(measure))
+    return f"{value}, closer than {share(similarity.closer_than(measure))}"
 
 
 def histogram(result: ComparedSums, measure: Measure) -> tuple[np.ndarray, np.ndarray]:
@@ -475,7 +475,7 @@ def histogram(result: ComparedSums, measure: Measure) -> tuple[np.ndarray, np.nd
     -------
     counts : (BINS,) int
     edges : (BINS + 1,) float64
-        Of equal bins from the least to the largest value.
+        Edges of equal bins from the smallest to the largest value.
     """
     values = result.among.likeness.of(measure)
     low, high = float(values.min()), float(values.max())
@@ -486,11 +486,11 @@ def histogram(result: ComparedSums, measure: Measure) -> tuple[np.ndarray, np.nd
 
 def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
     counts, edges = histogram(result, measure)
-    found, printed = result.found, AXES[measure]
+    similarity, printed = result.similarity, AXES[measure]
     rules = []
-    if found is not None:
-        printed += f"\n{rank(found, measure)}"
-        rules = [Rule(found.of(measure), "x", style="solid")]
+    if similarity is not None:
+        printed += f"\n{rank(similarity, measure)}"
+        rules = [Rule(similarity.of(measure), "x", style="solid")]
     return Plot(
         AXES[measure],
         Axis(AXES[measure], printed=printed),
@@ -502,21 +502,21 @@ def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
 
 def _tables_of_sums(result: ComparedSums) -> dict[str, dict[str, np.ndarray]]:
     tables: dict[str, dict[str, np.ndarray]] = {}
-    if result.found is not None:
-        found = result.found
+    if result.similarity is not None:
+        similarity = result.similarity
         pair = {
-            "token": np.array([found.one[0], found.other[0]]),
-            "token_text": np.array([result.one.token.text, result.other.token.text]),
-            "position": np.array([found.one[1], found.other[1]]),
+            "token": np.array([similarity.one[0], similarity.other[0]]),
+            "token_text": np.array([result.first.token.text, result.second.token.text]),
+            "position": np.array([similarity.one[1], similarity.other[1]]),
         }
         measures = {
             "measure": np.array(MEASURES),
-            "value": np.array([found.of(measure) for measure in MEASURES]),
-            "closer_than": np.array([found.closer_than(measure) for measure in MEASURES]),
+            "value": np.array([similarity.of(measure) for measure in MEASURES]),
+            "closer_than": np.array([similarity.closer_than(measure) for measure in MEASURES]),
         }
         apart = {
-            "token_distance": np.array([found.token_distance]),
-            "position_distance": np.array([found.position_distance]),
+            "token_distance": np.array([similarity.token_distance]),
+            "position_distance": np.array([similarity.position_distance]),
         }
         tables = {"": measures, "pair": pair, "distances": apart}
     among = result.among
@@ -541,13 +541,13 @@ added = {"token_scale": model.token_scale, "type_row": model.token_type}
 among = random_pairs(E, P, **added)
 """
     )
-    if result.found is None:
+    if result.similarity is None:
         return start + (
             "for measure in MEASURES:\n"
             "    print(measure, *np.percentile(among.likeness.of(measure), (5, 50, 95)))\n"
         )
-    one, other = result.found.one, result.found.other
-    texts = f"{result.one.token.text}, {result.other.token.text}"
+    one, other = result.similarity.one, result.similarity.other
+    texts = f"{result.first.token.text}, {result.second.token.text}"
     return start.replace("import numpy as np\n\n", "") + (
         f"one, other = {one}, {other}  # token and position: {texts}\n"
         "found = interference(E, P, one, other, among=among, **added)\n"

@@ -1,4 +1,4 @@
-"""Guides with positions moved by the motion that looks back."""
+"""Guides of positions moved by the motion that looks back."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from gui.panels.lookback.question import OfPositions
 from gui.state.guides import Guide
 from gui.style.theme import format_number
 
-MOST = 4096
-"""Maximum number of moved points: of more, every second, third …"""
+MAX_POINTS = 4096
+"""Maximum number of moved points: of longer curves, every second, third …"""
 LINES = 64
 """Maximum number of points with a line to their target."""
 BEYOND = 0.1
 """Extension of an axis at either end, as a share of the curve's extent along it."""
-LEAST_ANGLE = 1e-3
+MIN_ANGLE = 1e-3
 """Minimum angle with a visible axis, in radians."""
 
 
 class Carried:
-    """The positions that can look so far back, on their way to their images.
+    """The positions that can look back by a lag, on the path to their images.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Carried:
         back = result.back
         self._pca, self._components = back.pca, components
         self._columns = [number - 1 for number in components]
-        step = -(-(len(back.coordinates) - lag) // MOST)
+        step = -(-(len(back.coordinates) - lag) // MAX_POINTS)
         self._source = back.coordinates[lag::step]
         self._target = back.coordinates[: len(back.coordinates) - lag : step][:, self._columns]
         self._tied = slice(None, None, -(-len(self._source) // LINES))
@@ -46,7 +46,7 @@ class Carried:
         self._course: Callable[[float], np.ndarray] | None = None
         r2 = float(back.found.r2["screw"][back.found.index(lag)])
         self.clear = r2 >= CLEAR_R2
-        """Whether it lands near the curve: elsewhere it would only fill the view."""
+        """Whether the images are near the curve, so that the guide is worth showing."""
         self._dashed = self._axis() if self.clear else ()
         self._caption = (
             f"grey: positions moved {lag} back, R² {format_number(r2)}; lines: to their targets"
@@ -76,7 +76,7 @@ class Carried:
         if len(self._motion.shift) != 3:
             return ()
         screw = self._motion.screw
-        if screw.angle < LEAST_ANGLE:
+        if screw.angle < MIN_ANGLE:
             return ()
         along = self._source @ screw.axis
         margin = BEYOND * float(np.ptp(along)) or BEYOND * float(np.abs(self._source).max())

@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 
 Space = Literal["3", "6", "all", "heads"]
 COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
-"""How many of the range's components; None for all."""
+"""Number of the range's components; None for all."""
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
+class Motions:
     """The motions of one set of points, and their angles.
 
     Attributes
     ----------
-    found
-        For every lag.
+    look_back
+        The motions for every lag.
     turning
         The angle by lag in three dimensions; None if no rotation fits, or in other dimensions.
     degrees : (L, planes) float64
         Angle of each plane, 0 to 180, descending; no planes if there are too many.
     """
 
-    found: LookBack
+    look_back: LookBack
     turning: Turning | None
     degrees: np.ndarray
 
     @cached_property
     def followed(self) -> np.ndarray:
         """(L,) float64: unwrapped angle about one axis in degrees; NaN where no rotation fits."""
-        angles = np.full(len(self.found.lags), np.nan)
+        angles = np.full(len(self.look_back.lags), np.nan)
         if self.turning is not None:
             angles[: len(self.turning.angles)] = np.degrees(self.turning.angles)
         return angles
@@ -64,14 +64,14 @@ class OfPositions:
 
     Attributes
     ----------
-    back, turned
+    back, motions
         The motions, and their angles.
     by_halves
-        The same, fitted and scored by halves, in a report.
+        The motions fitted and scored by halves, in a report.
     """
 
     back: RangeLookBack
-    turned: Turned
+    motions: Motions
     by_halves: LookBack | None = None
 
     @property
@@ -90,8 +90,8 @@ class OfHeads:
     """Looking back in the heads of the first layer."""
 
     back: HeadLookBack
-    queries: tuple[Turned, ...]
-    keys: tuple[Turned, ...]
+    queries: tuple[Motions, ...]
+    keys: tuple[Motions, ...]
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -101,7 +101,7 @@ class OfHeads:
     @property
     def lags(self) -> np.ndarray:
         """The fitted lags, ascending."""
-        return self.queries[0].found.lags
+        return self.queries[0].look_back.lags
 
 
 LookedBack = OfPositions | OfHeads
@@ -125,17 +125,17 @@ class LookBackOf:
     space: Space
     scoring: Scoring
 
-    def answer(self, about: QuestionContext) -> OfPositions:
-        about.report(None, "Finding the components")
+    def answer(self, context: QuestionContext) -> OfPositions:
+        context.report(None, "Finding the components")
         back = look_back_range(
-            about.model.W_pos,
+            context.model.W_pos,
             self.positions,
             COUNTS[self.space],
             scoring=self.scoring,
-            tell=lambda share: about.report(share, "Fitting a motion for every lag"),
+            tell=lambda share: context.report(share, "Fitting a motion for every lag"),
         )
-        back.found.motion(1).course(back.coordinates[:1])  # imports, which take a while
-        return OfPositions(back, turned(back.found))
+        back.found.motion(1).course(back.coordinates[:1])  # triggers slow imports
+        return OfPositions(back, with_angles(back.found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +148,20 @@ class HeadsLookBackOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return (("W_Q", 0), ("W_K", 0))
 
-    def answer(self, about: QuestionContext) -> OfHeads:
+    def answer(self, context: QuestionContext) -> OfHeads:
         from geometry.models.head_projections import project_heads
 
-        about.report(None, "Projecting positions into all heads")
-        heads = project_heads(about.model)
+        context.report(None, "Projecting positions into all heads")
+        heads = project_heads(context.model)
         back = look_back_heads(
             heads,
             self.positions,
             scoring=self.scoring,
-            tell=lambda share: about.report(share, "Fitting a motion for every head and lag"),
+            tell=lambda share: context.report(share, "Fitting a motion for every head and lag"),
         )
         queries, keys = (
-            tuple(turned(found) for found in side) for side in (back.queries, back.keys)
+            tuple(with_angles(look_back) for look_back in side)
+            for side in (back.queries, back.keys)
         )
         return OfHeads(back, queries, keys)
 
@@ -172,11 +173,11 @@ class LookBackNullsOf:
     positions: tuple[int, int]
     scoring: Scoring
 
-    def answer(self, about: QuestionContext) -> dict[RandomCurves, CurveNull]:
-        table = about.model.W_pos
+    def answer(self, context: QuestionContext) -> dict[RandomCurves, CurveNull]:
+        table = context.model.W_pos
         return {
             kind: look_back_nulls(
-                table, self.positions, kind=kind, scoring=self.scoring, check=about.pause
+                table, self.positions, kind=kind, scoring=self.scoring, check=context.pause
             )
             for kind in RANDOM_NAMES
         }
@@ -185,32 +186,32 @@ class LookBackNullsOf:
 def of_measured(measured: Measurements) -> OfPositions:
     """Return a report's measurements in three components, in both scorings.
 
-    They are for lags up to 200, as far as the panel has them.
+    The lags are those of the panel, up to 200.
 
     Raises
     ------
     RangeError
         The range or the table is too small.
     """
-    found, (first, last) = measured.look_back, measured.positions
-    if found is None:
+    look_back, (first, last) = measured.look_back, measured.positions
+    if look_back is None:
         if measured.model.d_model < 3:
             raise RangeError(
                 f"looking back is measured in three components, but {why_fewer(measured.pca)}"
             )
         raise RangeError(f"the range {first}–{last} has too few positions for looking back")
     pca, n = first_three(measured.pca), len(all_lags(last - first + 1, 3))
-    even_odd, halves = found["even_odd"].first(n), found["halves"].first(n)
+    even_odd, halves = look_back["even_odd"].first(n), look_back["halves"].first(n)
     back = RangeLookBack(pca, pca.project(measured.rows), even_odd)
-    turned = Turned(even_odd, follow_turning(even_odd), np.degrees(even_odd.angles))
-    return OfPositions(back, turned, halves)
+    motions = Motions(even_odd, follow_turning(even_odd), np.degrees(even_odd.angles))
+    return OfPositions(back, motions, halves)
 
 
-def turned(found: LookBack) -> Turned:
+def with_angles(look_back: LookBack) -> Motions:
     """Compute the angles of motions."""
-    k = found.rotations.shape[1]
-    every = len(found.lags) == found.lags[-1]
-    turning = follow_turning(found) if k == 3 and every else None
-    degrees = np.degrees(found.angles) if k <= 6 else np.zeros((len(found.lags), 0))
+    k = look_back.rotations.shape[1]
+    every = len(look_back.lags) == look_back.lags[-1]
+    turning = follow_turning(look_back) if k == 3 and every else None
+    degrees = np.degrees(look_back.angles) if k <= 6 else np.zeros((len(look_back.lags), 0))
     degrees.flags.writeable = False
-    return Turned(found, turning, degrees)
+    return Motions(look_back, turning, degrees)

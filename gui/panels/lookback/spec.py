@@ -30,10 +30,10 @@ from gui.panels.lookback.question import (
     LookBackNullsOf,
     LookBackOf,
     LookedBack,
+    Motions,
     OfHeads,
     OfPositions,
     Space,
-    Turned,
     of_measured,
 )
 from gui.plots.spec import Axis, Curve, Line, Part, Plot, Reading, Rule, Table, spanned
@@ -44,7 +44,7 @@ from gui.style.theme import SERIES, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 FIRST_LAG = 50
-"""Initial N, at which a curve of one or two turns has visibly turned."""
+"""Initial N, by which a curve of one or two turns rotates visibly."""
 LOWEST = -0.5
 """Minimum of the R² axis."""
 NAMES: dict[Kind, str] = {
@@ -120,7 +120,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             field="lag",
             text="N",
             tip="Number of tokens to look back: drag, type, or press ← and →",
-            most=lambda result: int(result.lags[-1]),
+            maximum=lambda result: int(result.lags[-1]),
             # In many dimensions not every lag is fitted.
             stops=lambda result: result.lags.tolist(),
             keys=True,
@@ -193,9 +193,9 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         "lookback.lags": {"space": "heads"},
     }
 
-    def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
-        """Playing shows the guide, and hiding it stops."""
-        if "play" in made and choices.play:
+    def agreeing(self, choices: Choices, changes: Set[str]) -> Choices:
+        """Show the guide when playing, and stop playing when it is hidden."""
+        if "play" in changes and choices.play:
             return replace(choices, in_view=True)
         return choices if choices.in_view else replace(choices, play=False)
 
@@ -213,8 +213,8 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
 
     def finding(self, view: View) -> Finding:
         assert isinstance(view.result, OfPositions)
-        lag, one = lag_of(view), view.result.turned
-        r2 = _r2(one, lag)
+        lag, motions = lag_of(view), view.result.motions
+        r2 = _r2(motions, lag)
         null = strictest(each.at(lag - 1) for each in view.nulls.values())
         words = (
             f"R² {format_number(r2)} at N = {lag} (expected ≥ {GOOD_R2:g}); 95 % of "
@@ -234,14 +234,14 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         result = view.result
         r2, angles = _beside(view, "r2"), _beside(view, "angle")
         fits = _plot(view, "R²", Axis("R²"), _fits(view), r2, stretch=2)
-        least = min((float(one.y.min()) for one in fits.curves), default=0.0)
-        span = max(LOWEST, min(0.0, least)) - 0.02, 1.03
+        lowest = min((float(curve.y.min()) for curve in fits.curves), default=0.0)
+        span = max(LOWEST, min(0.0, lowest)) - 0.02, 1.03
         axis = Axis("angle (°)", printed="angle (degrees)")
         lines = _angles(view)
         if view.nulls is not None:
             fits = _beside_random(view, fits)
         parts: list[Part] = [replace(fits, y=replace(fits.y, span=span))]
-        if lines or angles:  # axes without a curve would have numbers of nothing
+        if lines or angles:  # no axes without a curve
             parts.append(_plot(view, "Angle", axis, lines, angles, stretch=1))
         return [_heads(view, result), *parts] if isinstance(result, OfHeads) else parts
 
@@ -258,7 +258,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         result = view.result
         parts = [_scope(view), _reading(view), SCORED[view.question.scoring]]
         if isinstance(result, OfPositions):
-            # With random curves it is in the line about these.
+            # With random curves it is in the finding.
             if self.nulls_question(view.scope, view.choices) is None and _alone(view):
                 parts.insert(2, _alone(view))
             carried = _carried(view)
@@ -284,21 +284,26 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
                 "preferred_lag": result.back.preferred,
             }
             for name, side in sides.items():
-                heads[f"{name}_r2_at_{lag}"] = np.array([_r2(one, lag) for one in side])
-                lags[f"{name}_r2"] = np.stack([one.found.r2["screw"] for one in side], axis=1)
-                lags[f"{name}_angle_deg"] = np.stack([one.followed for one in side], axis=1)
+                heads[f"{name}_r2_at_{lag}"] = np.array([_r2(motions, lag) for motions in side])
+                lags[f"{name}_r2"] = np.stack(
+                    [motions.look_back.r2["screw"] for motions in side], axis=1
+                )
+                lags[f"{name}_angle_deg"] = np.stack([motions.followed for motions in side], axis=1)
             return {"": lags, "heads": heads}
-        one = result.turned
-        found = {"lag": result.lags, **{f"r2_{kind}": one.found.r2[kind] for kind in KINDS}}
+        motions = result.motions
+        by_lag = {
+            "lag": result.lags,
+            **{f"r2_{kind}": motions.look_back.r2[kind] for kind in KINDS},
+        }
         for null in (view.nulls or {}).values():
-            found |= {f"r2_screw_{name}": band for name, band in band_columns(null.band).items()}
-        for plane, angles in enumerate(one.degrees.T, start=1):
-            found[f"angle_{plane}_deg"] = angles
-        if one.turning is not None:
-            found["angle_followed_deg"] = one.followed
-            found["step"] = np.full(len(result.lags), np.nan)
-            found["step"][: len(one.turning.steps)] = one.turning.steps
-        return {"": found}
+            by_lag |= {f"r2_screw_{name}": band for name, band in band_columns(null.band).items()}
+        for plane, angles in enumerate(motions.degrees.T, start=1):
+            by_lag[f"angle_{plane}_deg"] = angles
+        if motions.turning is not None:
+            by_lag["angle_followed_deg"] = motions.followed
+            by_lag["step"] = np.full(len(result.lags), np.nan)
+            by_lag["step"][: len(motions.turning.steps)] = motions.turning.steps
+        return {"": by_lag}
 
     def script(self, view: View) -> str:
         result, lag, scoring = view.result, lag_of(view), view.question.scoring
@@ -388,8 +393,8 @@ def _fits(view: View) -> tuple[Line, ...]:
     colors = SERIES[theme.name]
     if isinstance(result, OfHeads):
         return tuple(
-            Line(side, one.found.r2["screw"], color, digits=3)
-            for side, one, color in _sides(view, result)
+            Line(side, motions.look_back.r2["screw"], color, digits=3)
+            for side, motions, color in _sides(view, result)
         )
     looks = [(color, False) for color in colors]
     if view.others:
@@ -406,49 +411,51 @@ def _fits(view: View) -> tuple[Line, ...]:
 
 
 def _angles(view: View) -> tuple[Line, ...]:
-    """Return angles against the lag, with the line through them if there is one."""
+    """Return angles against the lag, with the fitted line if there is one."""
     result, colors = view.result, SERIES[view.theme.name]
     if isinstance(result, OfHeads):
         sides = _sides(view, result)
-        return tuple(line for side, one, color in sides for line in _followed(one, side, color))
-    one = result.turned
-    if one.found.rotations.shape[1] == 3:
-        return _followed(one, "angle", colors[0])
-    planes = zip(one.degrees.T, colors, strict=False)
+        return tuple(
+            line for side, motions, color in sides for line in _followed(motions, side, color)
+        )
+    motions = result.motions
+    if motions.look_back.rotations.shape[1] == 3:
+        return _followed(motions, "angle", colors[0])
+    planes = zip(motions.degrees.T, colors, strict=False)
     return tuple(
         Line(f"plane {number}", angles, color, digits=1, unit="°")
         for number, (angles, color) in enumerate(planes, start=1)
     )
 
 
-def _sides(view: View, result: OfHeads) -> list[tuple[str, Turned, str]]:
+def _sides(view: View, result: OfHeads) -> list[tuple[str, Motions, str]]:
     head, colors = _head(view), SERIES[view.theme.name][1:]
     both = result.queries[head], result.keys[head]
     return list(zip(SIDES, both, colors, strict=False))
 
 
-def _followed(one: Turned, name: str, color: str) -> tuple[Line, ...]:
-    slope = one.degrees_per_token
+def _followed(motions: Motions, name: str, color: str) -> tuple[Line, ...]:
+    slope = motions.degrees_per_token
     if slope is None:
         return ()
-    fitted = np.where(np.isfinite(one.followed), slope * one.found.lags, np.nan)
+    fitted = np.where(np.isfinite(motions.followed), slope * motions.look_back.lags, np.nan)
     fit = f"{format_number(slope, 3)}° per token"
     return (
-        Line(name, one.followed, color, digits=1, unit="°"),
+        Line(name, motions.followed, color, digits=1, unit="°"),
         Line(fit, fitted, color, digits=1, unit="°", dashed=True),
     )
 
 
 def _beside(view: View, what: Literal["r2", "angle"]) -> list[Curve]:
-    """Return the compared models' curves; of angles, as far as these are known."""
-    found = []
+    """Return the compared models' curves; of angles, those that are known."""
+    curves = []
     for other in view.others:
         if isinstance(other.result, OfPositions):
-            one, lags = other.result.turned, other.result.lags
-            values = one.found.r2["screw"] if what == "r2" else one.followed
+            motions, lags = other.result.motions, other.result.lags
+            values = motions.look_back.r2["screw"] if what == "r2" else motions.followed
             known = np.isfinite(values)
-            found.append(other.curve(lags[known], values[known]))
-    return [curve for curve in found if len(curve.x)]
+            curves.append(other.curve(lags[known], values[known]))
+    return [curve for curve in curves if len(curve.x)]
 
 
 def _plot(
@@ -475,7 +482,7 @@ def _plot(
 
 
 def _line_reading(line: Line, place: int) -> Reading:
-    """Return a line's entry; without an angle there it says why."""
+    """Return a line's legend entry, with a reason if the angle is unknown there."""
     reading = line.reading(place)
     untracked = line.unit == "°" and not np.isfinite(line.values[place])
     return replace(reading, text=UNTRACKED if not line.dashed else "") if untracked else reading
@@ -487,9 +494,9 @@ def _beside_random(view: View, fits: Plot) -> Plot:
     lags, lag = view.result.lags, lag_of(view)
     bands, readings = [], list(fits.readings)
     for name, null in view.nulls.items():
-        # The nulls are of all lags, the result of a report only of the first ones.
-        found = replace(null, curves=null.curves[:, lags - 1])
-        band = null_band(lags.astype(np.float64), found.band, view.theme, BANDS[name])
+        # The nulls are for all lags, the result of a report only for the first ones.
+        shown = replace(null, curves=null.curves[:, lags - 1])
+        band = null_band(lags.astype(np.float64), shown.band, view.theme, BANDS[name])
         if name == "walk":
             band = replace(band, color=view.theme.usual)
         low, _, high = null.at(lag - 1).band
@@ -526,13 +533,13 @@ def _heads(view: View, result: OfHeads) -> Table:
     )
 
 
-# ---- words -----------------------------------------------------------------------------------
+# ---- texts -----------------------------------------------------------------------------------
 
 
 def _no_angles(result: LookedBack) -> str:
     """Return why no angle is drawn."""
     if isinstance(result, OfPositions):
-        k = result.turned.found.rotations.shape[1]
+        k = result.motions.look_back.rotations.shape[1]
         if k > 6:
             return f"in {k} dimensions there are {k // 2} angles"
     return "no rotation fits"
@@ -561,27 +568,27 @@ def _reading(view: View) -> str:
             f"head {head}, N = {lag}: R² {queries} in queries, {keys} in keys; preferred lag "
             f"{prefers}"
         )
-    one = result.turned
-    words = f"N = {lag}: R² {format_number(_r2(one, lag))}"
-    if one.found.rotations.shape[1] == 3:
-        screw = one.found.motion(lag).screw
+    motions = result.motions
+    words = f"N = {lag}: R² {format_number(_r2(motions, lag))}"
+    if motions.look_back.rotations.shape[1] == 3:
+        screw = motions.look_back.motion(lag).screw
         angle = format_number(float(np.degrees(screw.angle)), 1)
         words += f", angle {angle}°, shift along the axis {format_number(abs(screw.step), 2)}"
-    elif one.degrees.shape[1]:
-        angles = one.degrees[one.found.index(lag)]
+    elif motions.degrees.shape[1]:
+        angles = motions.degrees[motions.look_back.index(lag)]
         words += f", angles {', '.join(f'{format_number(float(a), 1)}°' for a in angles)}"
     return words
 
 
 def _alone(view: View) -> str:
-    """Return that the rotation alone does better at the chosen lag; "" where it does not."""
+    """Return a note if the rotation alone fits better at the chosen lag; "" if it does not."""
     assert isinstance(view.result, OfPositions)
-    one, lag = view.result.turned, lag_of(view)
-    alone = float(one.found.r2["rotation"][one.found.index(lag)])
-    if alone <= _r2(one, lag):
+    motions, lag = view.result.motions, lag_of(view)
+    alone = float(motions.look_back.r2["rotation"][motions.look_back.index(lag)])
+    if alone <= _r2(motions, lag):
         return ""
     return f"rotation alone fits better: {format_number(alone)}"
 
 
-def _r2(one: Turned, lag: int) -> float:
-    return float(one.found.r2["screw"][one.found.index(lag)])
+def _r2(motions: Motions, lag: int) -> float:
+    return float(motions.look_back.r2["screw"][motions.look_back.index(lag)])

@@ -1,4 +1,4 @@
-"""The body of the overlaps panel: one heatmap, or the article's figures of several."""
+"""The body of the overlaps panel: one heatmap, or the article's figures with several."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class OverlapsBody(PanelBody):
 
 
 class OverlapGrid(PictureGrid):
-    """A figure's cells, each with its title; a missing one is replaced by the reason."""
+    """A figure's cells, each with its title; a missing cell shows the reason."""
 
     cellChosen = Signal(int)
     """The index of a clicked cell that is not missing."""
@@ -170,8 +170,8 @@ class OverlapGrid(PictureGrid):
 
     def _cell_at(self, point: QPointF) -> int | None:
         cells = () if self.figure is None else self.figure.cells
-        found = (number for number in range(len(cells)) if self.area_of(number).contains(point))
-        return next(found, None)
+        hit = (number for number in range(len(cells)) if self.area_of(number).contains(point))
+        return next(hit, None)
 
     # Painting.
 
@@ -210,8 +210,8 @@ class OverlapGrid(PictureGrid):
         if number not in self._images:
             picture = self._pictures[number]
             assert picture is not None
-            most = max(1, round(area.width() * self.devicePixelRatio()))
-            small = shrunk(picture, most, most)
+            size = max(1, round(area.width() * self.devicePixelRatio()))
+            small = shrunk(picture, size, size)
             self._images[number] = as_image(colored(small, self._look, self._levels))
         return self._images[number]
 
@@ -312,16 +312,16 @@ def colored(picture: np.ndarray, look: Look, levels: Levels) -> np.ndarray:
         scaled = np.log10(np.maximum(picture, np.finfo(np.float32).tiny))
         low, high = np.log10(low), np.log10(high)
     share = np.clip((scaled - low) * (256.0 / (high - low)), 0, 255).astype(np.uint8)
-    found: np.ndarray = lookup_table(look.colormap)[share]
-    return found
+    colors: np.ndarray = lookup_table(look.colormap)[share]
+    return colors
 
 
 def shrunk(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Downsample a picture by averages to at most so many rows and columns."""
-    for axis, most in enumerate((rows, columns)):
+    for axis, limit in enumerate((rows, columns)):
         size = picture.shape[axis]
-        if size > most:
-            edges = np.arange(most) * size // most
+        if size > limit:
+            edges = np.arange(limit) * size // limit
             counts = np.diff(np.append(edges, size)).astype(np.float32)
             sums = np.add.reduceat(picture, edges, axis=axis)
             picture = sums / (counts[:, None] if axis == 0 else counts)

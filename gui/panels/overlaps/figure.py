@@ -17,7 +17,7 @@ from gui.panels.overlaps.question import Missing, Overlap, OverlapFigure
 from gui.plots.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
 from gui.style.theme import SMALL, TEXT, Theme
 
-ONE_SIZE = (4.2, 4.1)
+FIGURE_SIZE = (4.2, 4.1)
 """Size of a figure with one heatmap, in inches."""
 CELL = 2.3
 """Size of a heatmap in a figure with several, in inches."""
@@ -29,7 +29,7 @@ def draw_pair(view: OverlapsView, caption: str) -> Figure:
     assert isinstance(overlap, Overlap)
     (picture,) = pictures_of((overlap,), view.choices.look.blur)
     assert picture is not None
-    figure, axes = new_figure(theme, ONE_SIZE)
+    figure, axes = new_figure(theme, FIGURE_SIZE)
     image = _draw_picture(axes, picture, view)
     axes.set_title(
         title_of(overlap.rows, overlap.columns), loc="left", fontsize=TEXT * POINTS,

@@ -1,4 +1,4 @@
-"""The form of the overlaps panel: which matrices, and how their picture looks."""
+"""The form of the overlaps panel: the matrices, and the look of their picture."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class OverlapsForm(PanelForm):
         for signal in (self.blur.valueChanged, self.colormap.activated, self.scale.chosen):
             signal.connect(self._on_look_changed)
 
-    def take(self, choices: Choices, model: PositionalModel | None, theme: Theme) -> None:
+    def set_choices(self, choices: Choices, model: PositionalModel | None, theme: Theme) -> None:
         self._choices = choices
         if self._offered != (model, theme):
             self._offered = model, theme
@@ -112,7 +112,7 @@ class OverlapsForm(PanelForm):
                 widget.setVisible(not figure)
 
     def stands_beside(self, room: QSize) -> bool:
-        """Return whether cells are larger with the form beside them."""
+        """Return whether cells are larger with the form beside them than above."""
         taken = self.sizeHint()
         beside = self._cell_size(room.width() - taken.width(), room.height())
         return beside >= self._cell_size(room.width(), room.height() - taken.height())
@@ -219,7 +219,7 @@ class SubjectPicker(QWidget):
 
     _asked = QSize()
 
-    # What is chosen.
+    # The choice.
 
     @property
     def subject(self) -> Subject:
@@ -241,7 +241,7 @@ class SubjectPicker(QWidget):
         self._show_parts()
 
     def show_model(self, model: PositionalModel | None, theme: Theme) -> None:
-        """Offer a model's matrices; a missing one is grey, with the reason as its tooltip."""
+        """Offer a model's matrices; missing ones are grey, with the reason as tooltip."""
         missing = {} if model is None else model.missing
         for index, name in enumerate(NAMES):
             why = missing.get("W_E" if name == "E" else name)
@@ -330,20 +330,20 @@ class SubjectPicker(QWidget):
 
 def _kept_row(*widgets: QWidget) -> QWidget:
     """Return a row of widgets that keep their space while hidden."""
-    made = QWidget()
+    row = QWidget()
     for widget in widgets:
         policy = widget.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         widget.setSizePolicy(policy)
-    hbox(*widgets, 1, parent=made, spacing=GRID // 2)
-    return made
+    hbox(*widgets, 1, parent=row, spacing=GRID // 2)
+    return row
 
 
 def _check(text: str, tip: str) -> QCheckBox:
-    made = QCheckBox(text)
-    made.setToolTip(wrapped(tip))
-    made.setCursor(Qt.CursorShape.ArrowCursor)
-    return made
+    box = QCheckBox(text)
+    box.setToolTip(wrapped(tip))
+    box.setCursor(Qt.CursorShape.ArrowCursor)
+    return box
 
 
 def arrange(

@@ -27,7 +27,7 @@ from gui.style.theme import format_count, format_level, format_number
 TIMES = "\N{MULTIPLICATION SIGN}"
 MAX_BLUR = 3.0
 GREY = "gray_r"
-"""The article's colours: white for none, black for all."""
+"""The article's colours: white for no overlap, black for full overlap."""
 BRIGHT = 99.7
 """Percentile with the initial darkest grey: a few cells are far above the others."""
 W_Q, P = Subject("W_Q"), Subject("P")
@@ -64,7 +64,7 @@ class Ends:
     levels
         The levels.
     view, log
-        Where they are valid.
+        The view and the scale for which they are valid.
     """
 
     levels: Levels
@@ -91,8 +91,11 @@ class Choices:
     def pair(self) -> tuple[Subject, Subject]:
         """Both matrices, with the switches of either."""
         both = self.rows, self.columns
-        fold, centred = any(one.fold_ln for one in both), any(one.centred for one in both)
-        rows, columns = (replace(one, fold_ln=fold, centred=centred) for one in both)
+        fold, centred = (
+            any(subject.fold_ln for subject in both),
+            any(subject.centred for subject in both),
+        )
+        rows, columns = (replace(subject, fold_ln=fold, centred=centred) for subject in both)
         return rows, columns
 
 
@@ -155,7 +158,7 @@ def levels_of(view: OverlapsView) -> Levels:
     return home_levels(cells_of(view.result), look.blur, log=look.log)
 
 
-# ---- in words --------------------------------------------------------------------------------
+# ---- texts -----------------------------------------------------------------------------------
 
 
 def cell_text(overlap: Overlap, i: int, j: int) -> str:
@@ -194,16 +197,16 @@ def blur_text(blur: float) -> str:
 
 def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
     """Return a one-line summary of a pair."""
-    one, other = overlap.rows, overlap.columns
-    compared = f"{describe(one, overlap.gains[0])} {TIMES} {describe(other, overlap.gains[1])}"
-    if {one.name, other.name} & set(TABLES):
+    rows, columns = overlap.rows, overlap.columns
+    compared = f"{describe(rows, overlap.gains[0])} {TIMES} {describe(columns, overlap.gains[1])}"
+    if {rows.name, columns.name} & set(TABLES):
         compared += ", all rows"
     return " · ".join(filter(None, (
         model.name,
         compared,
         f"{corners(overlap.contrast)} {TIMES} chance",
         f"3{TIMES}3 sum {sum_text(overlap.top3)}",
-        "" if in_one_space(one, other) else "two different spaces, of equal size",
+        "" if in_one_space(rows, columns) else "two different spaces, of equal size",
         blur_text(blur),
     )))  # fmt: skip
 
@@ -214,10 +217,10 @@ def sum_text(top3: float) -> str:
 
 
 def figure_caption(model: PositionalModel, figure: OverlapFigure, blur: float) -> str:
-    """Return a one-line description of what all cells share."""
+    """Return a one-line description of the common properties of all cells."""
     rows = [cell.rows for cell in figure.cells]
-    first = figure.found[0]
-    gains = sorted({cell.gains[0] for cell in figure.found} - {""})
+    first = figure.overlaps[0]
+    gains = sorted({cell.gains[0] for cell in figure.overlaps} - {""})
     heads = "" if rows[0].name not in WITH_HEADS else (
         "all heads" if rows[0].head is None else f"head {rows[0].head}"
     )  # fmt: skip

@@ -19,7 +19,7 @@ from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.style.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
-"""Weights that read the residual stream, perhaps after a LayerNorm."""
+"""Weights that read the residual stream, possibly after a LayerNorm."""
 WITH_HEADS = ("W_Q", "W_K", "W_V", "W_O")
 ATTENTION: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O")
 """Rows of the article's eight-panel figure; its figure of the MLP has W_in only."""
@@ -87,7 +87,7 @@ class OverlapFigure:
     columns: int
 
     @property
-    def found(self) -> tuple[Overlap, ...]:
+    def overlaps(self) -> tuple[Overlap, ...]:
         """The overlaps that are not missing."""
         return tuple(cell for cell in self.cells if isinstance(cell, Overlap))
 
@@ -102,11 +102,11 @@ class OverlapsOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(self.rows, self.columns)
 
-    def answer(self, about: QuestionContext) -> Overlap:
+    def answer(self, context: QuestionContext) -> Overlap:
         try:
-            return overlap_of(about, self.rows, self.columns)
+            return overlap_of(context, self.rows, self.columns)
         except TensorUnavailable as error:
-            advice = f"{error.advice} {what_is_there(about)}"
+            advice = f"{error.advice} {what_is_there(context)}"
             raise TensorUnavailable(str(error), advice.strip()) from error
 
 
@@ -121,16 +121,16 @@ class LayerCorner:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OverlapNulls:
-    """Corners of matrices that have nothing to do with each other.
+    """Corners of unrelated matrices.
 
     Attributes
     ----------
     corner
-        The mean of a corner over chance, of random matrices.
+        The mean of a corner over chance, for random matrices.
     top3
-        The sum of a 3 × 3 corner, of the same.
+        The sum of a 3 × 3 corner, for random matrices.
     layers
-        Of other layers of the model, if they are asked for and on this machine.
+        Corners of other layers of the model, if requested and on this machine.
     elsewhere
         Number of layers that are not on this machine.
     """
@@ -143,48 +143,48 @@ class OverlapNulls:
 
 @dataclass(frozen=True, slots=True)
 class OverlapNullsOf:
-    """Corners beside those of two matrices: of random ones, and perhaps of other layers."""
+    """Corners beside those of two matrices: of random ones, and optionally of other layers."""
 
     rows: Subject
     columns: Subject
     layers: bool
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | OverlapNulls]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | OverlapNulls]:
         """Yield the random ones first, as a partial result."""
-        one, other = about.stream.pair(self.rows, self.columns)
-        d = one.vectors.shape[1]
-        m, few = (min(most, len(one.vectors), len(other.vectors)) for most in (CORNER, 3))
+        first, second = context.stream.pair(self.rows, self.columns)
+        d = first.vectors.shape[1]
+        m, few = (min(limit, len(first.vectors), len(second.vectors)) for limit in (CORNER, 3))
         sums = shared_energy(m, m, d)
-        found = OverlapNulls(
+        nulls = OverlapNulls(
             null_of(sums.name, sums.meaning, sums.values * d / m**2), shared_energy(few, few, d)
         )
         if self.layers:
-            yield from self._of_layers(about, found)
+            yield from self._of_layers(context, nulls)
         else:
-            yield found
+            yield nulls
 
     def _of_layers(
-        self, about: QuestionContext, found: OverlapNulls
+        self, context: QuestionContext, nulls: OverlapNulls
     ) -> Iterator[Progress | OverlapNulls]:
-        model, corners, elsewhere = about.model, [], 0
-        own = {one.layer for one in (self.rows, self.columns) if one.name not in TABLES}
+        model, corners, elsewhere = context.model, [], 0
+        own = {subject.layer for subject in (self.rows, self.columns) if subject.name not in TABLES}
         others = [layer for layer in range(model.n_layers or 0) if layer not in own]
         for number, layer in enumerate(others):
-            yield Progress(number / len(others), f"Comparing layer {layer}", found)
+            yield Progress(number / len(others), f"Comparing layer {layer}", nulls)
             pair = [
-                one if one.name in TABLES else replace(one, layer=layer)
-                for one in (self.rows, self.columns)
+                subject if subject.name in TABLES else replace(subject, layer=layer)
+                for subject in (self.rows, self.columns)
             ]
             try:
                 if model.bytes_to_fetch_for(tensors_of(*pair)):
                     elsewhere += 1
                     continue
-                overlap = overlap_of(about, *pair)
+                overlap = overlap_of(context, *pair)
             except TensorUnavailable:
                 elsewhere += 1
                 continue
             corners.append(LayerCorner(layer, overlap.contrast.TL, overlap.top3))
-        yield replace(found, layers=tuple(corners), elsewhere=elsewhere)
+        yield replace(nulls, layers=tuple(corners), elsewhere=elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,19 +197,19 @@ class FigureOf:
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(*self.rows, *self.columns)
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | OverlapFigure]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | OverlapFigure]:
         """Yield the :class:`OverlapFigure` last; missing cells have the reason."""
-        pairs = [(one, other) for one in self.rows for other in self.columns]
+        pairs = [(rows, columns) for rows in self.rows for columns in self.columns]
         cells: list[Overlap | Missing] = []
-        for number, (one, other) in enumerate(pairs):
-            yield Progress(number / len(pairs), f"Comparing {one.name} with {other.name}")
+        for number, (rows, columns) in enumerate(pairs):
+            yield Progress(number / len(pairs), f"Comparing {rows.name} with {columns.name}")
             try:
-                cells.append(overlap_of(about, one, other))
+                cells.append(overlap_of(context, rows, columns))
             except TensorUnavailable as error:
-                cells.append(Missing(one, other, as_sentence(str(error))))
+                cells.append(Missing(rows, columns, as_sentence(str(error))))
                 last = error
         if all(isinstance(cell, Missing) for cell in cells):
-            advice = f"{last.advice} {what_is_there(about)}"
+            advice = f"{last.advice} {what_is_there(context)}"
             raise TensorUnavailable(str(last), advice.strip()) from last
         yield OverlapFigure(tuple(cells), len(self.columns))
 
@@ -235,7 +235,7 @@ def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: b
     return FigureOf(tuple(plain(weight) for weight in weights), tables)
 
 
-def overlap_of(about: QuestionContext, rows: Subject, columns: Subject) -> Overlap:
+def overlap_of(context: QuestionContext, rows: Subject, columns: Subject) -> Overlap:
     """Compare two matrices.
 
     Raises
@@ -243,24 +243,24 @@ def overlap_of(about: QuestionContext, rows: Subject, columns: Subject) -> Overl
     TensorUnavailable
         The checkpoint lacks one of them, or a necessary map.
     """
-    one, other = about.stream.pair(rows, columns)
-    about.raise_if_cancelled()
-    values = squared_overlaps(one, other)
-    contrast = corner_contrast(values, 1.0 / one.vectors.shape[1])
+    first, second = context.stream.pair(rows, columns)
+    context.raise_if_cancelled()
+    values = squared_overlaps(first, second)
+    contrast = corner_contrast(values, 1.0 / first.vectors.shape[1])
     shown = values.astype(np.float32)
     shown.flags.writeable = False
-    gains = (gain_of(about, rows), gain_of(about, columns))
+    gains = (gain_of(context, rows), gain_of(context, columns))
     return Overlap(rows, columns, shown, contrast, top3(values), gains)
 
 
-def gain_of(about: QuestionContext, subject: Subject) -> Gain:
+def gain_of(context: QuestionContext, subject: Subject) -> Gain:
     """Return the treatment of the gain of the LayerNorm before a matrix."""
     if subject.name not in READERS:
         return ""
     if not subject.fold_ln:
         return "gain not folded"
     reader: Literal["attention", "mlp"] = "mlp" if subject.name == "W_in" else "attention"
-    gain = about.model.layers.norm_gain(reader, subject.layer)
+    gain = context.model.layers.norm_gain(reader, subject.layer)
     return "gain folded" if gain is not None else "no LayerNorm before it"
 
 
@@ -283,12 +283,12 @@ def side_of(subject: Subject) -> str:
     return subject.side or ("output" if subject.name == "W_O" else "input")
 
 
-def in_one_space(one: Subject, other: Subject) -> bool:
-    """Return whether two subjects' directions lie in the same space, not only of equal size.
+def in_one_space(first: Subject, second: Subject) -> bool:
+    """Return whether two subjects' directions lie in the same space, beyond equal dimension.
 
     Weights that read the residual stream write queries, values or MLP neurons of their layer.
     """
-    return _space(one) == _space(other)
+    return _space(first) == _space(second)
 
 
 def _space(subject: Subject) -> tuple[object, ...]:
@@ -300,9 +300,9 @@ def _space(subject: Subject) -> tuple[object, ...]:
     return kinds[subject.name], subject.layer, subject.head
 
 
-def what_is_there(about: QuestionContext) -> str:
+def what_is_there(context: QuestionContext) -> str:
     """Return a sentence on the matrices that can be compared, by the checkpoint's index alone."""
-    absent = about.model.missing
+    absent = context.model.missing
     names = ["P"] + (["E"] if "W_E" not in absent else [])
     names += [name for name in WEIGHTS if cast(str, name) not in absent]
     if names == ["P"]:

@@ -67,7 +67,7 @@ CLAIMED: tuple[tuple[str, Name, Name], ...] = (
 )  # fmt: skip
 """Claims of the ledger about overlaps, each with its two matrices."""
 APART: tuple[set[Name], ...] = ({"P", "E"}, {"W_in", "P"}, {"W_O", "E"})
-"""Matrices whose strong directions are apart, by the articles; all others' coincide."""
+"""Matrices whose strong directions differ according to the articles; all others' coincide."""
 
 
 RANDOM_SCRIPT = """\
@@ -87,7 +87,7 @@ def _random_script(found: Overlap) -> str:
 
 
 def _apart(rows: Subject, columns: Subject) -> bool:
-    """Return whether the articles say that two matrices' strong directions are apart."""
+    """Return whether two matrices' strong directions differ according to the articles."""
     return {rows.name, columns.name} in APART
 
 
@@ -185,15 +185,15 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         """Limit layers and heads to those of another model."""
         layers, heads = model.n_layers or MANY, model.n_heads or 0
 
-        def kept(one: Subject) -> Subject:
-            head = None if one.head is None or not heads else min(one.head, heads - 1)
-            return replace(one, layer=min(one.layer, layers - 1), head=head)
+        def kept(subject: Subject) -> Subject:
+            head = None if subject.head is None or not heads else min(subject.head, heads - 1)
+            return replace(subject, layer=min(subject.layer, layers - 1), head=head)
 
         return replace(choices, rows=kept(choices.rows), columns=kept(choices.columns), ends=None)
 
-    def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
+    def agreeing(self, choices: Choices, changes: Set[str]) -> Choices:
         """Show the pair if matrices are chosen without a view."""
-        named = {"rows", "columns"} & made and "view" not in made
+        named = {"rows", "columns"} & changes and "view" not in changes
         return replace(choices, view="pair") if named else choices
 
     def question(self, scope: Scope, choices: Choices) -> OverlapsOf | FigureOf:
@@ -220,7 +220,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             f"3{TIMES}3 sums up to {sum_text(nulls.top3.band[2])}"
         )
         if nulls.layers:
-            tops = [one.TL for one in nulls.layers]
+            tops = [layer.TL for layer in nulls.layers]
             words += (
                 f"; TL of {_layers(len(tops), 'other ')} {format_number(min(tops), 2)}–"
                 f"{format_number(max(tops), 2)}"
@@ -241,18 +241,18 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
     def result_for_report(
         self, reported: Reported, choices: Choices
     ) -> tuple[OverlapsOf | FigureOf, Shown]:
-        """Also missing: what is not on this machine."""
+        """Count matrices that are not on this machine as missing."""
         question = self.question(reported.scope, choices)
         if isinstance(question, OverlapsOf):
-            return question, question.answer(reported.about)
+            return question, question.answer(reported.context)
         # The report's subjects, whose decompositions are cached.
         rows, columns = (
-            [reported.measured.of_model.subject(one.name) for one in some]
+            [reported.measured.of_model.subject(subject.name) for subject in some]
             for some in (question.rows, question.columns)
         )
-        cells = tuple(_cell(reported, one, other) for one in rows for other in columns)
+        cells = tuple(_cell(reported, row, column) for row in rows for column in columns)
         shown = OverlapFigure(cells, len(question.columns))
-        if not shown.found:
+        if not shown.overlaps:
             whys = dict.fromkeys(cell.why for cell in cells if isinstance(cell, Missing))
             raise TensorUnavailable(" ".join(whys))
         return question, shown
@@ -305,7 +305,10 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         """Return a table for each matrix of overlaps, one of random frames, and one by layer."""
         result = view.result
         if not isinstance(result, Overlap):
-            named = ((f"{one.rows.name}_{one.columns.name}", one.values) for one in result.found)
+            named = (
+                (f"{overlap.rows.name}_{overlap.columns.name}", overlap.values)
+                for overlap in result.overlaps
+            )
             return {name if i else "": {name: values} for i, (name, values) in enumerate(named)}
         tables = {"": {"overlap": result.values}}
         if view.nulls is not None:
@@ -316,9 +319,9 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         if view.nulls is not None and view.nulls.layers:
             layers = view.nulls.layers
             tables["layers"] = {
-                "layer": np.array([one.layer for one in layers]),
-                "layer_TL": np.array([one.TL for one in layers]),
-                "layer_top3": np.array([one.top3 for one in layers]),
+                "layer": np.array([layer.layer for layer in layers]),
+                "layer_TL": np.array([layer.TL for layer in layers]),
+                "layer_top3": np.array([layer.top3 for layer in layers]),
             }
         return tables
 
@@ -380,7 +383,7 @@ def _layers(count: int, which: str = "") -> str:
 
 def _cell(reported: Reported, rows: Subject, columns: Subject) -> Overlap | Missing:
     try:
-        return overlap_of(reported.about, rows, columns)
+        return overlap_of(reported.context, rows, columns)
     except TensorUnavailable as error:
         return Missing(rows, columns, as_sentence(str(error)))
     except Offline:

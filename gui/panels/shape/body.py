@@ -36,7 +36,7 @@ from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.table_text import Column, Row
 from gui.widgets.tooltips import wrapped
 
-LEAST_PLOT = 200
+MIN_PLOT_WIDTH = 200
 """Minimum width of the plot, in pixels."""
 SCROLL_BAR = 12
 BAR_ROW = 14
@@ -96,8 +96,8 @@ CONDITIONS_TIPS = (
     "line; at most 5 % of smooth random curves reach the bound. Without the climb: over the "
     "variance without the straight line through the positions",
     "A condition of the rule for a helix: the turns from the first to the last position at which B "
-    "is largest. With fewer, a turning cannot be told from half of a slower wave. The turns of the "
-    "fitted helix are in the table; the loops below it are a median, for any curve",
+    "is largest. With fewer, a turn cannot be distinguished from half of a slower wave. The turns "
+    "of the fitted helix are in the table; the loops below it are a median, for any curve",
     "A condition of the rule for a helix: the variance along the climb, over the largest variance "
     "of any other direction outside the plane of the turning. A circle has less than 1",
 )
@@ -105,13 +105,13 @@ NULL_TIP = (
     "The balanced turning share B of random curves of this size: each bar covers 90 % of them; "
     "the line marks these positions. The random curves are "
 )
-ROUGH_TIPS = {one.key: one.meaning for one in QUANTITIES}
-LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
+ROUGH_TIPS = {quantity.key: quantity.meaning for quantity in QUANTITIES}
+NARROWEST, NARROW = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
 """Columns of a very narrow table, and of a narrow one."""
 
 
 def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
-    """Return a curve's formatted numbers; a dash for those that mean nothing, as of no helix."""
+    """Return a curve's formatted numbers; a dash for those that do not apply to it."""
     turning, climbing = curve.name != "line", curve.name not in ("line", "circle")
     return (
         MARK if best else "",
@@ -126,40 +126,42 @@ def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
 
 
 def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
-    """Return the conditions of a helix, and whether the positions meet them; none of too few."""
+    """Return the conditions of a helix, and whether they are met; empty for too few positions."""
     from geometry.evidence.turning_share import CLIMBS, FEWEST_TURNS, SMOOTH
 
-    found = shape.evidence
-    if found is None:
+    evidence = shape.evidence
+    if evidence is None:
         return ()
-    even = f"B ≥ {SMOOTH[0]:g}: {format_number(found.b)}"
-    steep = found.b < SMOOTH[0] and found.b_prime is not None and found.b_prime >= SMOOTH[1]
-    if steep and found.b_prime is not None:
-        even = f"B without the climb ≥ {SMOOTH[1]:g}: {format_number(found.b_prime)}"
-    ratio = found.climb_ratio
+    even = f"B ≥ {SMOOTH[0]:g}: {format_number(evidence.b)}"
+    steep = (
+        evidence.b < SMOOTH[0] and evidence.b_prime is not None and evidence.b_prime >= SMOOTH[1]
+    )
+    if steep and evidence.b_prime is not None:
+        even = f"B without the climb ≥ {SMOOTH[1]:g}: {format_number(evidence.b_prime)}"
+    ratio = evidence.climb_ratio
     climb = NO_NUMBER if ratio is None else "∞" if np.isinf(ratio) else format_number(ratio, 1)
     return (
-        (found.b >= SMOOTH[0] or steep, even),
+        (evidence.b >= SMOOTH[0] or steep, even),
         (
-            found.turns >= FEWEST_TURNS,
-            f"turns at the largest B ≥ {FEWEST_TURNS:g}: {format_number(found.turns, 2)}",
+            evidence.turns >= FEWEST_TURNS,
+            f"turns at the largest B ≥ {FEWEST_TURNS:g}: {format_number(evidence.turns, 2)}",
         ),
         (ratio is not None and ratio >= CLIMBS, f"climb over spread ≥ {CLIMBS:g}: {climb}"),
     )
 
 
 def meaning(shape: Shape) -> str:
-    """Return what the verdict means, in a sentence or two."""
-    found = shape.evidence
-    if shape.best == "none" and found is None:
+    """Return the meaning of the verdict, in a sentence or two."""
+    evidence = shape.evidence
+    if shape.best == "none" and evidence is None:
         return FEW_POSITIONS
-    if shape.best == "none" and found is not None and found.remarkable is None:
+    if shape.best == "none" and evidence is not None and evidence.remarkable is None:
         return FEW_TURNS
-    return MEANINGS[shape.best] + (BEYOND if found is not None and found.tier == 2 else "")
+    return MEANINGS[shape.best] + (BEYOND if evidence is not None and evidence.tier == 2 else "")
 
 
 def null_text(shape: Shape) -> str:
-    """Return how evenly random curves turn; "" while that is not known."""
+    """Return the turning shares of random curves; "" while they are unknown."""
     parts = []
     for name, title in NULLS.items():
         if name in shape.nulls:
@@ -209,9 +211,9 @@ class ShapeBody(PanelBody):
         needed = self.numbers.fit(room - SCROLL_BAR) + SCROLL_BAR
         high = self.numbers.heightForWidth(room - SCROLL_BAR) + GRID
         below = columns(2, self.size()) == 1 and self.height() - high - 2 * GRID >= MIN_ROW_HEIGHT
-        beside = not below and room - needed - 2 * GRID >= LEAST_PLOT
-        ways = QBoxLayout.Direction
-        self._parts.setDirection(ways.TopToBottom if below else ways.LeftToRight)
+        beside = not below and room - needed - 2 * GRID >= MIN_PLOT_WIDTH
+        directions = QBoxLayout.Direction
+        self._parts.setDirection(directions.TopToBottom if below else directions.LeftToRight)
         self.plots.setVisible(below or beside)
         self._area.setMinimumHeight(high if below else 0)
         self._area.setMaximumHeight(high if below else self.height())
@@ -220,9 +222,9 @@ class ShapeBody(PanelBody):
 
 
 class NullStrip(QWidget):
-    """How evenly random curves turn, each a bar from 0 to 1, with the positions' B across them.
+    """Bars with the turning shares of random curves, from 0 to 1, and the positions' B as a line.
 
-    Of smooth, rougher and walking curves it has those that reach highest; the tooltip has all.
+    Of smooth curves, rougher curves and walks, the strictest is shown; the tooltip has all.
     """
 
     def __init__(self) -> None:
@@ -232,7 +234,7 @@ class NullStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
-        """Return all ranges, as the tooltip has them."""
+        """Return all ranges, as in the tooltip."""
         return self._text
 
     def show_shape(self, shape: Shape) -> None:
@@ -240,8 +242,8 @@ class NullStrip(QWidget):
         self._bars, self._text = [], null_text(shape)
         if shape.nulls and shape.evidence is not None:
             curves = strictest(shape.nulls[name] for name in ("process", "matern", "walk"))
-            found = (curves, shape.nulls["band"], shape.nulls["phase"])
-            self._bars, self._b = [(NULLS[one.name], one) for one in found], shape.evidence.b
+            nulls = (curves, shape.nulls["band"], shape.nulls["phase"])
+            self._bars, self._b = [(NULLS[null.name], null) for null in nulls], shape.evidence.b
         tip = f"{self._text}. {NULL_TIP}{'; '.join(TURNING_NULLS.values())}."
         self.setToolTip(wrapped(tip))
         self.setAccessibleName(self._text)
@@ -260,7 +262,7 @@ class NullStrip(QWidget):
         return self.sizeHint()
 
     def place_of(self, share: float) -> float:
-        """Return where a value from 0 to 1 is, in pixels from the left."""
+        """Return the x of a value from 0 to 1, in pixels."""
         left, right = self._margins()
         return left + share * (self.width() - left - right)
 
@@ -341,7 +343,7 @@ class ShapeNumbers(QWidget):
     def fit(self, room: int) -> int:
         """Hide columns that do not fit in a width; return the width of the table."""
         widths = [column.width for column in COLUMNS]
-        for kept in (tuple(range(len(COLUMNS))), ROOMY, LEAST):
+        for kept in (tuple(range(len(COLUMNS))), NARROW, NARROWEST):
             width = sum(widths[number] for number in kept)
             if width <= room:
                 break
@@ -354,10 +356,10 @@ class ShapeNumbers(QWidget):
         """Show a result."""
         self.verdict.setText(verdict_name(shape))
         self.meaning.setText(meaning(shape))
-        found = conditions(shape)
+        results = conditions(shape)
         for line in self.conditions:
-            line.setVisible(bool(found))
-        for line, (met, text) in zip(self.conditions, found, strict=False):
+            line.setVisible(bool(results))
+        for line, (met, text) in zip(self.conditions, results, strict=False):
             line.setText(f"{'✓' if met else '✗'} {text}")
         self.random.show_shape(shape)
         self.random.setVisible(bool(shape.nulls))

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN_R2 = 0.5
-"""R² from which on a fit is drawn in the 3D view, if no curve was chosen in the table."""
-LEAST_POSITIONS = 4
-"""Minimum number of points: fewer lie on any of the curves."""
+"""Minimum R² of a fit that is drawn in the 3D view if no curve was chosen in the table."""
+MIN_POSITIONS = 4
+"""Minimum number of positions: fewer lie on any of the curves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class FittedCurve:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shape:
-    """The fitted curves, and which of them describes the positions.
+    """The fitted curves, and the curve that describes the positions.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Shape:
         The curve that describes the positions by the rule: "line", "arc", "circle", "helix",
         "drifting_helix" or "none".
     evidence
-        How evenly the positions turn; None for fewer than eight.
+        The turning share of the positions; None for fewer than eight.
     coordinates : (m, 3) float64
         The positions in the components.
     fits
@@ -102,7 +102,7 @@ class Shape:
     rough
         Roughness of the positions; None for fewer than eight.
     nulls
-        How evenly random curves of this size turn; empty while they have not been drawn.
+        Turning shares of random curves of this size; empty while they are unknown.
     """
 
     pca: PositionPCA
@@ -122,7 +122,7 @@ class Shape:
 
     @property
     def first_choice(self) -> str:
-        """The initially shown curve: the best one, or the better helix if none is."""
+        """The initially shown curve: the best one, or the better helix if there is none."""
         if self.best == "none":
             return self.better_helix.name
         return "circle" if self.best == "arc" else self.best
@@ -137,12 +137,12 @@ class Shape:
 
     def curve(self, name: str) -> FittedCurve:
         """Return one of the curves."""
-        return next(one for one in self.curves if one.name == name)
+        return next(curve for curve in self.curves if curve.name == name)
 
     @property
     def better_helix(self) -> FittedCurve:
         """The better helix, whichever curve describes the positions."""
-        return max(self.curve("helix"), self.curve("drifting_helix"), key=lambda one: one.r2)
+        return max(self.curve("helix"), self.curve("drifting_helix"), key=lambda curve: curve.r2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class ShapeOf:
     positions: tuple[int, int]
     components: tuple[int, ...]
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Shape]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Shape]:
         from geometry.evidence.turning_nulls import turning_nulls
         from geometry.evidence.turning_share import turning_share
         from geometry.measures.shape import fit_shapes
@@ -160,30 +160,30 @@ class ShapeOf:
         check_positions(self.positions)
         yield Progress(None, "Finding the components")
         first, last = self.positions
-        rows = about.model.W_pos[first : last + 1]
-        pca = fit_pca(about.model.W_pos, self.positions, max(self.components))
-        coordinates = coordinates_in(about.model.W_pos, pca, self.components)
+        rows = context.model.W_pos[first : last + 1]
+        pca = fit_pca(context.model.W_pos, self.positions, max(self.components))
+        coordinates = coordinates_in(context.model.W_pos, pca, self.components)
         yield Progress(None, "Fitting line, circle and helices")
         enough = len(rows) >= FEWEST
         evidence = turning_share(rows, coordinates) if enough else None
-        shapes = fit_shapes(coordinates, evidence, check=about.raise_if_cancelled)
+        shapes = fit_shapes(coordinates, evidence, check=context.raise_if_cancelled)
         shape = shape_of(pca, self.components, coordinates, shapes)
         if enough:
             yield Progress(None, "Drawing random curves", shape)
-            nulls = about.cache(
+            nulls = context.cache(
                 ("turning nulls", self.positions),
-                lambda: turning_nulls(rows, check=about.raise_if_cancelled),
+                lambda: turning_nulls(rows, check=context.raise_if_cancelled),
             )
             shape = replace(shape, nulls=nulls)
         yield shape
 
 
 def check_positions(positions: tuple[int, int]) -> None:
-    """Raise RangeError for a range that every curve would fit."""
+    """Raise RangeError for a range so short that every curve fits."""
     first, last = positions
-    if last - first + 1 < LEAST_POSITIONS:
+    if last - first + 1 < MIN_POSITIONS:
         raise RangeError(
-            f"A curve needs at least {LEAST_POSITIONS} positions; the range is {first}–{last}.",
+            f"A curve needs at least {MIN_POSITIONS} positions; the range is {first}–{last}.",
             "Show a longer range.",
         )
 
@@ -219,9 +219,9 @@ def shape_of(
     coordinates : (m, 3)
         The positions in these.
     shapes
-        The curves that were fitted to them.
+        The curves fitted to them.
     nulls
-        How evenly random curves turn, if that is known.
+        Turning shares of random curves, if known.
     """
     curves = tuple(
         FittedCurve(name, fit.r2, fit.score, fit.turns, fit.radius,
@@ -429,7 +429,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         return joined(self.tables(view))
 
     def tables(self, view: ShapeView) -> Mapping[str, Mapping[str, np.ndarray]]:
-        """Return a table by curve, one by position, one line of the whole, and the null curves.
+        """Return a table by curve, one by position, one of single numbers, and the null curves.
 
         Turning angles are in degrees, by position; NaN at both ends.
         """
@@ -439,7 +439,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         whole = {"verdict": np.array([shape.best])}
         positions = {
             "position": np.arange(first, last + 1),
-            **{f"distance_{one.name}": shape.distances(one.name) for one in shape.curves},
+            **{f"distance_{curve.name}": shape.distances(curve.name) for curve in shape.curves},
         }
         if shape.rough is not None:
             angles = np.pad(shape.rough.turning_angles, 1, constant_values=np.nan)
@@ -451,19 +451,19 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             }
         nulls = {}
         if shape.evidence is not None:
-            found = shape.evidence
+            evidence = shape.evidence
             whole |= {
-                "turning_share": np.array([found.b]),
-                "turning_share_without_climb": np.array([_nan_for_none(found.b_prime)]),
-                "turning_share_turns": np.array([found.turns]),
-                "climb_ratio": np.array([_nan_for_none(found.climb_ratio)]),
+                "turning_share": np.array([evidence.b]),
+                "turning_share_without_climb": np.array([_nan_for_none(evidence.b_prime)]),
+                "turning_share_turns": np.array([evidence.turns]),
+                "climb_ratio": np.array([_nan_for_none(evidence.climb_ratio)]),
             }
-            nulls = {f"turning_share_of_{name}": one.values for name, one in shape.nulls.items()}
+            nulls = {f"turning_share_of_{name}": null.values for name, null in shape.nulls.items()}
         curves = {
-            "curve": np.array([one.name for one in shape.curves]),
-            "best": np.array([describes(shape, one.name) for one in shape.curves]),
-            **{name: np.array([getattr(one, name) for one in shape.curves]) for name in names},
-            "rms_distance": np.array([shape.rms(one.name) for one in shape.curves]),
+            "curve": np.array([curve.name for curve in shape.curves]),
+            "best": np.array([describes(shape, curve.name) for curve in shape.curves]),
+            **{name: np.array([getattr(curve, name) for curve in shape.curves]) for name in names},
+            "rms_distance": np.array([shape.rms(curve.name) for curve in shape.curves]),
         }
         tables = {"": curves, "positions": positions, "whole": whole}
         return {**tables, "null-curves": nulls} if nulls else tables
@@ -539,7 +539,7 @@ def _values(view: ShapeView, what: Plotted) -> tuple[np.ndarray, np.ndarray]:
     shape = view.result
     first, last = shape.positions
     if what == "turning" and shape.rough is not None:
-        # There is no angle beside a step of length zero.
+        # There is no angle at a step of length zero.
         return np.arange(first + 1, last), np.nan_to_num(shape.rough.turning_angles)
     return np.arange(first, last + 1), shape.distances(chosen(view))
 
@@ -600,7 +600,7 @@ BEYOND = 0.06
 """Extension of an axis at either end, as a share of the climb."""
 MANY_TURNS = 24
 """Maximum number of turns of a dark line."""
-LEAST_AXIS = 0.3
+MIN_AXIS = 0.3
 """Minimum half length of an axis, in radii."""
 
 
@@ -631,5 +631,5 @@ def shape_guide(shape: Shape, name: str) -> Guide:
 def axis_line(fit: ShapeFit) -> np.ndarray:
     """Return the ends of a curve's axis: (2, 3)."""
     climbed = fit.climb * (len(fit.values) - 1) / 2
-    half = max((1 + 2 * BEYOND) * climbed, LEAST_AXIS * abs(fit.radius))
+    half = max((1 + 2 * BEYOND) * climbed, MIN_AXIS * abs(fit.radius))
     return np.array([fit.centre - half * fit.frame[2], fit.centre + half * fit.frame[2]])

@@ -94,7 +94,7 @@ class TrainingBody(PanelBody):
             part.set_theme(theme)
 
     def leave(self) -> None:
-        """Show the model as it is while the panel is hidden."""
+        """Show the model itself while the panel is hidden."""
         self._want_snapshot(None)
 
     def stop(self) -> None:
@@ -103,7 +103,7 @@ class TrainingBody(PanelBody):
         self.download.release()
 
     def keys(self) -> Mapping[int, Callable[[], None]]:
-        """Space plays, arrows step, Home and End go to the ends, Esc shows the model as it is."""
+        """Space plays, arrows step, Home and End go to the ends, Esc shows the model itself."""
         player, timeline, state = self.player, self.session.timeline, self.session.gathering
         acts: dict[int, Callable[[], None]] = {}
         if timeline is not None:

@@ -1,4 +1,4 @@
-"""Plots by snapshot, of which those of a training and those of layers are made."""
+"""Plots by snapshot, for trainings and for layers."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ MARGIN = 1.2
 MAX_SELECTED = 3
 """Maximum number of selected positions with a norm curve: the last ones."""
 DESCRIBES = 0.5
-"""Least R² of a helix whose turns describe the positions."""
+"""Minimum R² of a helix whose turns describe the positions."""
 NO_TURNS = "none is close to a helix"
 SCRUB_TIP = "Click or drag to see the model at a {unit}; the wheel zooms"
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen.
+    """Choices of the training panel.
 
     Attributes
     ----------
     third
         The third plot in narrow panels.
     basis, snapshot, selection, gathered
-        The session's.
+        As in the session.
     by_layer
         Whether the open model's snapshots are layers.
     page
-        What is shown of layers: pos, the decomposition of the residual stream, or other counters.
+        Page of layers: positions, the decomposition of the residual stream, or other counters.
     """
 
     third: Literal["turns", "loss", "sparsity"] = "turns"
@@ -78,7 +78,7 @@ def plot_by_snapshot(
 ) -> Plot:
     """Return a plot of lines over the steps; ``empty`` explains why there are none.
 
-    The values that lines would have by chance are a band behind them.
+    The values of the lines by chance are drawn as a band behind them.
     """
     history, at = view.result.history, view.choices.snapshot
     unit, layers = history.unit, history.unit == "layer"
@@ -99,7 +99,7 @@ def plot_by_snapshot(
         f"{y.title} by {unit}",
         x,
         y,
-        [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
+        [curve for line in known for curve in line.curves(places, dots=True, named=len(known) > 1)],
         [Rule(float(places[shown]), "x", style="solid")] if marked else [],
         min_width=min_width,
         readings=[
@@ -132,7 +132,7 @@ def _shown(view: View) -> str:
 
 
 def norm_lines(view: View) -> list[Line]:
-    """Return the mean norm of rows, or those of the last ones, and of the selected positions."""
+    """Return norms: the mean or those of the last rows, and those of the selected positions."""
     theme, riddle, timelapse = view.theme, view.result.riddle, view.result.timelapse
     colors, norms = SERIES[theme.name], timelapse.norms
     last = norms.shape[1] - 1

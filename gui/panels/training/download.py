@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 40 * GRID
 _STEPS = 1000
-MOST_NAMED = 12
+MAX_NAMED = 12
 """Maximum number of omitted checkpoints in the tooltip."""
 TAKE_TIP = (
     "Number of checkpoints to load, at steps as evenly spaced on a logarithmic scale as possible; "
@@ -42,10 +42,10 @@ TAKE_TIP = (
 
 
 class DownloadForm(Panel):
-    """Looks for checkpoints, shows the cost of a choice of them, and the progress."""
+    """Searches for checkpoints, shows the size of their download, and the progress."""
 
     intended = Signal(object)
-    """:class:`gui.panels.kit.intents.LookForCheckpoints` and those that follow it there."""
+    """:class:`gui.panels.kit.intents.LookForCheckpoints` or another intent about checkpoints."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
@@ -77,7 +77,7 @@ class DownloadForm(Panel):
         super().set_theme(theme)
         self.progress.set_color(theme.muted)
 
-    # ---- what is shown ---------------------------------------------------------------------
+    # ---- display ---------------------------------------------------------------------------
 
     def _show(self) -> None:
         model, state = self.session.model, self.session.gathering
@@ -139,7 +139,7 @@ class DownloadForm(Panel):
             self.skipped.setText(text)
             self.skipped.setToolTip(wrapped(tip))
 
-    # ---- what the user wants ---------------------------------------------------------------
+    # ---- requests of the user --------------------------------------------------------------
 
     def _on_button(self) -> None:
         state = self.session.gathering
@@ -164,13 +164,13 @@ class DownloadForm(Panel):
 
 
 def _line(role: str) -> QLabel:
-    made = label("", role, wrap=True)
-    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    return made
+    line = label("", role, wrap=True)
+    line.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    return line
 
 
 def _budget_tip(plan: HistoryPlan) -> str:
-    steps = ", ".join(format_count(one.step) for one in plan.snapshots)
+    steps = ", ".join(format_count(snapshot.step) for snapshot in plan.snapshots)
     return f"Only the position table of each checkpoint is read. Steps: {steps}"
 
 
@@ -266,9 +266,12 @@ def skipped_text(skipped: Sequence[Skipped]) -> tuple[str, str]:
     text = f"{_checkpoints(len(skipped))} left out"
     if len(skipped) == 1:
         text += f": step {format_count(skipped[0].step)}. {skipped[0].why}"
-    lines = [f"Step {format_count(one.step)}: {one.why}" for one in skipped[:MOST_NAMED]]
-    if len(skipped) > MOST_NAMED:
-        lines.append(f"And {format_count(len(skipped) - MOST_NAMED)} more.")
+    lines = [
+        f"Step {format_count(checkpoint.step)}: {checkpoint.why}"
+        for checkpoint in skipped[:MAX_NAMED]
+    ]
+    if len(skipped) > MAX_NAMED:
+        lines.append(f"And {format_count(len(skipped) - MAX_NAMED)} more.")
     return text, wrapped("\n".join(lines))
 
 

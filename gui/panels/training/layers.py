@@ -52,30 +52,30 @@ def layer_plots(view: View) -> list[Plot | Image]:
 
 
 def layer_numbers(view: View) -> dict[str, np.ndarray]:
-    """Return what the pages show, by name and layer."""
+    """Return the numbers of the pages, by name and layer."""
     measured, described = view.result.layers, view.result.described
     if measured is None:
         return {}
-    found = {name: getattr(measured, name) for name in ("share", "share_noise", "halves_cosine")}
+    columns = {name: getattr(measured, name) for name in ("share", "share_noise", "halves_cosine")}
     if measured.random_share is not None:
-        found["random_share"] = measured.random_share
+        columns["random_share"] = measured.random_share
     if described is None:
-        return found
-    found |= {name: _by_layer(described, name) for name in DECOMPOSED}
+        return columns
+    columns |= {name: _by_layer(described, name) for name in DECOMPOSED}
     for quantity in QUANTITIES:
-        if any(one.quantity == quantity for one in described.published):
-            found[f"published_{quantity.replace(' ', '_')}"] = _published(described, quantity)
-    for one in described.counters:
-        found[f"{one.name}_share"] = one.share
-        found[f"{one.name}_halves_cosine"] = one.halves_cosine
-        found[f"{one.name}_norms_cv"] = one.norms_cv
-        for other, degrees in one.angles.items():
-            found[f"{one.name}_to_{other}_degrees"] = degrees
-    return found
+        if any(published.quantity == quantity for published in described.published):
+            columns[f"published_{quantity.replace(' ', '_')}"] = _published(described, quantity)
+    for counter in described.counters:
+        columns[f"{counter.name}_share"] = counter.share
+        columns[f"{counter.name}_halves_cosine"] = counter.halves_cosine
+        columns[f"{counter.name}_norms_cv"] = counter.norms_cv
+        for other, degrees in counter.angles.items():
+            columns[f"{counter.name}_to_{other}_degrees"] = degrees
+    return columns
 
 
 def published_source(view: View) -> str:
-    """Return where the published numbers on the page come from; "" if there are none."""
+    """Return the source of the published numbers on the page; "" if there are none."""
     described = view.result.described
     if view.choices.page != "decomposition" or described is None or not described.published:
         return ""
@@ -83,7 +83,7 @@ def published_source(view: View) -> str:
 
 
 def resolved(layers: LayerTables) -> str:
-    """Say in which layers the halves of the texts agree, and how large the noise is."""
+    """Return a text on the layers in which the halves of the texts agree, and on the noise."""
     good = np.flatnonzero(layers.halves_cosine >= RESOLVED)
     n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
     where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
@@ -91,8 +91,8 @@ def resolved(layers: LayerTables) -> str:
     needed = layers.windows_needed()[np.setdiff1d(np.arange(n), good)]
     known, more = needed[np.isfinite(needed)], ""
     if len(known):
-        least, most = (format_count(round(end)) for end in (known.min(), known.max()))
-        more = f" The others need some {least if least == most else f'{least} to {most}'}."
+        low, high = (format_count(round(end)) for end in (known.min(), known.max()))
+        more = f" The others need some {low if low == high else f'{low} to {high}'}."
     return (
         f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
         f"{RESOLVED}).{more} In a mean over these texts, up to {noise} of the variance is sampling "
@@ -137,7 +137,7 @@ def _position_plots(view: View) -> list[Plot | Image]:
 
 
 def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
-    """Return the cosine of the halves, with the least that counts as resolved."""
+    """Return the cosine of the halves, with the minimum that counts as resolved."""
     lowest = min((float(line.values.min()) for line in lines), default=0.0)
     y = Axis("halves’ cosine", span=(min(lowest, 0.0), 1.0))
     plot = plot_by_snapshot(view, lines, y, empty=empty)
@@ -177,7 +177,7 @@ def _decomposition_plots(view: View) -> list[Plot | Image]:
 
 
 def _errors(view: View) -> list[Line]:
-    """Return the length of a row's sampling error."""
+    """Return the norm of a row's sampling error."""
     described = view.result.described
     if described is None:
         return []
@@ -197,9 +197,9 @@ def _published_line(view: View, described: Description, quantity: str) -> Line:
 def _published(described: Description, quantity: str) -> np.ndarray:
     """(n_layers,) float64: the published numbers; NaN where there is none."""
     values = np.full(len(described.layers), np.nan)
-    for one in described.published:
-        if one.quantity == quantity:
-            values[one.layer] = one.published
+    for number in described.published:
+        if number.quantity == quantity:
+            values[number.layer] = number.published
     return values
 
 
@@ -209,9 +209,9 @@ def _counter_plots(view: View) -> list[Plot | Image]:
     counters = () if described is None else described.counters
     colors = SERIES[view.theme.name]
     shares, cosines = [], []
-    for one, color in zip(counters, colors, strict=False):
-        shares.append(Line(one.name, one.share, color, percent=True))
-        cosines.append(Line(one.name, one.halves_cosine, color))
+    for counter, color in zip(counters, colors, strict=False):
+        shares.append(Line(counter.name, counter.share, color, percent=True))
+        cosines.append(Line(counter.name, counter.halves_cosine, color))
     plots: list[Plot | Image] = [
         plot_by_snapshot(
             view, shares, Axis("share of variance", printed="share of a token’s variance"),
@@ -228,10 +228,10 @@ def _counter_plots(view: View) -> list[Plot | Image]:
 
 def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
     """Return the matrix of smallest principal angles between counters in a layer."""
-    names = [one.name for one in counters]
+    names = [counter.name for counter in counters]
     values = np.array(
-        [[one.angles[name][layer] if name in one.angles else 0.0 for name in names]
-         for one in counters]
+        [[counter.angles[name][layer] if name in counter.angles else 0.0 for name in names]
+         for counter in counters]
     )  # fmt: skip
 
     def hover(row: int, column: int) -> str:

@@ -39,7 +39,7 @@ class Player(QWidget):
     """
 
     snapshotRequested = Signal(object)
-    """The requested snapshot; None for the model as it is."""
+    """The requested snapshot; None for the model itself."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Player(QWidget):
         self.slider.valueChanged.connect(self.go_to)
         self.speed.currentIndexChanged.connect(self._on_speed_changed)
 
-    # What is shown.
+    # Display.
 
     def show_timeline(self, timeline: TrainingTimeline | None) -> None:
         """Set the timeline; stop without one."""
@@ -114,7 +114,7 @@ class Player(QWidget):
         self.show_snapshot(self._snapshot)
 
     def show_snapshot(self, snapshot: int | None) -> None:
-        """Set the shown snapshot; None for the model as it is, which stops playing."""
+        """Set the shown snapshot; None for the model itself, which stops playing."""
         self._snapshot = snapshot
         self.now.setEnabled(snapshot is not None)
         if snapshot is None:
@@ -140,7 +140,7 @@ class Player(QWidget):
         self.first.setText(first)
         self.last.setText(last)
 
-    # What the user wants.
+    # Requests of the user.
 
     @property
     def playing(self) -> bool:
@@ -164,10 +164,10 @@ class Player(QWidget):
         self._timer.stop()
         self._show_sign("play")
 
-    def step(self, way: int) -> None:
-        """Step by so many snapshots; stop playing."""
+    def step(self, steps: int) -> None:
+        """Step by a number of snapshots; stop playing."""
         self.stop()
-        self.go_to(self._at() + way)
+        self.go_to(self._at() + steps)
 
     def go_to(self, snapshot: int) -> None:
         """Go to a snapshot, within the range."""

@@ -36,11 +36,11 @@ class Training:
     riddle
         Measures of the last position's row; None for layers.
     layers
-        What was measured of the layers' positions; None for a training.
+        Measurements of the layers' positions; None for a training.
     described
-        What else was measured of them; None if it is not there.
+        Further measurements of them; None if they are missing.
     sparse
-        How sparse the directions of the whole table are.
+        Sparsity of the directions of the whole table.
     helices
         The fitted helix of each snapshot; NaN for pending ones, None if the range
         has no shape.
@@ -59,7 +59,7 @@ class Training:
 
 
 def _described(layers: LayerTables) -> Description | None:
-    """Return a run's description; None if it is gone: positions do not need it."""
+    """Return a run's description; None if it cannot be read, as positions do not need it."""
     try:
         return read_description(layers.file.path.parent, layers.shape[0])
     except HelixscopeError as error:
@@ -82,48 +82,48 @@ class TrainingOf:
     positions: tuple[int, int]
     given: History | None = field(default=None)
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Training]:
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Training]:
         """Yield the :class:`Training`; first without its helices, then as they are fitted."""
         if self.given is None:
             yield Progress(None, "Reading the history")
 
         def report(share: float, words: str) -> None:
-            about.report(LAPSE_SHARE * share, words)
+            context.report(LAPSE_SHARE * share, words)
 
         def report_directions(share: float, words: str) -> None:
-            about.report(LAPSE_SHARE + (SPARSE_SHARE - LAPSE_SHARE) * share, words)
+            context.report(LAPSE_SHARE + (SPARSE_SHARE - LAPSE_SHARE) * share, words)
 
         def measure(history: History) -> Training:
             try:
                 timelapse = make_timelapse(history, self.positions, report)
                 riddle = last_position(history) if history.unit == "step" else None
-                # It does not depend on the range.
-                sparse = about.cache(
+                # Cached, as it does not depend on the range.
+                sparse = context.cache(
                     ("sparse directions", history),
                     lambda: sparse_directions(history, report_directions),
                 )
-                store = about.model.store
+                store = context.model.store
                 layers = store.tables if isinstance(store, LayerStore) else None
                 described = None
                 if layers is not None:
-                    described = about.cache("description", lambda: _described(layers))
+                    described = context.cache("description", lambda: _described(layers))
                 return Training(
                     history, timelapse, riddle, sparse, None, layers=layers, described=described
                 )
             except FileChanged:
-                about.cache.forget("history", history)
+                context.cache.forget("history", history)
                 raise
 
         def read() -> History:
-            return about.cache("history", lambda: history_here(about.model))
+            return context.cache("history", lambda: history_here(context.model))
 
-        found = of_one_version(read, measure, self.given)
-        history = found.history
+        training = of_one_version(read, measure, self.given)
+        history = training.history
         try:
-            for done, helices in enumerate(grow_helices(found.timelapse), start=1):
-                found = replace(found, helices=helices)
+            for done, helices in enumerate(grow_helices(training.timelapse), start=1):
+                training = replace(training, helices=helices)
                 share = SPARSE_SHARE + (1 - SPARSE_SHARE) * done / history.n_snapshots
-                yield Progress(share, "Fitting helices", found)
+                yield Progress(share, "Fitting helices", training)
         except RangeError as error:
-            found = replace(found, helices=None, no_helices=str(error))
-        yield found
+            training = replace(training, helices=None, no_helices=str(error))
+        yield training

@@ -152,7 +152,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     body = "gui.panels.training.body:TrainingBody"
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Note whether its snapshots are layers."""
+        """Set whether its snapshots are layers."""
         by_layer = isinstance(model.store, LayerStore)
         return replace(super().choices_for(model, choices), by_layer=by_layer)
 
@@ -215,11 +215,11 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         first, last = timeline.positions
         if view.result.layers is not None:
             windows = format_count(int(view.result.layers.windows.sum()))
-            said = (
+            text = (
                 f"{titled(view.model)} · layers 0–{history.n_snapshots - 1} · positions "
                 f"{first}–{last} · from {windows} windows of text"
             )
-            return " · ".join(filter(None, (said, published_source(view))))
+            return " · ".join(filter(None, (text, published_source(view))))
         steps = f"{format_count(int(history.steps[0]))}–{format_count(int(history.steps[-1]))}"
         top3 = format_percent(float(timeline.top3[-1]))
         return (
@@ -235,30 +235,30 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
         training = view.result
         history, timeline, riddle = training.history, training.timelapse, training.riddle
-        found: dict[str, np.ndarray] = {history.unit: history.steps}
-        found |= layer_numbers(view)
+        columns: dict[str, np.ndarray] = {history.unit: history.steps}
+        columns |= layer_numbers(view)
         known = {"tokens": history.tokens, "loss": history.losses}
-        found |= {name: values for name, values in known.items() if values is not None}
+        columns |= {name: values for name, values in known.items() if values is not None}
         for k in range(timeline.explained_variance_ratio.shape[1]):
-            found[f"variance_{k + 1}"] = timeline.explained_variance_ratio[:, k]
-        found["variance_top3"] = timeline.top3
-        found["variance_in_last_components"] = timeline.frozen_variance_ratio
-        found["mean_norm"] = timeline.mean_norms
+            columns[f"variance_{k + 1}"] = timeline.explained_variance_ratio[:, k]
+        columns["variance_top3"] = timeline.top3
+        columns["variance_in_last_components"] = timeline.frozen_variance_ratio
+        columns["mean_norm"] = timeline.mean_norms
         if riddle is not None:
-            found["last_norm"] = riddle.norms
-            found["norms_before_last"] = riddle.neighbour_norms
-            found["last_norm_if_only_decayed"] = riddle.predicted_norms
-            found["last_departure"] = riddle.departures
+            columns["last_norm"] = riddle.norms
+            columns["norms_before_last"] = riddle.neighbour_norms
+            columns["last_norm_if_only_decayed"] = riddle.predicted_norms
+            columns["last_departure"] = riddle.departures
         for position in view.choices.selection:
-            found[f"norm_{position}"] = timeline.norms[:, position]
-        found["mass_top40"] = training.sparse.mass
+            columns[f"norm_{position}"] = timeline.norms[:, position]
+        columns["mass_top40"] = training.sparse.mass
         for name, value in zip(("p5", "p50", "p95"), training.sparse.turned.band, strict=True):
-            found[f"turned_mass_top40_{name}"] = np.full(history.n_snapshots, value)
+            columns[f"turned_mass_top40_{name}"] = np.full(history.n_snapshots, value)
         if training.helices is not None:
-            found["helix_r2"] = training.helices.r2
-            found["helix_turns"] = training.helices.turns
-            found["best_shape"] = np.array([best or "" for best in training.helices.best])
-        return found
+            columns["helix_r2"] = training.helices.r2
+            columns["helix_turns"] = training.helices.turns
+            columns["best_shape"] = np.array([best or "" for best in training.helices.best])
+        return columns
 
     def script(self, view: View) -> str:
         if view.result.layers is not None:
@@ -297,7 +297,7 @@ def may_have_checkpoints(model: PositionalModel) -> bool:
 
 
 def verdict(training: Training) -> str:
-    """Return the verdict on the last position, with its reason; of layers, which are resolved."""
+    """Return the verdict on the last position, with its reason; for layers, which are resolved."""
     riddle = training.riddle
     if riddle is None:
         assert training.layers is not None
@@ -314,7 +314,7 @@ def _loss(view: View) -> list[Line]:
 
 
 def _sparsity(view: View) -> list[Line]:
-    """Return the mass of the largest entries, where there are more entries than these."""
+    """Return the mass of the largest entries; empty if there are no more entries than these."""
     if view.result.history.d_model <= HEAVIEST:
         return []
     color = SERIES[view.theme.name][0]

@@ -79,18 +79,18 @@ def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
         return (_note("The Hub cannot be searched: Helixscope is offline."),)
     if _same(session.searching, text):
         return (_note(f"Searching the Hub for “{text}”…"),)
-    if not _same(session.found_for, text):
+    if not _same(session.hub_query, text):
         return (again,)
     if session.search_failed:
         return (_note(session.search_failed), again)
-    more = "other " if session.found else ""
+    more = "other " if session.hub_results else ""
     return (_note(f"No {more}model on the Hub matches “{text}”."),)
 
 
 def _results(session: Session, text: str, shown: Container[str]) -> tuple[ModelLine, ...]:
-    if session.offline or not _same(session.found_for, text) or _same(session.searching, text):
+    if session.offline or not _same(session.hub_query, text) or _same(session.searching, text):
         return ()
-    return tuple(_result(entry) for entry in session.found if identity(entry.id) not in shown)
+    return tuple(_result(entry) for entry in session.hub_results if identity(entry.id) not in shown)
 
 
 def _result(entry: CatalogueEntry) -> ModelLine:

@@ -154,8 +154,8 @@ class ModelPanel(Panel):
             events.models,
             events.recent,
             events.searching,
-            events.found,
-            events.found_for,
+            events.hub_results,
+            events.hub_query,
             events.search_failed,
         ):
             self.listen(signal, self._on_list_changed)

@@ -57,7 +57,7 @@ def test_tooltips_tell_model_range_and_numbers_and_python_prints_what_is_drawn(b
     made = beside("lookback")
     made.add_both()
     tip = made.chips[1].toolTip()
-    found = made.session.compared[0].session.answers["lookback"].result.turned.found
+    found = made.session.compared[0].session.answers["lookback"].result.motions.look_back
     assert made.panel.controls.number.value == 45, "the largest of the open model"
     said = f"N = 45: R² {format_number(found.r2['screw'][44])}, angle "
     assert tip.startswith(f"long · positions 2–70\n{said}")

@@ -126,7 +126,7 @@ def other_choices(spec):
             options = [option.value for option in control.options]
             chosen[control.field] = options[(options.index(default) + 1) % len(options)]
         elif isinstance(control, Number):
-            number = control.least + 2
+            number = control.minimum + 2
             chosen[control.field] = number if control.chosen is None else control.chosen(number)
         elif isinstance(control, Layer):
             chosen[control.field] = 1

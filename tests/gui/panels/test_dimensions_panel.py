@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 from geometry.pca.pca import fit_pca
-from gui.panels.dimensions import MOST, DimensionsOf, _colors
+from gui.panels.dimensions import MAX_ENTRIES, DimensionsOf, _colors
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
@@ -96,8 +96,8 @@ def test_projected_entries_and_their_waves_and_no_more_than_can_be_told_apart():
     np.testing.assert_allclose(raw.variance, table[5:51].var(axis=0))
     assert np.abs(raw.sinusoids.r2 - found.sinusoids.r2).max() > 0.01
     np.testing.assert_array_equal(raw.after_projection_r2, found.after_projection_r2)
-    assert choose((4,), 4, SHIFT, MOST) == (4,)
-    assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
+    assert choose((4,), 4, SHIFT, MAX_ENTRIES) == (4,)
+    assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MAX_ENTRIES) == (2, 3, 4, 5, 6, 7)
 
 
 def _resolved(table, question):

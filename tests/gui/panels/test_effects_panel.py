@@ -225,13 +225,13 @@ def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypat
 
     monkeypatch.setattr(module, "run_in_subprocess", fail)
     QTest.mouseClick(panel.content.measure, LEFT)
-    assert panel.content.said.text() == "The process was ended by signal 9. Use shorter windows."
+    assert panel.content.failure.text() == "The process was ended by signal 9. Use shorter windows."
     assert rows(panel)["top 0"][1:] == ("+1.000", "0.500 to 2.000")
     assert rows(panel)["top 1"][1] == ""
     assert "from 2 windows" in panel.caption()
     monkeypatch.setattr(module, "run_in_subprocess", real)
     QTest.mouseClick(panel.content.measure, LEFT)
-    assert panel.content.said.text() == ""
+    assert panel.content.failure.text() == ""
     assert asked[-1]["changes"] == list(USUAL)
     assert panel.result.windows == 5
 
@@ -298,7 +298,7 @@ def test_texts_and_sizes_are_chosen_in_a_small_window(stage, tmp_path, monkeypat
     settings.source.activated.emit(settings.source.currentIndex())
     assert panel.choices.texts == str(tmp_path)
     assert settings.source.currentText() == tmp_path.name
-    assert "7 windows of 30 tokens" in settings.said
+    assert "7 windows of 30 tokens" in settings.summary
     monkeypatch.setattr(
         "gui.widgets.texts_choice.QFileDialog.getOpenFileName", lambda *_, **__: ("", "")
     )
@@ -322,7 +322,7 @@ def test_a_layer_is_changed_and_the_heads_that_notice_are_shown(
     assert np.linalg.matrix_rank(guide(panel).points - guide(panel).points[0], tol=1e-6) == 0
     assert len(panel.spec.plots(panel.view())) == 2
     QTest.mouseClick(panel.content.measure, LEFT)
-    assert panel.content.said.text() == ""
+    assert panel.content.failure.text() == ""
     assert (asked[0]["source"], asked[0]["layer"]) == ("sample", str(run / "layer 1"))
     expected = intervene(
         "sample", str(texts), ["top 0"], layer=str(run / "layer 1"), attention=True, length=24,

@@ -18,7 +18,7 @@ from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources.opening import open_model
 from gui.panels.experiment.body import FIELDS
 from gui.panels.experiment.question import (
-    MOST_POSITIONS,
+    MAX_POSITIONS,
     ExperimentLike,
     ExperimentOf,
     ExperimentSettings,
@@ -405,8 +405,8 @@ def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(mo
 def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_two_turns(
     open_table,
 ):
-    long = open_table(np.cumsum(np.ones((MOST_POSITIONS + 9, 3)), axis=0), "long")
-    assert asked(long, (0, MOST_POSITIONS + 8)).settings.curve.n_positions == MOST_POSITIONS
+    long = open_table(np.cumsum(np.ones((MAX_POSITIONS + 9, 3)), axis=0), "long")
+    assert asked(long, (0, MAX_POSITIONS + 8)).settings.curve.n_positions == MAX_POSITIONS
     with pytest.raises(RangeError, match="at least 4 positions; the range is 2–4"):
         asked(long, (2, 4))
     noise = open_table(np.random.default_rng(3).normal(size=(80, 20)), "noise")
@@ -425,7 +425,7 @@ def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_
 def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_given_up():
     found = experiment(settings())
     assert found.lengths[0] == 4
-    assert found.lengths[-1] == 4 * MOST_POSITIONS
+    assert found.lengths[-1] == 4 * MAX_POSITIONS
     for kind in KINDS:
         assert found.prices[kind] == pytest.approx(
             found.settings.curve.of_kind(kind).mean_square(found.lengths)

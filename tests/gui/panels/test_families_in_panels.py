@@ -187,7 +187,7 @@ def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(shown, family, pane
 
 
 def test_spectra(shown, family):
-    found = {one.subject.name: one for one in shown(family, "spectra").result.found}
+    found = {one.subject.name: one for one in shown(family, "spectra").result.spectra}
     true = truth(family)
     assert set(found) == ({"P"} if true.E is None else {"P", "E"})
     for name, one in found.items():

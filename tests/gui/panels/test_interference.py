@@ -52,16 +52,16 @@ def test_it_begins_with_two_tokens_at_two_positions_and_pages_have_their_control
 def test_the_articles_words_are_taken_where_they_are_tokens(minilm_folder):
     model = open_model(minilm_folder)
     found = resolve(ExampleOf("two tokens"), QuestionContext(model))
-    assert found.one.typed == Typed("cat", 3)
-    assert (found.other.token.text, found.other.typed.position) == ("apple", 6)
+    assert found.first.typed == Typed("cat", 3)
+    assert (found.second.token.text, found.second.typed.position) == ("apple", 6)
 
 
 def test_the_numbers_are_those_of_the_two_sums(stage):
     form = stage.form
-    stage.type_token(form.one, "hello")
-    stage.type_token(form.other, "adam")
-    stage.type_position(form.one, "17")
-    stage.type_position(form.other, "120")
+    stage.type_token(form.first, "hello")
+    stage.type_token(form.second, "adam")
+    stage.type_position(form.first, "17")
+    stage.type_position(form.second, "120")
     assert stage.sums == ((HELLO, 17), (ADAM, 120))
     model = stage.session.model
     x, y = (model.W_E[t].astype(float) + model.W_pos[i] for t, i in ((HELLO, 17), (ADAM, 120)))
@@ -82,16 +82,16 @@ def test_the_numbers_are_those_of_the_two_sums(stage):
 
 def test_a_token_is_read_when_one_stops_typing_and_an_example_is_left(stage, qtbot):
     form = stage.form
-    form.one.token.setFocus()
-    form.one.token.selectAll()
-    QTest.keyClicks(form.one.token, "my")
+    form.first.token.setFocus()
+    form.first.token.selectAll()
+    QTest.keyClicks(form.first.token, "my")
     qtbot.waitUntil(lambda: stage.sums[0][0] == 3)
-    assert form.one.meant.text() == "my #3"
-    assert form.one.token.text() == "my"
-    assert stage.panel.focusWidget() is form.one.token
+    assert form.first.meant.text() == "my #3"
+    assert form.first.token.text() == "my"
+    assert stage.panel.focusWidget() is form.first.token
     assert stage.panel.content.examples.currentIndex() == -1
     stage.choose_example("one token")
-    stage.type_position(stage.form.one, "50")
+    stage.type_position(stage.form.first, "50")
     assert stage.panel.content.examples.currentIndex() == -1
     assert stage.sums[0][1] == 50
     stage.choose_example("one position")
@@ -100,25 +100,25 @@ def test_a_token_is_read_when_one_stops_typing_and_an_example_is_left(stage, qtb
 
 def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
     form = stage.form
-    stage.type_token(form.one, "hello my")
+    stage.type_token(form.first, "hello my")
     assert form.why.text() == "“hello·my” is 2 tokens, hello | my: enter a single token."
     assert form.why.isVisible()
     assert {row[1:] for row in stage.cells} == {("–", "–")}
     assert len(stage.panel.content.sums.plot.curves) == 1
-    assert form.one.token.text() == "hello my"
+    assert form.first.token.text() == "hello my"
     assert "random pairs" in stage.panel.caption()
-    stage.type_token(form.one, "my")
+    stage.type_token(form.first, "my")
     assert not form.why.isVisible()
     assert len(stage.panel.content.sums.plot.curves) == 2
-    stage.type_token(form.other, "#4")
+    stage.type_token(form.second, "#4")
     assert stage.sums[1][0] == NAME
-    assert form.other.meant.text() == "name #4"
-    stage.type_token(form.other, "#7")
+    assert form.second.meant.text() == "name #4"
+    stage.type_token(form.second, "#7")
     assert form.why.text() == "Token 7 does not exist in this model, which has 0–6."
-    form.other.token.setFocus()
-    form.other.token.selectAll()
-    QTest.keyClick(form.other.token, Qt.Key.Key_Delete)
-    QTest.keyClick(form.other.token, Qt.Key.Key_Return)
+    form.second.token.setFocus()
+    form.second.token.selectAll()
+    QTest.keyClick(form.second.token, Qt.Key.Key_Delete)
+    QTest.keyClick(form.second.token, Qt.Key.Key_Return)
     assert form.why.text().startswith("Enter a token")
 
 
@@ -137,7 +137,7 @@ def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt
 
 
 def test_positions_step_with_the_arrow_keys_and_the_two_selected_last_can_be_taken(stage):
-    field = stage.form.one
+    field = stage.form.first
     field.position.setFocus()
     QTest.keyClick(field.position, Qt.Key.Key_Up)
     assert stage.sums[0][1] == 4
@@ -159,12 +159,12 @@ def test_positions_step_with_the_arrow_keys_and_the_two_selected_last_can_be_tak
 
 def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage):
     stage.choose_example("one token")
-    found = stage.panel.result.found
+    found = stage.panel.result.similarity
     assert found.one[0] == found.other[0]
     assert found.distance == pytest.approx(found.position_distance)
     assert stage.typed[0][0] == stage.typed[1][0]
     stage.choose_example("one position")
-    found = stage.panel.result.found
+    found = stage.panel.result.similarity
     assert found.one[1] == found.other[1] == 3
     assert found.distance == pytest.approx(found.token_distance)
     stage.choose_example("most alike")
@@ -173,7 +173,7 @@ def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage
     assert other != HELLO
     assert stage.typed[0] == ("hello", 130)
     stage.choose_example("nearest")
-    found = stage.panel.result.found
+    found = stage.panel.result.similarity
     assert found.distance == pytest.approx(found.among.likeness.distance.min())
     assert found.closer_than("distance") > 0.999
     drawn = found.among
@@ -202,7 +202,7 @@ def test_bars_say_what_they_are_and_a_click_on_a_measure_shows_the_pairs_by_it(s
     for row, measure in enumerate(MEASURES):
         spot = table.visualRect(table.model().index(row, 0)).center()
         QTest.mouseClick(table.viewport(), LEFT, pos=spot)
-        found = stage.panel.result.found
+        found = stage.panel.result.similarity
         assert plot.mark == found.of(measure)
         assert plot.counts.sum() == len(found.among)
         assert plot.edges[0] == pytest.approx(found.among.likeness.of(measure).min())
@@ -213,7 +213,7 @@ def test_bars_say_what_they_are_and_a_click_on_a_measure_shows_the_pairs_by_it(s
 
 def test_a_sum_and_itself_are_as_close_as_can_be_and_another_panel_can_refer_to_two(stage):
     form = stage.form
-    for field in (form.one, form.other):
+    for field in (form.first, form.second):
         stage.type_token(field, "adam")
         stage.type_position(field, "9")
     assert stage.cells[0][1] == "0.000"
@@ -240,19 +240,19 @@ def test_without_a_tokenizer_that_can_be_read_numbers_do(at_two_sums, small_gpt2
     (a, _), (b, _) = stage.sums
     assert a != b
     assert stage.typed[0][0] == f"#{a}"
-    assert form.one.meant.text() == f"token {a}"
-    stage.type_token(form.one, "17")
+    assert form.first.meant.text() == f"token {a}"
+    stage.type_token(form.first, "17")
     assert stage.sums[0][0] == 17
-    stage.type_token(form.one, "cat")
+    stage.type_token(form.first, "cat")
     assert form.why.text() == "No tokenizer available: enter a token id, 0–89."
     folder = give_tokens(write_gpt2())
     (folder / "tokenizer.json").write_text("{")
     stage = at_two_sums(folder)
     form = stage.form
-    stage.type_token(form.one, "hello")
+    stage.type_token(form.first, "hello")
     assert "is not valid JSON" in form.why.text()
     assert form.why.text().endswith("Enter a token id instead: #0–#6.")
-    stage.type_token(form.one, "#2")
+    stage.type_token(form.first, "#2")
     assert stage.sums[0][0] == HELLO
 
 
@@ -260,8 +260,8 @@ def test_another_table_keeps_what_was_typed_and_what_cannot_be_added_is_said(
     stage, write_gpt2, helix
 ):
     form = stage.form
-    stage.type_token(form.one, "adam")
-    stage.type_position(form.one, "150")
+    stage.type_token(form.first, "adam")
+    stage.type_position(form.first, "150")
     stage.open(give_tokens(write_gpt2("short", helix(40))))
     assert stage.sums[0] == (ADAM, 39)
     assert stage.typed[0] == ("adam", 39)
@@ -314,9 +314,9 @@ def test_a_small_panel_leaves_the_table_out(stage, size, table, beside):
 
 def test_numbers_leave_their_room_to_the_reason_and_it_takes_the_colours_of_the_theme(stage):
     stage.panel.resize(700, 260)
-    stage.type_token(stage.form.one, "hello my")
+    stage.type_token(stage.form.first, "hello my")
     assert not stage.panel.content.sums.table.isVisible()
-    stage.type_token(stage.form.one, "my")
+    stage.type_token(stage.form.first, "my")
     assert stage.panel.content.sums.table.isVisible()
     stage.panel.set_theme(DARK)
     bars, mark = stage.panel.content.sums.plot.curves
@@ -327,13 +327,13 @@ def test_numbers_leave_their_room_to_the_reason_and_it_takes_the_colours_of_the_
 
 def test_the_copied_python_prints_the_same(stage):
     stage.choose_example("most alike")
-    found = stage.panel.result.found
+    found = stage.panel.result.similarity
     for line, measure in zip(run_script(stage.python()).splitlines(), MEASURES, strict=True):
         name, value, closer = line.split()
         assert name == measure
         assert float(value) == pytest.approx(found.of(measure))
         assert float(closer) == found.closer_than(measure)
-    stage.type_token(stage.form.one, "hello my")
+    stage.type_token(stage.form.first, "hello my")
     printed = run_script(stage.python()).splitlines()
     assert [line.split()[0] for line in printed] == list(MEASURES)
     median = np.median(found.among.likeness.distance)
@@ -344,7 +344,7 @@ def test_numbers_are_the_pairs_and_all_random_ones_and_the_figure_is_of_the_page
     stage, monkeypatch, tmp_path
 ):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "sums.npz")
-    found = stage.panel.result.found
+    found = stage.panel.result.similarity
     with np.load(path) as saved:
         assert saved["token"].tolist() == [found.one[0], found.other[0]]
         assert saved["value"].tolist() == [found.of(measure) for measure in MEASURES]
@@ -372,6 +372,6 @@ def test_the_figure_has_both_before_and_after_layernorm(minilm_folder):
         FigureCanvasAgg(figure).draw()
         for axes, measure in zip(figure.axes, measures, strict=True):
             _, mark = axes.lines
-            assert mark.get_xdata()[0] == result.found.of(measure)
+            assert mark.get_xdata()[0] == result.similarity.of(measure)
             assert ("LayerNorm" in axes.get_xlabel()) == measure.startswith("layernorm")
             assert "closer than" in axes.get_xlabel()

@@ -14,7 +14,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
 from geometry.models.sources.opening import open_model
-from gui.panels.kernels.question import MOST, HeadsOf, KernelsOf
+from gui.panels.kernels.question import MAX_POSITIONS, HeadsOf, KernelsOf
 from gui.panels.kernels.spec import LEVELS, SHADES, order_of
 from gui.panels.kit.saved_choices import usable
 from gui.services.questions import QuestionContext, resolve
@@ -83,7 +83,7 @@ def test_numbers_are_those_of_geometry(source, of):
     kernels = head_kernels(heads, RANGE)
     for name in ("previous_token", "own", "mass_lag_0_10", "mean_lag", "attention", "scores"):
         np.testing.assert_allclose(
-            getattr(found.found, name), getattr(kernels, name), rtol=2e-4, atol=1e-5
+            getattr(found.by_head, name), getattr(kernels, name), rtol=2e-4, atol=1e-5
         )
     np.testing.assert_allclose(found.weights, attention_map(heads, 1, RANGE), atol=2e-5)
     assert (found.before is not None) == of.averaged
@@ -102,14 +102,14 @@ def test_another_head_takes_its_map_only(source, monkeypatch):
     averaged = HeadsOf(averaged=True)
     first, second = (resolve(KernelsOf(averaged, RANGE, head), about) for head in (0, 1))
     assert projected == [averaged, HeadsOf()]
-    assert first.found is second.found
+    assert first.by_head is second.by_head
     assert (first.weights != second.weights).any()
 
 
 def test_it_tells_which_tensors_it_reads_and_refuses_too_many_positions():
     about = SimpleNamespace(model=SimpleNamespace(lags=None))
     with pytest.raises(RangeError, match="4\u2009097 positions") as caught:
-        KernelsOf(HeadsOf(), (0, MOST)).answer(about)
+        KernelsOf(HeadsOf(), (0, MAX_POSITIONS)).answer(about)
     assert caught.value.advice == "Choose a shorter range."
     assert KernelsOf(HeadsOf(2), RANGE).tensors() == (("W_Q", 2), ("W_K", 2))
     assert KernelsOf(HeadsOf(0, content=True), RANGE).tensors()[2:] == (("W_E", 0),)
@@ -159,7 +159,7 @@ def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
     area = panel.content.wall.area_of(1)
     for point in (area.topLeft() + QPointF(4, 4), area.center()):
         hover(panel.content.wall, point.toPoint())
-    found = panel.result.found
+    found = panel.result.by_head
     assert panel.content.wall.hover_text().startswith("head 1\nprevious token ")
     assert f"self {found.own[1]:.3f}" in panel.content.wall.hover_text()
     hover(panel, panel.rect().topLeft())
@@ -180,7 +180,7 @@ def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
 def test_attention_and_score_by_lag_are_drawn_and_told(panel, source):
     plot = curves_of(panel)
     hover(plot.viewport(), plot.point_of(0, 1).toPoint())
-    value = panel.result.found.attention[panel.result.head, 1]
+    value = panel.result.by_head.attention[panel.result.head, 1]
     assert plot.hover_text() == f"head {panel.result.head} · Δ = 1 · {value:.3f}"
     kernels, head = expected(source), panel.result.head
     shown = map_of(panel)
@@ -198,13 +198,13 @@ def test_attention_and_score_by_lag_are_drawn_and_told(panel, source):
 
 
 def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
-    before = panel.result.found
+    before = panel.result.by_head
     click_box(panel.controls.widgets["averaged"])
     assert panel.controls.widgets["averaged"].isChecked()
     result = panel.result
     np.testing.assert_array_equal(result.before.attention, before.attention)
     averaged = expected(source, rows=average_blocks(open_model(source).W_pos))
-    np.testing.assert_allclose(result.found.own, averaged.own, rtol=1e-3)
+    np.testing.assert_allclose(result.by_head.own, averaged.own, rtol=1e-3)
     dashed, solid = curves_of(panel).curves
     assert (dashed.style, solid.style) == ("dashed", "solid")
     np.testing.assert_array_equal(dashed.y, before.attention[result.head])
@@ -216,7 +216,7 @@ def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
 def test_tokens_in_the_denominator_and_why_there_are_none(panel, source, stage, small_gpt2):
     click_box(panel.controls.widgets["content"])
     kernels = expected(source, content=True)
-    np.testing.assert_allclose(panel.result.found.own, kernels.own, rtol=1e-3)
+    np.testing.assert_allclose(panel.result.by_head.own, kernels.own, rtol=1e-3)
     assert "a token in LayerNorm's denominator" in panel.header.caption.text()
     stage.open(small_gpt2("bare", tokens=0), positions=RANGE)
     box = stage.panel.controls.widgets["content"]
@@ -354,7 +354,7 @@ def test_what_another_panel_refers_to_is_shown_until_another_model_begins_with_i
     result = stage.panel.result
     assert result.of.layer == 0
     assert result.positions == stage.session.positions
-    assert result.head == int(result.found.mean_lag.argmin())
+    assert result.head == int(result.by_head.mean_lag.argmin())
     assert stage.panel.controls.widgets["layer"].count() == 2
 
 
@@ -396,7 +396,7 @@ def test_numbers_of_all_heads_and_a_figure_that_names_model_layer_head_and_scope
 ):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "kernels.npz")
     with np.load(path) as saved:
-        found = panel.result.found
+        found = panel.result.by_head
         np.testing.assert_array_equal(saved["previous_token"], found.previous_token)
         np.testing.assert_array_equal(saved["attention_of_head_1"], found.attention[1])
         np.testing.assert_array_equal(saved["score_of_head_0"], found.scores[0])
@@ -415,7 +415,7 @@ def test_the_python_prints_the_same_scores(stage, options):
     stage.panel.configure(**options)
     *lines, shape, null, outcome = run_script(stage.python()).splitlines()
     assert shape == "(57, 57)"
-    found = stage.panel.result.found
+    found = stage.panel.result.by_head
     view = stage.panel.view()
     assert outcome == stage.panel.spec.finding(view).outcome
     head = stage.panel.result.head
@@ -449,7 +449,7 @@ def test_the_null_is_that_of_the_turned_table_through_the_same_weights(stage, pa
         middle, spread = np.mean(found, axis=0)[head], np.std(found, axis=0)[head]
         assert nulls.mass_lag_0_10[head].values.mean() == pytest.approx(middle, abs=spread)
     (band,) = next(p for p in panel.spec.plots(panel.view()) if "lag" in p.name).bands
-    assert (band.x == panel.result.found.lags).all()
+    assert (band.x == panel.result.by_head.lags).all()
     click(panel.controls.widgets["curve"].buttons["score"], QPointF(4, 4).toPoint())
     (scores,) = next(p for p in panel.spec.plots(panel.view()) if "lag" in p.name).bands
     assert not np.array_equal(scores.low, band.low)
@@ -467,12 +467,12 @@ def test_gpt2s_local_heads_are_no_accident(stage_of, gpt2_folder):
         f"✓ holds: head {panel.result.head} has 100.0\N{NO-BREAK SPACE}% at lags 0–10 "
         "(expected ≥ 0.9); 19 random rotations"
     )
-    others = [h for h in range(12) if panel.result.found.mass_lag_0_10[h] < 0.9]
+    others = [h for h in range(12) if panel.result.by_head.mass_lag_0_10[h] < 0.9]
     panel.configure(head=others[0])
     assert panel.spec.finding(panel.view()).outcome == "does not hold"
     panel.configure(sort="lag")
-    shown = order_of(panel.result.found, "lag")
-    assert (np.diff(panel.result.found.by_lag_alone[shown]) <= 0).all()
+    shown = order_of(panel.result.by_head, "lag")
+    assert (np.diff(panel.result.by_head.by_lag_alone[shown]) <= 0).all()
     assert "lag alone " in panel.caption()
 
 
@@ -492,7 +492,7 @@ def test_a_bias_by_lag_is_shown_over_a_text_whatever_rows_are_shown(biased):
     model = open_model(biased.session.model.source)
     assert (result.by_lag, result.positions) == (True, (0, 24))
     head = result.head
-    np.testing.assert_allclose(result.found.scores[head], model.W_pos[:, head], atol=1e-6)
+    np.testing.assert_allclose(result.by_head.scores[head], model.W_pos[:, head], atol=1e-6)
     assert curves_of(biased).curves[0].x.tolist() == list(range(-24, 25))
     assert "head" in biased.header.caption.text()
     assert "layer" not in biased.header.caption.text()
@@ -506,7 +506,7 @@ def test_a_bias_by_lag_is_shown_over_a_text_whatever_rows_are_shown(biased):
 
 def test_python_prints_the_heads_of_a_bias(biased):
     lines = run_script(biased.python()).splitlines()
-    found = biased.result.found
+    found = biased.result.by_head
     assert [float(line.split()[1]) for line in lines[:4]] == pytest.approx(found.previous_token)
     assert lines[4] == "(25, 25)"
 

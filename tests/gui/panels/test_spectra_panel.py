@@ -71,7 +71,7 @@ def removing(panel, row):
 
 def test_singular_values_are_numpys(model):
     result = resolve(SpectraOf((P,)), QuestionContext(model))
-    (found,) = result.found
+    (found,) = result.spectra
     sigma = np.linalg.svd(model.W_pos, compute_uv=False)
     np.testing.assert_allclose(found.singular_values, sigma, atol=1e-9 * sigma[0])
     np.testing.assert_allclose(found.energy, np.cumsum(sigma**2) / (sigma**2).sum())
@@ -84,7 +84,7 @@ def test_singular_values_are_numpys(model):
 
 def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
     result = resolve(SpectraOf((P, Subject("E"))), QuestionContext(open_model(gpt2_folder)))
-    assert [found.subject for found in result.found] == [P]
+    assert [found.subject for found in result.spectra] == [P]
     ((subject, why),) = result.missing
     assert subject == Subject("E")
     assert "token embeddings" in why
@@ -110,7 +110,7 @@ def test_e_is_shown_where_it_is_here_and_gpt2s_part_says_that_it_lacks_it(
 
 def test_axes_are_logarithmic_and_hold_everything_hover_says_it_and_numbers_have_it(small):
     (x0, x1), (y0, y1) = plot_of(small).view.spans()
-    sigma = small.result.found[0].singular_values
+    sigma = small.result.spectra[0].singular_values
     assert x0 < 0 < np.log10(40) < x1
     assert y0 < np.log10(sigma[-1])
     assert y1 > np.log10(sigma[0])
@@ -119,12 +119,12 @@ def test_axes_are_logarithmic_and_hold_everything_hover_says_it_and_numbers_have
     plot = plot_of(small)
     hover(plot.viewport(), plot.point_of(0, 2).toPoint())
     said = plot.hover_text()
-    sigma = small.result.found[0].singular_values[2]
+    sigma = small.result.spectra[0].singular_values[2]
     assert said.startswith(f"P · i = 3 · σ {sigma:.3f} · chance ")
     assert "first 3: " in said
     numbers = small.numbers()
     assert [*numbers] == ["index", "P_singular_value", "P_by_chance", "P_energy_of_first"]
-    assert (numbers["P_singular_value"] == small.result.found[0].singular_values).all()
+    assert (numbers["P_singular_value"] == small.result.spectra[0].singular_values).all()
     assert [curve.silent for curve in plot_of(small).curves if len(curve.x)] == [False, True]
     assert plot_of(small).curves[1].style == "dashed"
     small.controls.widgets["chance"].click()
@@ -140,7 +140,7 @@ def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(small, st
     QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
     assert small.view().question == SpectraOf((P,)), "something is always left to look at"
     printed = run_script(stage.python()).splitlines()
-    for line, found in zip(printed, small.result.found, strict=True):
+    for line, found in zip(printed, small.result.spectra, strict=True):
         assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])
         assert float(line.split()[-2]) == pytest.approx(found.energy[29])
         assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
@@ -152,7 +152,7 @@ def test_k_is_dragged_and_kept_beyond_what_there_is_and_what_a_model_lacks_is_to
     drag(plot.viewport(), plot.marker_point().toPoint(), target)
     assert k_of(small).value == 4
     assert rows(small)[0][0] == "first 4"
-    energy = small.result.found[0].energy[3]
+    energy = small.result.spectra[0].energy[3]
     assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
     assert not plot.view.is_zoomed, "the drag moved the line and not the view"
     small.configure(k=45)

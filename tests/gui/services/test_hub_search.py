@@ -7,7 +7,7 @@ from geometry.models.sources.catalogue import find_entry
 from gui.services.hub_search import HUB_GROUP
 from tests.loopback_hub import Fault
 
-FOUND = ("searching", "found", "found_for", "search_failed")
+FOUND = ("searching", "hub_results", "hub_query", "search_failed")
 NOTHING = ("", (), "", "")
 pytestmark = pytest.mark.usefixtures("hub")
 
@@ -25,7 +25,7 @@ def said(session):
 
 def test_finds_models_by_their_ids(session, controller, hub):
     controller.search_hub("  gpt2 ")
-    found = {entry.id: entry for entry in session.found}
+    found = {entry.id: entry for entry in session.hub_results}
     assert set(found) == {"openai-community/gpt2", "someone/gpt2-of-theirs"}
     known = find_entry("gpt2")
     assert found[known.id].title == known.title
@@ -34,9 +34,9 @@ def test_finds_models_by_their_ids(session, controller, hub):
     other = found["someone/gpt2-of-theirs"]
     assert (other.title, other.group, other.n_positions) == ("gpt2-of-theirs", HUB_GROUP, 0)
     assert other.downloads is not None
-    downloads = [entry.downloads for entry in session.found]
+    downloads = [entry.downloads for entry in session.hub_results]
     assert downloads == sorted(downloads, reverse=True)
-    assert (session.searching, session.found_for, session.search_failed) == ("", "gpt2", "")
+    assert (session.searching, session.hub_query, session.search_failed) == ("", "gpt2", "")
 
 
 def test_says_that_it_searches(session, by_hand, hand_jobs):
@@ -45,8 +45,8 @@ def test_says_that_it_searches(session, by_hand, hand_jobs):
     hand_jobs.deliver("search")
     by_hand.search_hub("else")
     assert session.searching == "else"
-    assert session.found_for == "gpt2"  # what was found stays until there is something else
-    assert len(session.found) == 2
+    assert session.hub_query == "gpt2"  # what was found stays until there is something else
+    assert len(session.hub_results) == 2
 
 
 def test_the_newest_search_wins_and_the_one_before_is_stopped(session, by_hand, hand_jobs, hub):
@@ -57,8 +57,8 @@ def test_the_newest_search_wins_and_the_one_before_is_stopped(session, by_hand, 
         first()
     assert hub.requests == []
     hand_jobs.deliver_all()
-    assert [entry.id for entry in session.found] == ["someone/else"]
-    assert session.found_for == "else"
+    assert [entry.id for entry in session.hub_results] == ["someone/else"]
+    assert session.hub_query == "else"
 
 
 def test_searching_is_not_begun_anew_and_can_be_ended(session, by_hand, hand_jobs, hub):
@@ -72,7 +72,7 @@ def test_searching_is_not_begun_anew_and_can_be_ended(session, by_hand, hand_job
         work()
     by_hand.search_hub("gpt2")
     hand_jobs.deliver_all()
-    assert session.found
+    assert session.hub_results
     by_hand.search_hub(" ")
     assert said(session) == NOTHING
 
@@ -82,12 +82,12 @@ def test_a_search_that_fails_is_a_sentence_in_its_place_and_offline_nothing_is_a
 ):
     hub.fault(Fault.status(503, {"Retry-After": "0"}), times=4)
     controller.search_hub("gpt2")
-    assert (session.searching, session.found, session.found_for) == ("", (), "gpt2")
+    assert (session.searching, session.hub_results, session.hub_query) == ("", (), "gpt2")
     assert "unavailable or overloaded" in session.search_failed
     assert session.notice is None
     controller.search_hub("gpt2")
     assert session.search_failed == ""
-    assert len(session.found) == 2
+    assert len(session.hub_results) == 2
     session.offline = True
     hub.forget_requests()
     controller.search_hub("gpt2")

@@ -41,7 +41,7 @@ def test_it_is_answered_for_the_shown_range_and_the_angle_grows_with_the_lag(pan
     angle, fitted = curves(panel, "Angle").values()
     assert len(angle.x) > 100
     np.testing.assert_allclose(angle.y, fitted.y, atol=12)
-    assert panel.result.turned.degrees_per_token == pytest.approx(360 * 3 / 199, rel=0.02)
+    assert panel.result.motions.degrees_per_token == pytest.approx(360 * 3 / 199, rel=0.02)
     assert "° per token" in readings(panel, "Angle")
 
 
@@ -119,7 +119,7 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
     assert not asked
     panel.controls.number.slider.setValue(10)
     qtbot.waitUntil(lambda: "N = 10: " in panel.caption())
-    r2 = panel.result.turned.found.r2["rotation"][9]
+    r2 = panel.result.motions.look_back.r2["rotation"][9]
     assert f"rotation alone {r2:.3f} · smooth " in readings(panel, "R²")
 
 
@@ -263,7 +263,7 @@ def test_at_each_lag_r2_is_weighed_beside_random_curves_and_the_script_agrees(pa
         assert panel.header.finding.text() == str(found)
         *_, first, second, last = run_script(stage.python()).splitlines()
         assert last.partition(" ")[2] == found.outcome
-        at = panel.result.turned.found.index(lag)
+        at = panel.result.motions.look_back.index(lag)
         for line, (kind, null) in zip((first, second), view.nulls.items(), strict=True):
             name, draws, *numbers = line.split()
             assert (name, int(draws)) == (kind, null.at(at).draws)
@@ -282,7 +282,7 @@ def test_a_random_walk_looks_back_as_any_smooth_curve(stage, panel, write_table)
     panel.configure(lag=120)
     assert panel.spec.finding(panel.view()).outcome == "does not hold"
     box = panel.controls.widgets["in_view"]
-    assert box.isEnabled() == (panel.result.turned.found.r2["screw"][119] >= 0.5)
+    assert box.isEnabled() == (panel.result.motions.look_back.r2["screw"][119] >= 0.5)
     for reading in part(panel, "Angle").readings:
         assert reading.text not in ("–", "–°")
 
@@ -299,7 +299,7 @@ def test_it_is_said_where_the_rotation_alone_does_better(stage, panel, write_tab
     noise = 0.2 * np.random.default_rng(0).standard_normal(circle.shape)
     stage.open(write_table(circle + noise, "circle"))
     panel.configure(scoring="halves")
-    found = panel.result.turned.found
+    found = panel.result.motions.look_back
     better = found.r2["rotation"] > found.r2["screw"]
     for lag in (found.lags[better.argmax()], found.lags[better.argmin()]):
         panel.configure(lag=int(lag))

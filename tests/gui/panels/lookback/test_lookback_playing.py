@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from gui.panels.kit.playback import DURATION_MS
 from gui.panels.kit.saved_choices import usable
-from gui.panels.lookback.guide import LINES, MOST, Carried
+from gui.panels.lookback.guide import LINES, MAX_POINTS, Carried
 from gui.panels.lookback.question import LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN, TOO_POOR
 from gui.services.questions import QuestionContext, resolve
@@ -170,9 +170,9 @@ def test_playing_moves_points_in_the_scene(application, qtbot, wait_until_idle):
 
 
 def test_of_many_positions_some_are_carried(open_table):
-    t = np.linspace(0, 1, 3 * MOST)
+    t = np.linspace(0, 1, 3 * MAX_POINTS)
     model = open_table(np.column_stack([np.cos(20 * t), np.sin(20 * t), t]))
-    found = resolve(LookBackOf((0, 3 * MOST - 1), "3", "even_odd"), QuestionContext(model))
+    found = resolve(LookBackOf((0, 3 * MAX_POINTS - 1), "3", "even_odd"), QuestionContext(model))
     guide = Carried(found, 7, (1, 2, 3)).at(1.0)
     assert len(guide.points) == 4094
     assert len(guide.segments) <= LINES

@@ -58,8 +58,8 @@ def test_eight_panels_of_minilm_in_one_click_and_their_figure_for_print(minilm):
 @pytest.mark.slow
 def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gpt2):
     show(gpt2, "attention")
-    assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4
-    assert round(gpt2.result.found[0].contrast.TL, 1) == 2.5
+    assert [cell.columns.name for cell in gpt2.result.overlaps] == ["P"] * 4
+    assert round(gpt2.result.overlaps[0].contrast.TL, 1) == 2.5
     assert gpt2.result.cells[1].why == "No token embeddings in this checkpoint."
     QApplication.processEvents()  # what has just been drawn is laid out
     hover(figure_of(gpt2).grid, middle(gpt2, 1))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.history.gathering import Gathered
 from geometry.history.history import Skipped
-from gui.panels.training.download import MOST_NAMED, DownloadForm, skipped_text
+from gui.panels.training.download import MAX_NAMED, DownloadForm, skipped_text
 from gui.services.checkpoint_download import GATHER, LIST
 from gui.services.controller import Controller
 from gui.state.session import Session
@@ -229,7 +229,7 @@ def test_of_many_left_out_the_first_are_named():
     several = [Skipped(step, "x", "It has no weights.") for step in range(0, 40_000, 1000)]
     text, tip = skipped_text(several)
     assert text == "40 checkpoints left out"
-    assert tip.count("\n") == MOST_NAMED
+    assert tip.count("\n") == MAX_NAMED
     assert tip.endswith("And 28 more.")
 
 

@@ -260,13 +260,13 @@ def test_a_search_and_nothing_else_ends_with_the_offer_to_search_the_hub():
     assert groups[-1].lines[0].kind == "search"
     assert groups[-1].lines[0].source == "opt 125"
     assert preferred(session(), "opt 125").title == "OPT 125M"
-    state = session(found=DUTCH, found_for="gpt2 dutch")
+    state = session(hub_results=DUTCH, hub_query="gpt2 dutch")
     assert "On the Hub" not in [group.title for group in list_groups(state)]
     assert not any(line.preferred for line in lines_of(state))
 
 
 def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already():
-    state = session(found=(*DUTCH, found("openai-community/gpt2", 9)), found_for="gpt2 Dutch")
+    state = session(hub_results=(*DUTCH, found("openai-community/gpt2", 9)), hub_query="gpt2 Dutch")
     groups = list_groups(state, "gpt2  dutch")
     assert titles(groups) == [
         ("On the Hub", [*(entry.id for entry in DUTCH), "openai-community/gpt2"])
@@ -278,7 +278,7 @@ def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already(
     assert "A model for text generation." in first.tip
     assert "downloads in the last month" not in second.tip
     assert preferred(state, "gpt2 dutch").source == DUTCH[0].id
-    state = session(found=(found("openai-community/gpt2-xl", 9),), found_for="gpt2-xl")
+    state = session(hub_results=(found("openai-community/gpt2-xl", 9),), hub_query="gpt2-xl")
     assert titles(list_groups(state, "gpt2-xl")) == [
         ("OpenAI's GPT-2", ["GPT-2 XL"]),
         ("On the Hub", ["No other model on the Hub matches “gpt2-xl”."]),
@@ -291,18 +291,21 @@ def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already(
         ({}, [("search", "Search the Hub for “nanogpt nl”")]),
         ({"searching": "nanogpt nl"}, [("note", "Searching the Hub for “nanogpt nl”…")]),
         ({"searching": "nanogpt"}, [("search", "Search the Hub for “nanogpt nl”")]),
-        ({"found_for": "nanogpt nl"}, [("note", "No model on the Hub matches “nanogpt nl”.")]),
-        ({"found_for": "nanogpt", "found": DUTCH}, [("search", "Search the Hub for “nanogpt nl”")]),
+        ({"hub_query": "nanogpt nl"}, [("note", "No model on the Hub matches “nanogpt nl”.")]),
         (
-            {"found_for": "nanogpt nl", "found": DUTCH, "searching": "nanogpt nl"},
+            {"hub_query": "nanogpt", "hub_results": DUTCH},
+            [("search", "Search the Hub for “nanogpt nl”")],
+        ),
+        (
+            {"hub_query": "nanogpt nl", "hub_results": DUTCH, "searching": "nanogpt nl"},
             [("note", "Searching the Hub for “nanogpt nl”…")],
         ),
         (
-            {"found_for": "nanogpt nl", "search_failed": "The Hub is busy."},
+            {"hub_query": "nanogpt nl", "search_failed": "The Hub is busy."},
             [("note", "The Hub is busy."), ("search", "Search the Hub for “nanogpt nl”")],
         ),
         (
-            {"offline": True, "found_for": "nanogpt nl", "found": DUTCH},
+            {"offline": True, "hub_query": "nanogpt nl", "hub_results": DUTCH},
             [("note", "The Hub cannot be searched: Helixscope is offline.")],
         ),
     ],
@@ -366,7 +369,7 @@ def test_enter_means_the_very_model_and_a_single_word_is_searched_for_before_it_
     # A second Enter does not open what the first one searched for.
     (line,) = lines_of(session(searching="bert-base-cased"), "bert-base-cased")
     assert line.kind == "note"
-    answered = session(found=DUTCH, found_for="bert-base-cased")
+    answered = session(hub_results=DUTCH, hub_query="bert-base-cased")
     assert [line.source for line in lines_of(answered, "bert-base-cased")] == [d.id for d in DUTCH]
 
 

@@ -97,7 +97,7 @@ def test_a_search_from_asking_to_opening(panel, heard):
     enter(panel, "gpt2 dutch")
     session.searching = "gpt2 dutch"
     assert titles(panel) == ["Searching the Hub for “gpt2 dutch”…"]
-    session.change(found=DUTCH, found_for="gpt2 dutch", searching="", search_failed="")
+    session.change(hub_results=DUTCH, hub_query="gpt2 dutch", searching="", search_failed="")
     assert titles(panel) == [one.id for one in DUTCH]
     assert panel.list.lines()[0].state == "3.4\N{NO-BREAK SPACE}k"
     assert current(panel) == DUTCH[0].id  # what Enter means now
@@ -113,7 +113,7 @@ def test_from_the_list_the_keys_lead_on_to_what_was_found(panel, heard):
     QTest.keyClick(panel.list, Qt.Key.Key_Return)
     panel.session.searching = "gpt2 dutch"
     assert current(panel) is None
-    panel.session.change(found=DUTCH, found_for="gpt2 dutch", searching="")
+    panel.session.change(hub_results=DUTCH, hub_query="gpt2 dutch", searching="")
     assert current(panel) == DUTCH[0].id
     assert panel.focusWidget() is panel.list
 
@@ -140,7 +140,7 @@ def test_what_was_found_below_the_fold_comes_into_sight(panel, heard, by_mouse):
     QTest.keyClick(view, Qt.Key.Key_Return)  # not another model: nothing is marked
     session.models = tuple(ModelRow(row.entry, "cached") for row in session.models)
     assert view.viewport().rect().contains(at(panel, "Searching the Hub for “gpt2”…"))
-    session.change(found=DUTCH, found_for="gpt2", searching="", search_failed="")
+    session.change(hub_results=DUTCH, hub_query="gpt2", searching="", search_failed="")
     assert current(panel) == DUTCH[0].id
     for title in ("On the Hub", *(one.id for one in DUTCH)):
         assert view.viewport().rect().contains(at(panel, title))
@@ -164,7 +164,7 @@ def test_the_arrow_keys_of_the_list_stay_there(panel):
 
 def test_a_search_that_failed_says_why_and_can_be_done_again(panel, heard):
     enter(panel, "gpt2 dutch")
-    panel.session.change(found_for="gpt2 dutch", search_failed="The Hub is busy. Try again later.")
+    panel.session.change(hub_query="gpt2 dutch", search_failed="The Hub is busy. Try again later.")
     assert titles(panel) == ["The Hub is busy. Try again later.", "Search the Hub for “gpt2 dutch”"]
     click(panel, "The Hub is busy. Try again later.")  # a sentence, no button
     QTest.keyClick(panel.search, Qt.Key.Key_Return)

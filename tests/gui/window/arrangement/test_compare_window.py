@@ -158,7 +158,7 @@ def test_panels_ask_once_they_are_seen_and_show_the_models_that_are_there(compar
     assert names(panel) == {"short", "long"}
     for other, shown in zip(sessions, panel.view().others, strict=True):
         sigma = np.linalg.svd(other.model.W_pos, compute_uv=False)
-        found = shown.result.found[0].singular_values
+        found = shown.result.spectra[0].singular_values
         np.testing.assert_allclose(found, sigma, atol=1e-8 * sigma[0])
     # The open model and another change places.
     colors = dict(session.compared_colors)

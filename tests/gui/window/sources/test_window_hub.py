@@ -164,8 +164,8 @@ def test_a_model_is_searched_found_and_opened_and_what_is_none_offers_nothing(
     window.empty_state.hubRequested.emit()
     QTest.keyClicks(panel.search, "long")
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.found_for == "long", timeout=WAIT_MS)
-    assert [entry.id for entry in session.found] == [LONG]
+    qtbot.waitUntil(lambda: session.hub_query == "long", timeout=WAIT_MS)
+    assert [entry.id for entry in session.hub_results] == [LONG]
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.model is not None, timeout=WAIT_MS)
     settle()
