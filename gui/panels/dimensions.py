@@ -362,7 +362,7 @@ def _colors(view: DimensionsView) -> dict[int, str]:
 
 
 def _readings(view: DimensionsView, colors: Mapping[int, str]) -> list[Reading]:
-    """Return the names of the lines: entries, their sinusoids, and what is projected."""
+    """Return the names of the lines: entries, sinusoids, and raw entries."""
     readings = [Reading(f"entry {entry}", color=color) for entry, color in colors.items()]
     readings.append(Reading("best sinusoid", color=view.theme.text, style="dashed"))
     if view.question.projected:

@@ -202,7 +202,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         return Choices(subjects, measured.rank, chance)
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[SpectraOf, Spectra]:
-        """Leave out what is missing, or not on this machine."""
+        """Omit matrices that are missing, or not on this machine."""
         here = []
         for subject in choices.subjects:
             try:

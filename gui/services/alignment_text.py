@@ -23,7 +23,7 @@ CURVE_HUE = "orange"
 
 
 def caption(aligned: AlignedCurve) -> str:
-    """Describe what is aligned with what, and in a second line how, and how well it fits."""
+    """Describe the aligned curve, and in a second line the alignment and its fit."""
     what = f"{COLORMAPS[aligned.wanted.coloring] or 'thin line'}: {_what(aligned)}"
     if aligned.alignment is not None:
         return f"{what}\n{_moved(aligned)} · {_fit(aligned)}"
@@ -114,7 +114,7 @@ def script(aligned: AlignedCurve, model: PositionalModel, other: PositionalModel
     aligned
         The aligned curve.
     model, other
-        The open model; the compared one whose curve is aligned, None for its own.
+        The open model; the compared model whose curve is aligned, None for the open model's own.
     """
     curve = aligned.curve
     lines = [

@@ -126,7 +126,7 @@ class CheckpointDownload:
         )
 
     def cancel(self) -> bool:
-        """Cancel searching or gathering; what has arrived is kept.
+        """Cancel searching or gathering; checkpoints that have arrived are kept.
 
         Returns False if there is nothing to cancel.
         """
@@ -186,7 +186,7 @@ class CheckpointDownload:
     def _end(
         self, *, history: History | None = None, why: str = "", advice: str = "", whole: int = 0
     ) -> None:
-        """Show what has arrived, and what is missing."""
+        """Show the checkpoints that have arrived, and the missing ones."""
         gathering = self._gathering
         assert gathering is not None
         skipped, lacking = gathering.skipped, _steps_of(gathering.missing)
@@ -216,7 +216,7 @@ class CheckpointDownload:
         )
 
     def _show_so_far(self, history: History | None) -> None:
-        """Show what has arrived, unless an earlier history has more."""
+        """Show the checkpoints that have arrived, unless an earlier history has more."""
         shown = self._session.history
         if history is not None and (shown is None or shown.n_snapshots < history.n_snapshots):
             self._session.change(history=history, gathered=history)

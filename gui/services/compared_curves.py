@@ -221,6 +221,6 @@ def _still_fits(answered: object, question: object) -> bool:
 
 
 def _looks(curve: ComparedCurve) -> tuple[object, ...]:
-    """Return what determines a curve's look, for comparison with the previous one."""
+    """Return the values that determine a curve's look, for comparison with the previous one."""
     named = (curve.key, curve.name, curve.color, curve.shown, curve.positions, curve.failed)
     return (*named, id(curve.model), id(curve.answer))

@@ -1,4 +1,4 @@
-"""Models side by side: each in a session of its own, linked to that of the open one.
+"""Models side by side: each in its own session, linked to that of the open one.
 
 The open model is one of those in the grid, and the panels are about it. Another takes its place by
 :meth:`Comparing.make_main`: the two sessions exchange their models.
@@ -175,7 +175,7 @@ class Comparing:
             Its range, clipped to its table, and components; if None, 1 to the last position and the
             open model's components.
         in_grid
-            Whether it has a view of its own; otherwise only panels show it.
+            Whether it has its own view; otherwise only panels show it.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class Comparing:
         )
 
     def give_view(self, key: int) -> None:
-        """Give a model that only panels show a view of its own."""
+        """Give a model without a view its own view."""
         keeper = self._keepers.get(key)
         if keeper is not None and not keeper.compared.in_grid:
             with self.step(f"view of {keeper.compared.name}"):

@@ -210,7 +210,7 @@ class Fitter:
             self._session.status = status
 
     def _show(self, pca: PositionPCA, model: PositionalModel) -> None:
-        """Show a fit, aligned with what was shown before."""
+        """Show a fit, aligned with the previous one."""
         session = self._session
         previous = session.curve
         curve = place_curve(model.W_pos, pca, session.components)

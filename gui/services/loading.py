@@ -195,7 +195,7 @@ def first_range(
 
 
 def first_source(last: str) -> tuple[str | None, str | None]:
-    """Return what to open at start: the last source, or else the best local model.
+    """Return the source to open at start: the last source, or else the best local model.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def first_source(last: str) -> tuple[str | None, str | None]:
     source : str or None
         A path or a model's id; None if there is none.
     instead : str or None
-        What to open if ``source`` has to be downloaded and this fails; None if there is none.
+        The source to open if the download of ``source`` fails; None if there is none.
     """
     from geometry.models.sources.catalogue import is_here, read_catalogue
     from geometry.models.sources.computed import is_computed
@@ -230,7 +230,7 @@ def path_exists(source: str | Path) -> bool:
 
 
 def list_models() -> tuple[ModelRow, ...]:
-    """List the catalogue, with what is on this machine, and further models of the Hub cache."""
+    """List the catalogue with the state of its models, and further models of the Hub cache."""
     from geometry.models.sources.catalogue import cached_models, read_catalogue, state
 
     listed = tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())

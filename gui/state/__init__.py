@@ -1,4 +1,4 @@
-"""The session and its values: what the user wants, what is open, and results.
+"""The session and its values: the user's settings, open models, and results.
 
 Plain values without Qt; nothing here starts work.
 """

@@ -1,6 +1,6 @@
 """A second curve in the viewport, aligned with the shown one: the request and the result.
 
-Independent of Qt; computes only what is fast.
+Independent of Qt; only fast computations.
 """
 
 from __future__ import annotations

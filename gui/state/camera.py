@@ -286,7 +286,7 @@ def fitted(
         As for :func:`framed`, which frames a sphere around the points instead: its pose does not
         depend on the direction, while this one fills the view.
     margins
-        What to leave free. The curve is in the middle of the view where it has room there.
+        The margins. The curve is in the middle of the view if there is room for it.
     """
     direction = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     up = np.asarray(up, dtype=float) / np.linalg.norm(up)
@@ -340,7 +340,7 @@ def farther_around(
     Returns
     -------
     float
-        At least 0. Multiplied by :func:`away`, it keeps in view what the pose has in view.
+        At least 0. Multiplied by :func:`away`, it keeps the visible points in view.
     """
     offset = pose.position - pose.focal_point
     distance = float(np.linalg.norm(offset))

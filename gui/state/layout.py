@@ -53,7 +53,7 @@ Node: TypeAlias = Tabs | Split
 
 @dataclass(frozen=True, slots=True)
 class Floating:
-    """A dock that is a window of its own."""
+    """A dock in a separate window."""
 
     area: Area  # Where it was docked
     rectangle: Rectangle  # On the screen
@@ -201,7 +201,7 @@ def in_window(layout: Layout, window: Size, narrow: Collection[str]) -> Layout:
 
 
 def settled(layout: Layout, homes: Mapping[str, Area], tabbed: Iterable[Area]) -> Layout:
-    """Return a layout whose areas have all docks, and no others.
+    """Return a layout whose areas have exactly the given docks.
 
     Parameters
     ----------

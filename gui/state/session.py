@@ -117,9 +117,9 @@ def _look(default: float, bounds: tuple[float, float], name: str) -> dict[str, T
 
 @dataclass(eq=False, repr=False)
 class Wanted:
-    """What the user wants: set by panels and the window, by undo, lessons and saved work.
+    """Settings of the user: written by panels and the window, by undo, lessons and saved work.
 
-    Services keep it valid, and drop what a newly opened model does not have.
+    Services keep them valid, and drop values that a newly opened model does not support.
     """
 
     # First and last position shown; the PCA is fitted to these.
@@ -271,7 +271,7 @@ REMEMBERED = {name: its.setting for name, its in _TRAITS.items() if its.setting}
 
 @dataclass(eq=False, repr=False)
 class Open:
-    """What is open, is being opened and can be opened: written by services."""
+    """Open models, openings in progress, and available sources: written by services."""
 
     # The open model, or None.
     model: PositionalModel | None = field(default=None, metadata=traits(drawn=True))
@@ -321,7 +321,7 @@ def _identity() -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class Results:
-    """Results for what is wanted of what is open: written by services."""
+    """Results for the open models with the user's settings: written by services."""
 
     curve: Curve | None = None  # The open model's rows in the shown components
     # (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
@@ -350,7 +350,7 @@ class Results:
     # The result of ``alignment``; or a sentence why there is none, or not yet.
     aligned: AlignedCurve | None = None
     not_aligned: str = ""
-    # What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis than
+    # Guides of panels beside the curve, by slot; replaced as a whole. Guides in another basis than
     # the shown one are hidden.
     guides: Mapping[str, Guide] = field(
         default_factory=lambda: MappingProxyType({}), metadata=traits(drawn=True)
@@ -457,7 +457,7 @@ class Session(Wanted, Open, Results, Messages):
         return self.texts[position] if 0 <= position < len(self.texts) else None
 
     def label_at(self, position: int) -> str | None:
-        """Return :meth:`text_at` for display: what is invisible in a token has marks."""
+        """Return :meth:`text_at` for display, with marks for invisible characters."""
         text = self.text_at(position)
         if text is not None and self.model is not None and self.model.rows is not None:
             return text or None
@@ -478,7 +478,7 @@ class ComparedModel:
     source: str  # Its source
     name: str  # Its name; once it is open the same as in captions
     # Its own state: model (None while loading), range, components, curve and norms. Colouring,
-    # selection and hover follow the open model's session, as far as its table has these positions.
+    # selection and hover follow the open model's session, if its table has these positions.
     session: Session
-    in_grid: bool = True  # Whether it has a view of its own; otherwise only panels show it
+    in_grid: bool = True  # Whether it has its own view; otherwise only panels show it
     failed: str = ""  # Why it could not be opened, as a sentence; "" while it is loading or open

@@ -42,7 +42,7 @@ class TrainingTimeline:
         return len(self.timelapse.steps)
 
     def caption(self, snapshot: int) -> str:
-        """Describe a snapshot: step, tokens seen and loss, as far as they are known."""
+        """Describe a snapshot: step, and if known, tokens seen and loss."""
         history = self.history
         step, *loss = self.readout(snapshot)
         parts = [step]

@@ -30,7 +30,7 @@ def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.nd
     Returns
     -------
     np.ndarray
-        (3, 3) orthogonal; ``curve.coordinates @ turn.T`` is nearest to what was shown, compared
+        (3, 3) orthogonal; ``curve.coordinates @ turn.T`` is nearest to the previous curve, compared
         over the positions that both ranges have (over the new range where they share fewer than
         four). The identity itself where the difference is invisible.
     """

@@ -103,7 +103,7 @@ class ColorLimits:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should know: one plain sentence, what to do next, and the details."""
+    """A message to the user: one plain sentence, advice, and details."""
 
     text: str  # What happened, and why
     advice: str = ""  # What to do next; may be empty

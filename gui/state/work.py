@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MAX_OTHERS = 100
-"""Maximum number of models beside the open one: each is opened again, with a view of its own."""
+"""Maximum number of models beside the open one: each is opened again, with its own view."""
 MAX_BOOKMARKS = 200
 """Maximum number of bookmarks, so that reading and searching them stays fast."""
 
@@ -37,7 +37,7 @@ class OtherView:
     table: str | None = None
     commit: str | None = None
     place: Place | None = None
-    in_grid: bool = True  # Whether it had a view of its own
+    in_grid: bool = True  # Whether it had its own view
 
 
 @dataclass(frozen=True, eq=False, slots=True)

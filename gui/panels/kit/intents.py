@@ -49,7 +49,7 @@ class AddModel:
     at
         Where on the screen to show the menu.
     in_grid
-        Whether it gets a view of its own, or only curves in panels.
+        Whether it gets its own view, or only curves in panels.
     """
 
     at: tuple[int, int]

@@ -51,7 +51,7 @@ class MatrixChips(QWidget):
         self.set_model(None, {})
 
     def set_model(self, n_layers: int | None, missing: Mapping[str, str]) -> None:
-        """Offer what a model has.
+        """Offer the matrices of a model.
 
         Parameters
         ----------

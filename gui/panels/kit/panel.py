@@ -741,7 +741,7 @@ class ResultPanel(Panel):
                 self.asked.emit(question, fetch)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc cancels here too, since the panel may be a window of its own."""
+        """Esc cancels here too, since the panel may be in a separate window."""
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         keys = {} if self._ready is None or not plain else self.controls.keys()
         if self._body is not None and plain:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ResultFiles:
-    """Figure, numbers and script of what a panel shows.
+    """Figure, numbers and script of a panel's result.
 
     Parameters
     ----------

@@ -159,10 +159,10 @@ class InterferenceForm(QWidget):
         last = n_positions - 1
         for field in (self.first, self.second):
             field.show_last(last)
-        typed, other = (
+        first, second = (
             replace(typed, position=min(typed.position, last)) for typed in self._reported
         )
-        self._reported = typed, other
+        self._reported = first, second
 
     def show_terms(self, first: Term, second: Term) -> None:
         """Show the recognised tokens, and the sums unless they were typed here."""

@@ -1,4 +1,4 @@
 """Background jobs in slots, on threads or, in tests, inline.
 
-Independent of the session and of what is computed.
+Independent of the session and of the computations.
 """

@@ -115,7 +115,7 @@ class Job(Generic[T, P]):
         Called with progress; see ``function``.
     stop
         Makes the function end soon; called when a running job is cancelled. Such a job may wait for
-        a network, so it has a thread of its own.
+        a network, so it has its own thread.
     finish
         Whether to finish it even on shutdown, without delivery, so that saved files are complete.
     gate

@@ -183,7 +183,7 @@ class QtJobs(QObject):
         self._session.jobs = 0
 
     def _run_alone(self, slot: str, run: Callable[[], None]) -> Future[None]:
-        """Run on a daemon thread of its own."""
+        """Run on a separate daemon thread."""
         done: Future[None] = Future()
 
         def body() -> None:

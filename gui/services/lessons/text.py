@@ -54,7 +54,7 @@ def wanted_for(step: Step, model: PositionalModel) -> tuple[Wanted, ...]:
 
 
 def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, object]:
-    """Return the options of a step's panel, with numbers of the model as far as known."""
+    """Return the options of a step's panel, with known numbers of the model."""
     looked_up = _looked_up(setup)
     options = {key: value for key, value in setup.options.items() if key not in looked_up}
     for key, name in looked_up.items():

@@ -305,7 +305,7 @@ def _identity(bookmark: Bookmark) -> tuple[str, ...]:
 
 
 def _seen(file: Path) -> tuple[int, ...] | None:
-    """Return what identifies the file's content; None if there is no file."""
+    """Return values that identify the file's content; None if there is no file."""
     try:
         about = file.stat()
     except FileNotFoundError:

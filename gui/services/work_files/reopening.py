@@ -146,7 +146,7 @@ class Reopening:
         if model is None:
             self.show(work, message="")
             return
-        keys = self._keys(work)  # first: adding a model is a step of its own for undo
+        keys = self._keys(work)  # first: adding a model is a separate step for undo
         fields = _fitting(work, model)
         self._session.change(positions=inside(work.positions, model.n_positions), **fields)
         if fields.get("keep_turned", self._session.keep_turned):

@@ -264,7 +264,7 @@ class _Parts:
 
 
 def _unpack_view(parts: _Parts, file: str) -> Work:
-    """Return what an archive holds, without bookmarks."""
+    """Return the saved work of an archive, without bookmarks."""
     for name in (JSON, ARRAYS):
         if name not in parts:
             raise WorkError(f"{file} is not a saved project: it has no {name}.", _AGAIN)
@@ -523,7 +523,7 @@ def _unpack_bookmark(parts: _Parts, entry: Fields) -> Bookmark:
     if _KEY.fullmatch(key) is None:
         raise ValueError(f"{key!r} is not the key of a bookmark")
     with open_archive(parts.read(f"{FOLDER}{key}.helix")) as archive:
-        # Without bookmarks of its own: an archive could contain itself.
+        # Without nested bookmarks: an archive could contain itself.
         work = _unpack_view(_Parts(archive, parts), f"The bookmark “{texts['name']}”")
     return Bookmark(**texts, note=note, work=work, picture=parts.read(f"{FOLDER}{key}.png"))
 

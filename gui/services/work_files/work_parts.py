@@ -145,7 +145,7 @@ def unpack_alignment(content: Fields, n_others: int) -> CurveAlignment:
         _what(content, n_others), content["how"], content["middle"], content["mirrored"],
     )  # fmt: skip
     if how not in get_args(How) or middle not in (None, *get_args(Middle)):
-        raise ValueError(f"nothing is laid over a curve as {how!r}, {middle!r}")
+        raise ValueError(f"a curve cannot be aligned as {how!r}, {middle!r}")
     if not flag(mirrored):
         raise ValueError(f"mirrored cannot be {mirrored!r}")
     coloring = content.get("coloring", "matched")  # 0.1 had no other
@@ -167,7 +167,7 @@ def _what(content: Fields, n_others: int) -> OfCompared | OfRange | OfStep:
             return OfRange((first, last))
     if kinds == {"step"} and whole(step):
         return OfStep(step)
-    raise ValueError(f"{dict(content)!r} cannot be laid over a curve")
+    raise ValueError(f"{dict(content)!r} is not the curve of an alignment")
 
 
 def pack_column(column: PositionColumn) -> dict[str, object]:
