@@ -27,10 +27,7 @@ def note_origin(model: PositionalModel) -> None:
 def origin_of(model: PositionalModel) -> Origin | None:
     """Return the origin of a model's history when it was opened; None if it has none.
 
-    Raises
-    ------
-    SourceError
-        Its folder could not be read.
+    Raises SourceError: its folder could not be read.
     """
     if model not in _noted:  # opened elsewhere, as by a command
         note_origin(model)

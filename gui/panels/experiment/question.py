@@ -68,10 +68,7 @@ class ExperimentSettings:
 def settings_of(value: ExperimentSettings | Mapping[str, Any] | None) -> ExperimentSettings | None:
     """Return settings from a file; None for those of the model's size.
 
-    Raises
-    ------
-    ValueError
-        The settings are invalid.
+    Raises ValueError: the settings are invalid.
     """
     if value is None or isinstance(value, ExperimentSettings):
         return value

@@ -75,10 +75,7 @@ def all_scripts(spec: AnyPanel, view: AnyView) -> str:
 def report_view(spec: AnyPanel, reported: Reported, figure: str) -> AnyView:
     """Return the view of a report's figure, beside its null distributions if it has any.
 
-    Raises
-    ------
-    HelixscopeError
-        As :meth:`PanelSpec.result_for_report`.
+    Raises HelixscopeError: as :meth:`PanelSpec.result_for_report`.
     """
     choices = spec.choices_for_report(reported, figure)
     question, result = spec.result_for_report(reported, choices)

@@ -217,10 +217,7 @@ class PanelSpec(ABC, Generic[C, R]):
 
         Called if the panel's entry in :mod:`gui.panels.table` has ``section``.
 
-        Raises
-        ------
-        TensorUnavailable, RangeError
-            There is no section for this model.
+        Raises TensorUnavailable, RangeError: there is no section for this model.
         """
         raise NotImplementedError
 
@@ -232,10 +229,7 @@ class PanelSpec(ABC, Generic[C, R]):
     def result_for_report(self, reported: Reported, choices: C) -> tuple[Any, R]:
         """Return question and result for a report's figure; overridden to use its measurements.
 
-        Raises
-        ------
-        HelixscopeError
-            As :meth:`gui.services.questions.Question.answer`.
+        Raises HelixscopeError: as :meth:`gui.services.questions.Direct.answer`.
         """
         question = self.question(reported.scope, choices)
         assert question is not None
@@ -250,12 +244,8 @@ AnyPanel = PanelSpec[Any, Any]
 def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
     """Return changed choices.
 
-    Raises
-    ------
-    TypeError
-        If the panel has no such choice.
-    ValueError
-        If a value is invalid.
+    Raises TypeError: the panel has no such choice.
+    Raises ValueError: a value is invalid.
     """
     known = {control.field: control for control in spec.controls if not control.shared}
     unknown = sorted(set(changes) - set(known))

@@ -188,10 +188,7 @@ def of_measured(measured: Measurements) -> OfPositions:
 
     The lags are those of the panel, up to 200.
 
-    Raises
-    ------
-    RangeError
-        The range or the table is too small.
+    Raises RangeError: the range or the table is too small.
     """
     look_back, (first, last) = measured.look_back, measured.positions
     if look_back is None:

@@ -238,10 +238,7 @@ def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: b
 def overlap_of(context: QuestionContext, rows: Subject, columns: Subject) -> Overlap:
     """Compare two matrices.
 
-    Raises
-    ------
-    TensorUnavailable
-        The checkpoint lacks one of them, or a necessary map.
+    Raises TensorUnavailable: the checkpoint lacks one of them, or a necessary map.
     """
     first, second = context.stream.pair(rows, columns)
     context.raise_if_cancelled()

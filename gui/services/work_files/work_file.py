@@ -199,12 +199,8 @@ def read_work(path: Path) -> Work:
 def read_content(path: Path) -> bytes:
     """Return the content of a regular file of limited size.
 
-    Raises
-    ------
-    WorkError
-        It is too large, or not a regular file.
-    OSError
-        It cannot be read.
+    Raises WorkError: it is too large, or not a regular file.
+    Raises OSError: it cannot be read.
     """
     try:
         with open_regular(path) as file:
