@@ -82,7 +82,7 @@ def test_any_text_comes_back(path, recent, prompt):
     assert Settings(path).last_source == (recent[0] if recent else "")
 
 
-@pytest.mark.parametrize("limit", [LEAST_CACHE, 1_234_000_000, MOST_CACHE])
+@pytest.mark.parametrize("limit", [MIN_CACHE, 1_234_000_000, MAX_CACHE])
 def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, limit):
     for offline in (True, False):
         settings = Settings(path)
