@@ -21,7 +21,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.claims import claim_nulls
-from geometry.claims.claim import Claim
+from geometry.claims.claim import ModelClaim
 from geometry.claims.measurements import Measurements
 from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import GPT2, ROOT, Command, Completed, Terminal
@@ -133,7 +133,7 @@ def _random_curves_are_measured_once() -> Iterator[None]:
         table = np.ascontiguousarray(drawn.model.W_pos)
         return table.shape, hashlib.blake2b(table).digest()
 
-    def once(claim: Claim, drawn: Measurements) -> float:
+    def once(claim: ModelClaim, drawn: Measurements) -> float:
         key = claim, drawn.shown, table_of(drawn)
         if key not in measured:
             measured[key] = measure(claim, drawn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -16,12 +16,6 @@ from geometry.evidence.null import Null, Outcome, Side, weigh
 from geometry.history.here import NotFetched
 from geometry.hub.faults import HubError
 from geometry.pca.curve import why_fewer
-
-Panel = Literal[
-    "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
-    "dimensions", "layernorm", "shape", "lookback", "kernels", "effects", "training", "experiment",
-    "compare",
-]  # fmt: skip
 
 
 class CannotTell(HelixscopeError):
@@ -60,8 +54,10 @@ class Expected:
 
 
 _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
-    "at least": operator.ge, "at most": operator.le, "more than": operator.gt,
-}  # fmt: skip
+    "at least": operator.ge,
+    "at most": operator.le,
+    "more than": operator.gt,
+}
 
 
 def at_least(bound: float) -> Expected:
@@ -79,41 +75,9 @@ def more_than(bound: float) -> Expected:
     return Expected("more than", bound)
 
 
-class Stated(Protocol):
-    """What the ledger shows of a claim, of one model or of several; see :class:`Claim`."""
-
-    @property
-    def id(self) -> str:
-        """Stable name."""
-
-    @property
-    def article(self) -> str:
-        """Its source."""
-
-    @property
-    def statement(self) -> str:
-        """The claim."""
-
-    @property
-    def quantity(self) -> str:
-        """What is measured."""
-
-    @property
-    def expected(self) -> Expected:
-        """Its condition on the number."""
-
-    @property
-    def reason(self) -> str:
-        """Why the bound is what it is."""
-
-    @property
-    def panel(self) -> Panel:
-        """The panel that shows it."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One factual claim about matrices.
+    """What an article claims: the base of claims about a model, several, or what positions do.
 
     Attributes
     ----------
@@ -129,15 +93,6 @@ class Claim:
         The claim's condition on the number.
     reason
         Why the bound is what it is.
-    measure
-        Computes the number; raises TensorUnavailable or CannotTell if it cannot.
-    panel
-        The panel that shows it.
-    null
-        Draws the same number where there is nothing to find; None where no such thing can be drawn.
-        It may raise CannotTell.
-    requires
-        Raises CannotTell or NotApplicable if the claim cannot be asked of a model.
     """
 
     id: str
@@ -146,9 +101,30 @@ class Claim:
     quantity: str
     expected: Expected
     reason: str
+
+    @property
+    def topic(self) -> str:
+        """The first part of its name."""
+        return self.id.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelClaim(Claim):
+    """A claim about the matrices of one model.
+
+    Attributes
+    ----------
+    measure
+        Computes the number; raises TensorUnavailable or CannotTell if it cannot.
+    null
+        Draws the same number where there is nothing to find; None where no such thing can be drawn.
+        It may raise CannotTell.
+    requires
+        Raises CannotTell or NotApplicable if the claim cannot be asked of a model.
+    """
+
     measure: Callable[[Measurements], float]
-    panel: Panel
-    null: Callable[[Claim, Measurements], Null | None] | None = None
+    null: Callable[[ModelClaim, Measurements], Null | None] | None = None
     requires: Callable[[Measurements], object] | None = None
 
 
@@ -172,7 +148,7 @@ class Verdict:
         That of the number over resampled texts, 95 %; None if it is not about texts.
     """
 
-    claim: Stated
+    claim: Claim
     value: float | None = None
     outcome: Outcome | None = None
     null: Null | None = None
@@ -187,7 +163,19 @@ class Verdict:
         return False if self.outcome == "does not hold" else None
 
 
-def check(claim: Claim, measured: Measurements) -> Verdict:
+def judge(claim: Claim, value: float, null: Null | None) -> Verdict:
+    """Return the verdict on a claim's number, beside its null distribution if there is one."""
+    expected = claim.expected
+    return Verdict(claim, value, weigh(expected.holds(value), value, expected.side, null), null)
+
+
+def without_number(claim: Claim, error: HelixscopeError) -> Verdict:
+    """Return the verdict on a claim whose number cannot be measured."""
+    outcome: Outcome = "not applicable" if isinstance(error, NotApplicable) else "cannot tell"
+    return Verdict(claim, outcome=outcome, why_null=str(error))
+
+
+def check(claim: ModelClaim, measured: Measurements) -> Verdict:
     """Check one claim on one model, or return its known verdict.
 
     Verdicts independent of the range are cached in ``measured.of_model``.
@@ -211,22 +199,18 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
                 raise CannotTell("random curves have no comparable value")
     except (Cancelled, FileChanged):
         raise
-    except NotApplicable as error:
-        verdict = Verdict(claim, outcome="not applicable", why_null=str(error))
     except HelixscopeError as error:
-        verdict = Verdict(claim, outcome="cannot tell", why_null=str(error))
+        verdict = without_number(claim, error)
         if isinstance(error, HubError | NotFetched):  # may be available the next time
             return verdict
     else:
-        expected = claim.expected
-        outcome = weigh(expected.holds(value), value, expected.side, null)
-        verdict = Verdict(claim, value, outcome, null)
+        verdict = judge(claim, value, null)
     if not measured.range_was_read:
         measured.of_model.once((claim, measured.nulls), lambda: verdict)
     return verdict
 
 
-def known_verdict(claim: Claim, measured: Measurements) -> Verdict | None:
+def known_verdict(claim: ModelClaim, measured: Measurements) -> Verdict | None:
     """Return a claim's cached verdict if it is independent of the range; otherwise None."""
     found = measured.of_model.known((claim, measured.nulls))
     assert found is None or isinstance(found, Verdict)

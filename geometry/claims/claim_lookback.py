@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from geometry.claims.claim import CannotTell, Claim, NotApplicable, too_few
+from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, too_few
 from geometry.claims.claim_measures import curve, length
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, drawn_tables
@@ -103,7 +103,7 @@ def _worse(found: HeadLookBack) -> Array:
     return np.array([min(float(one.r2["screw"][0]) for one in pair) for pair in pairs])
 
 
-def curves_in_heads(claim: Claim, measured: Measurements) -> Null:
+def curves_in_heads(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw the R² for random curves as smooth as the queries of the median head."""
     worse = _worse(_heads(measured))
     first, last = measured.positions
@@ -199,12 +199,12 @@ def _explained_by_lag(heads: HeadProjections, step: int) -> float:
     return float(np.median(head_kernels(heads, (0, heads.queries.shape[1] - 1)).by_lag_alone))
 
 
-def turned_kernels(claim: Claim, measured: Measurements) -> Null:
+def turned_kernels(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw the count of local heads for positions that are turned at random."""
     return _through_weights(measured, _up_to_the_last(measured), _local)
 
 
-def turned_shares(claim: Claim, measured: Measurements) -> Null:
+def turned_shares(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`by_lag_alone` for positions that are turned at random."""
     thin = _thin(measured)
     explained = partial(_explained_by_lag, step=thin.step)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.claims.claim import Claim, known_verdict
+from geometry.claims.claim import ModelClaim, known_verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, Kind, drawn_tables, thinned
 from geometry.evidence.null import Null, null_of, strictest
@@ -49,7 +49,7 @@ class Curves:
     by_lag: bool = False
     draws: int = DRAWS
 
-    def __call__(self, claim: Claim, measured: Measurements) -> Null | None:
+    def __call__(self, claim: ModelClaim, measured: Measurements) -> Null | None:
         """Return the null distribution; None if the quantity is not defined for such curves."""
         if claim.id not in measured.drawn:
             draw_curves((claim,), measured)
@@ -62,7 +62,7 @@ def curves(*kinds: Kind, columns: bool = False, by_lag: bool = False, draws: int
 
 
 def draw_curves(
-    claims: Iterable[Claim],
+    claims: Iterable[ModelClaim],
     measured: Measurements,
     tell: Callable[[float], None] | None = None,
 ) -> None:
@@ -83,7 +83,7 @@ def draw_curves(
         for one in claims
         if measured.nulls and isinstance(one.null, Curves) and known_verdict(one, measured) is None
     ]
-    groups: dict[tuple[Kind, bool, bool], list[Claim]] = {}
+    groups: dict[tuple[Kind, bool, bool], list[ModelClaim]] = {}
     long = measured.model.n_positions > MOST_ROWS
     for claim in wanted:
         assert isinstance(claim.null, Curves)
@@ -115,12 +115,12 @@ def _most_draws(n: int) -> int:
     return max(FEWEST, DRAWS * 1024 // max(n, 1024))
 
 
-def _draws(claim: Claim) -> int:
+def _draws(claim: ModelClaim) -> int:
     assert isinstance(claim.null, Curves)
     return claim.null.draws
 
 
-def _measure(claim: Claim, drawn: Measurements) -> float:
+def _measure(claim: ModelClaim, drawn: Measurements) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         try:
             return claim.measure(drawn)
@@ -146,12 +146,12 @@ def _drawn(
         yield Measurements(model_of_table("drawn", table), Scope(ends))
 
 
-def worst_turning(claim: Claim, measured: Measurements) -> Null:
+def worst_turning(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
     return rule_null(measured.model.d_model)
 
 
-def random_turns(claim: Claim, measured: Measurements) -> Null:
+def random_turns(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw the turns at which the balanced turning share of random curves is largest."""
     scores = []
     for table in drawn_tables(measured.rows, "process", DRAWS):

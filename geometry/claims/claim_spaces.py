@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.claims.claim import CannotTell, Claim, NotApplicable
+from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable
 from geometry.claims.measurements import DEFAULT_RANK, Measurements
 from geometry.evidence.drawn_tables import drawn_tables
 from geometry.evidence.null import Null, null_of
@@ -65,7 +65,7 @@ def error(which: Literal["orthogonal", "constant_norm"]) -> Callable[[Measuremen
     return measure
 
 
-def turned_cosine(claim: Claim, measured: Measurements) -> Null:
+def turned_cosine(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw the largest |cosine| of tokens with positions that are turned at random."""
     tokens = unit_rows(_tokens(measured))
 
@@ -78,7 +78,7 @@ def turned_cosine(claim: Claim, measured: Measurements) -> Null:
 def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[..., Null]:
     """Return the draws of :func:`error` for positions that are turned at random."""
 
-    def draw(claim: Claim, measured: Measurements) -> Null:
+    def draw(claim: ModelClaim, measured: Measurements) -> Null:
         model, tokens = measured.model, addable_tokens(measured.model)
 
         def median(positions: Array) -> float:
@@ -121,13 +121,13 @@ def token_read_back(measured: Measurements) -> float:
     return _tokens_found(_tokens(measured), measured.rows)
 
 
-def turned_position(claim: Claim, measured: Measurements) -> Null:
+def turned_position(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`position_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
     return _all_turned(measured, lambda rows: _positions_found(tokens, rows))
 
 
-def turned_token(claim: Claim, measured: Measurements) -> Null:
+def turned_token(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`token_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
     return _all_turned(measured, lambda rows: _tokens_found(tokens, rows))
@@ -241,7 +241,7 @@ def _chance(sums: dict[str, float]) -> float:
 def random_corner(rows: Name, columns: Name) -> Callable[..., Null]:
     """Return the draws of :func:`corner` for directions that have nothing to do with each other."""
 
-    def draw(claim: Claim, measured: Measurements) -> Null:
+    def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
         m = int(min(CORNER, sums["rows"], sums["columns"]))
         found = shared_energy(m, m, int(sums["dimensions"]))
@@ -273,7 +273,7 @@ def top3_overlap(rows: Name, columns: Name) -> Callable[[Measurements], float]:
 def random_top3(rows: Name, columns: Name) -> Callable[..., Null]:
     """Return the draws of :func:`top3_overlap` for unrelated directions."""
 
-    def draw(claim: Claim, measured: Measurements) -> Null:
+    def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
         p, q = (int(min(3, sums[name])) for name in ("rows", "columns"))
         return shared_energy(p, q, int(sums["dimensions"]))
@@ -302,7 +302,7 @@ def along(
 def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
     """Return the draws of :func:`along` for unrelated directions, in at most 128 dimensions."""
 
-    def draw(claim: Claim, measured: Measurements) -> Null:
+    def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
         scale = min(1.0, MOST_POSITIONS / sums["dimensions"])
         p, q, d = (max(1, round(scale * sums[name])) for name in ("rows", "columns", "dimensions"))
@@ -351,7 +351,7 @@ def captured(first: float, last: float) -> Callable[[Measurements], float]:
 def random_capture(first: float, last: float) -> Callable[..., Null]:
     """Return the draws of :func:`captured` for unrelated directions."""
 
-    def draw(claim: Claim, measured: Measurements) -> Null:
+    def draw(claim: ModelClaim, measured: Measurements) -> Null:
         values, _ = _captured(measured)
         P, _ = _pair(measured, "P", "E")
         d, p = P.vectors.shape[1], len(_part(values, first, last))
@@ -400,7 +400,7 @@ def _leading(measured: Measurements, count: int = LEADING) -> Array:
     return found.vectors[:count]
 
 
-def turned_heaviest(claim: Claim, measured: Measurements) -> Null:
+def turned_heaviest(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`heaviest` for directions that are turned at random."""
     d = measured.model.d_model
     return sparsity_nulls(min(3, d), d, TURNED_ENTRIES).mean_mass_top40
@@ -411,7 +411,7 @@ def entries_used(measured: Measurements) -> float:
     return _entries_for(_leading(measured))
 
 
-def turned_entries(claim: Claim, measured: Measurements) -> Null:
+def turned_entries(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`entries_used` for directions that are turned at random."""
     return _random_entries(measured, _entries_for)
 
@@ -437,7 +437,7 @@ def tokens_there(measured: Measurements) -> float:
     return float(energy[list(columns)].mean() / energy.mean())
 
 
-def other_entries(claim: Claim, measured: Measurements) -> Null:
+def other_entries(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`tokens_there` for as many entries at random."""
     energy, k = _energy(measured), len(measured.sparsity.above_0_1_union)
     rng = np.random.default_rng(0)
@@ -453,7 +453,7 @@ def shared_entries(measured: Measurements) -> float:
     return _shared(np.square(_leading(measured)).sum(axis=0), _energy(measured))
 
 
-def turned_shared(claim: Claim, measured: Measurements) -> Null:
+def turned_shared(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`shared_entries` for directions that are turned at random."""
     energy = _energy(measured)
     return _random_entries(measured, lambda frame: _shared(np.square(frame).sum(axis=0), energy))

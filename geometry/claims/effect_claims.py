@@ -14,12 +14,12 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.claim import (
     CannotTell,
-    Expected,
+    Claim,
     NotApplicable,
-    Panel,
     Verdict,
     at_least,
     at_most,
+    without_number,
 )
 from geometry.claims.claims import OURS
 from geometry.evidence.null import Outcome
@@ -33,14 +33,12 @@ FEWEST = 16
 """Windows of text below which intervals over resampled texts are clearly too narrow."""
 
 
-@dataclass(frozen=True, slots=True)
-class EffectClaim:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectClaim(Claim):
     """A claim about what a change of positions costs.
 
     Attributes
     ----------
-    id, article, statement, quantity, expected, reason, panel
-        As of a :class:`~geometry.claims.claim.Claim`.
     change
         Name of the change, see :func:`geometry.inside.interventions.find_change`.
     control
@@ -48,15 +46,8 @@ class EffectClaim:
         "" for none.
     """
 
-    id: str
-    article: str
-    statement: str
-    quantity: str
-    expected: Expected
-    reason: str
     change: str
     control: str = ""
-    panel: Panel = "effects"
 
 
 def check_effects(effects: Effects | None) -> tuple[Verdict, ...]:
@@ -81,10 +72,8 @@ def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
         if effects is None:
             raise CannotTell(NEEDS)
         value, interval = _share(claim, effects)
-    except NotApplicable as error:
-        return Verdict(claim, outcome="not applicable", why_null=str(error))
     except HelixscopeError as error:
-        return Verdict(claim, outcome="cannot tell", why_null=str(error))
+        return without_number(claim, error)
     ends = {claim.expected.holds(end) for end in interval}
     if len(ends) > 1:
         why = "the interval over texts includes the bound: measure more windows of text"
@@ -123,26 +112,69 @@ _OVER = "over that without positions"
 _LITTLE = "little: a tenth of what positions are worth"
 
 EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
-    EffectClaim("effects.three", OURS, "Three components are enough: the network loses little "
-                "without the others.", f"loss by keeping only these, {_OVER}", at_most(0.1),
-                "little: a tenth, as much as may be missing of the variance", "top 3"),
-    EffectClaim("effects.helix", OURS, "The helix is enough: the network loses little with the "
-                "fitted helix, and nothing else, in place of its positions.",
-                f"loss by the fitted helix, {_OVER}", at_most(0.1), _LITTLE, "fitted helix"),
-    EffectClaim("effects.norms", OURS, "Stable norms matter: norms that vary at random cost more "
-                "than norms that are all equal.",
-                f"loss by norms that vary by a third, minus that by equal norms, {_OVER}",
-                at_least(0.1), f"more than {_LITTLE}", "scrambled norms", "equal norms"),
-    EffectClaim("effects.orthogonal", OURS, "Orthogonality to tokens matters: positions turned "
-                "onto the tokens' leading directions cost more than turned at random.",
-                f"loss by the turn onto E, minus that by a random turn, {_OVER}",
-                at_least(0.1), "a tenth: more than twice the standard deviation between random "
-                "turns, of the bundled model, of which one is measured", "into E", "random turn"),
-    EffectClaim("effects.first", OURS, "Position 0 does not matter as such: the network loses next "
-                "to nothing with the row of position 1 in its place.",
-                f"loss by that, {_OVER}", at_most(0.05),
-                "next to nothing: a twentieth of what positions are worth", "without position 0"),
-)  # fmt: skip
+    EffectClaim(
+        id="effects.three",
+        article=OURS,
+        statement="Three components are enough: the network loses little without the others.",
+        quantity=f"loss by keeping only these, {_OVER}",
+        expected=at_most(0.1),
+        reason="little: a tenth, as much as may be missing of the variance",
+        change="top 3",
+    ),
+    EffectClaim(
+        id="effects.helix",
+        article=OURS,
+        statement=(
+            "The helix is enough: the network loses little with the fitted helix, and nothing "
+            "else, in place of its positions."
+        ),
+        quantity=f"loss by the fitted helix, {_OVER}",
+        expected=at_most(0.1),
+        reason=_LITTLE,
+        change="fitted helix",
+    ),
+    EffectClaim(
+        id="effects.norms",
+        article=OURS,
+        statement=(
+            "Stable norms matter: norms that vary at random cost more than norms that are all "
+            "equal."
+        ),
+        quantity=f"loss by norms that vary by a third, minus that by equal norms, {_OVER}",
+        expected=at_least(0.1),
+        reason=f"more than {_LITTLE}",
+        change="scrambled norms",
+        control="equal norms",
+    ),
+    EffectClaim(
+        id="effects.orthogonal",
+        article=OURS,
+        statement=(
+            "Orthogonality to tokens matters: positions turned onto the tokens' leading directions "
+            "cost more than turned at random."
+        ),
+        quantity=f"loss by the turn onto E, minus that by a random turn, {_OVER}",
+        expected=at_least(0.1),
+        reason=(
+            "a tenth: more than twice the standard deviation between random turns, of the bundled "
+            "model, of which one is measured"
+        ),
+        change="into E",
+        control="random turn",
+    ),
+    EffectClaim(
+        id="effects.first",
+        article=OURS,
+        statement=(
+            "Position 0 does not matter as such: the network loses next to nothing with the row of "
+            "position 1 in its place."
+        ),
+        quantity=f"loss by that, {_OVER}",
+        expected=at_most(0.05),
+        reason="next to nothing: a twentieth of what positions are worth",
+        change="without position 0",
+    ),
+)
 """All claims about what positions do."""
 
 NEEDED = tuple(

@@ -12,18 +12,18 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.claim import (
     CannotTell,
-    Expected,
-    Panel,
+    Claim,
     Verdict,
     at_least,
     at_most,
+    judge,
     more_than,
     too_few,
 )
 from geometry.claims.claim_measures import later_variation, truncation
 from geometry.claims.claims import HELIX, NORMS, WHY
 from geometry.claims.measurements import Measurements
-from geometry.evidence.null import Null, null_of, weigh
+from geometry.evidence.null import Null, null_of
 from geometry.measures.roughness import roughness
 from geometry.measures.shape_fit import HELICES
 from geometry.models.model import PositionalModel
@@ -116,17 +116,17 @@ def member(measured: Measurements) -> Member:
     scores = measured.pca.project(measured.rows)[:, :3]
     turning = shapes.described if evidence.remarkable else None
     return Member(
-        measured.model.name,
-        family_of(measured.model),
-        measured.model.n_positions,
-        float(measured.pca.explained_variance_ratio[:3].sum()),
-        _if_it_can(truncation, measured),
-        evidence.turns if evidence.remarkable else None,
-        evidence.b,
-        shapes.best in HELICES,
-        None if turning is None else turning.climb_per_turn / turning.radius,
-        roughness(scores).high_frequency_energy,
-        _if_it_can(later_variation, measured),
+        name=measured.model.name,
+        family=family_of(measured.model),
+        n_positions=measured.model.n_positions,
+        top3=float(measured.pca.explained_variance_ratio[:3].sum()),
+        gain=_if_it_can(truncation, measured),
+        turns=evidence.turns if evidence.remarkable else None,
+        share=evidence.b,
+        helix=shapes.best in HELICES,
+        climb=None if turning is None else turning.climb_per_turn / turning.radius,
+        shaking=roughness(scores).high_frequency_energy,
+        variation=_if_it_can(later_variation, measured),
     )
 
 
@@ -137,14 +137,12 @@ def _if_it_can(measure: Callable[[Measurements], float], measured: Measurements)
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupClaim:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupClaim(Claim):
     """A claim about several models.
 
     Attributes
     ----------
-    id, article, statement, quantity, expected, reason, panel
-        As of a :class:`~geometry.claims.claim.Claim`.
     needs
         The models that it needs, as part of a sentence.
     measure
@@ -154,13 +152,6 @@ class GroupClaim:
         too few for that.
     """
 
-    id: str
-    article: str
-    statement: str
-    quantity: str
-    expected: Expected
-    reason: str
-    panel: Panel
     needs: str
     measure: Callable[[Sequence[Member]], float]
     null: Callable[[Sequence[Member]], Null] | None = None
@@ -189,8 +180,7 @@ def _check(claim: GroupClaim, members: Sequence[Member]) -> Verdict:
         null = None if claim.null is None else claim.null(members)
     except CannotTell:
         return Verdict(claim, outcome="cannot tell", why_null=f"it needs {claim.needs}")
-    outcome = weigh(claim.expected.holds(value), value, claim.expected.side, null)
-    return Verdict(claim, value, outcome, null)
+    return judge(claim, value, null)
 
 
 # ---- measures ---
@@ -312,45 +302,108 @@ def _climbs_in_any_order(members: Sequence[Member]) -> Null:
 _BOTH = "six or more GPT-2s of both OpenAI and Stanford side by side"
 
 GROUP_CLAIMS: tuple[GroupClaim, ...] = (
-    GroupClaim("group.all_but_xl", HELIX, "“We get a clear helix in all but gpt2-xl”: it is "
-               "“pretty consistent across the various different GPT-2 models”.",
-               "number of GPT-2 models other than gpt2-xl that no helix describes", at_most(0),
-               "“all”", "compare", "two of the nine GPT-2s side by side", _no_helix),
-    GroupClaim("group.xl", HELIX, "gpt2-xl is “still a little helix-like, but a lot less than the "
-               "8 others”.", "its balanced turning share over the lowest of the others",
-               at_most(0.8), "“a lot less”: a fifth", "compare",
-               "gpt2-xl beside other GPT-2s", _xl),
-    GroupClaim("group.variance", HELIX, "“More of the variance … can be attributed to a three-"
-               "dimensional subspace in OpenAI's models than Stanford's.”",
-               "mean variance share of three components, OpenAI's minus Stanford's", more_than(0),
-               "follows from the wording", "compare", _BOTH, _more("openai", lambda one: one.top3),
-               _relabelled("openai", lambda one: one.top3)),
-    GroupClaim("group.shaky", HELIX, "“Stanford's helices are ‘shakier’.”",
-               "mean energy in waves shorter than eight positions, Stanford's minus OpenAI's",
-               more_than(0), "follows from the wording", "compare", _BOTH,
-               _more("stanford", lambda one: one.shaking),
-               _relabelled("stanford", lambda one: one.shaking)),
-    GroupClaim("group.loops", HELIX, "“Stanford's helices have more loops in them.”",
-               "mean turns, Stanford's minus OpenAI's", more_than(0),
-               "follows from the wording", "compare", _BOTH,
-               _more("stanford", lambda one: one.turns),
-               _relabelled("stanford", lambda one: one.turns)),
-    GroupClaim("group.truncated_openai", HELIX, "Truncating the first 100 “makes a big difference "
-               "to the OpenAI models”.", "mean gain in variance share", at_least(0.02),
-               "as for one model", "compare", "two GPT-2s of OpenAI side by side",
-               _mean_gain("openai")),
-    GroupClaim("group.truncated_stanford", HELIX, "It “makes very little difference to the "
-               "Stanford models”.", "mean gain in variance share", at_most(0.02),
-               "less than what counts as a difference for OpenAI's", "compare",
-               "two GPT-2s of Stanford side by side", _mean_gain("stanford")),
-    GroupClaim("group.norms", NORMS, "“Across 3 GPT-2 models … there is significant stability.”",
-               "largest coefficient of variation of their norms from 100 on", at_most(0.1),
-               "as for one model", "norms", "two GPT-2s side by side", _largest_variation),
-    GroupClaim("group.shorter", WHY, "“The natural shape for shorter lengths is a circle, and for "
-               "longer lengths we are forced to stretch it.”",
-               "rank correlation of climb over radius and number of positions", more_than(0),
-               "follows from the wording", "compare",
-               "four helices or circles of different lengths side by side",
-               _climbs_with_length, _climbs_in_any_order),
-)  # fmt: skip
+    GroupClaim(
+        id="group.all_but_xl",
+        article=HELIX,
+        statement=(
+            "“We get a clear helix in all but gpt2-xl”: it is “pretty consistent across the "
+            "various different GPT-2 models”."
+        ),
+        quantity="number of GPT-2 models other than gpt2-xl that no helix describes",
+        expected=at_most(0),
+        reason="“all”",
+        needs="two of the nine GPT-2s side by side",
+        measure=_no_helix,
+    ),
+    GroupClaim(
+        id="group.xl",
+        article=HELIX,
+        statement="gpt2-xl is “still a little helix-like, but a lot less than the 8 others”.",
+        quantity="its balanced turning share over the lowest of the others",
+        expected=at_most(0.8),
+        reason="“a lot less”: a fifth",
+        needs="gpt2-xl beside other GPT-2s",
+        measure=_xl,
+    ),
+    GroupClaim(
+        id="group.variance",
+        article=HELIX,
+        statement=(
+            "“More of the variance … can be attributed to a three-dimensional subspace in OpenAI's "
+            "models than Stanford's.”"
+        ),
+        quantity="mean variance share of three components, OpenAI's minus Stanford's",
+        expected=more_than(0),
+        reason="follows from the wording",
+        needs=_BOTH,
+        measure=_more("openai", lambda one: one.top3),
+        null=_relabelled("openai", lambda one: one.top3),
+    ),
+    GroupClaim(
+        id="group.shaky",
+        article=HELIX,
+        statement="“Stanford's helices are ‘shakier’.”",
+        quantity="mean energy in waves shorter than eight positions, Stanford's minus OpenAI's",
+        expected=more_than(0),
+        reason="follows from the wording",
+        needs=_BOTH,
+        measure=_more("stanford", lambda one: one.shaking),
+        null=_relabelled("stanford", lambda one: one.shaking),
+    ),
+    GroupClaim(
+        id="group.loops",
+        article=HELIX,
+        statement="“Stanford's helices have more loops in them.”",
+        quantity="mean turns, Stanford's minus OpenAI's",
+        expected=more_than(0),
+        reason="follows from the wording",
+        needs=_BOTH,
+        measure=_more("stanford", lambda one: one.turns),
+        null=_relabelled("stanford", lambda one: one.turns),
+    ),
+    GroupClaim(
+        id="group.truncated_openai",
+        article=HELIX,
+        statement="Truncating the first 100 “makes a big difference to the OpenAI models”.",
+        quantity="mean gain in variance share",
+        expected=at_least(0.02),
+        reason="as for one model",
+        needs="two GPT-2s of OpenAI side by side",
+        measure=_mean_gain("openai"),
+    ),
+    GroupClaim(
+        id="group.truncated_stanford",
+        article=HELIX,
+        statement="It “makes very little difference to the Stanford models”.",
+        quantity="mean gain in variance share",
+        expected=at_most(0.02),
+        reason="less than what counts as a difference for OpenAI's",
+        needs="two GPT-2s of Stanford side by side",
+        measure=_mean_gain("stanford"),
+    ),
+    GroupClaim(
+        id="group.norms",
+        article=NORMS,
+        statement="“Across 3 GPT-2 models … there is significant stability.”",
+        quantity="largest coefficient of variation of their norms from 100 on",
+        expected=at_most(0.1),
+        reason="as for one model",
+        needs="two GPT-2s side by side",
+        measure=_largest_variation,
+    ),
+    GroupClaim(
+        id="group.shorter",
+        article=WHY,
+        statement=(
+            "“The natural shape for shorter lengths is a circle, and for longer lengths we are "
+            "forced to stretch it.”"
+        ),
+        quantity="rank correlation of climb over radius and number of positions",
+        expected=more_than(0),
+        reason="follows from the wording",
+        needs="four helices or circles of different lengths side by side",
+        measure=_climbs_with_length,
+        null=_climbs_in_any_order,
+    ),
+)
 """In the order of the articles."""

@@ -13,7 +13,7 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.memo import Recent
 from geometry.checkpoints.transfer import Cancelled
-from geometry.claims.claim import Stated
+from geometry.claims.claim import Claim
 from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_verdict
 from geometry.claims.effect_claims import NEEDED, check_effects
@@ -106,7 +106,7 @@ class ClaimsOf:
             yield Progress(0.0, f"Reading {name}")
             context.cache(("read", name, layer), partial(_read, context, name, layer))
         done = 0
-        verdicts: dict[Stated, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
+        verdicts: dict[Claim, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
         effects = check_effects(None if self.effects is None else self.effects.without_table())
         published: tuple[Compared, ...] = ()
@@ -120,7 +120,7 @@ class ClaimsOf:
         scope = Scope(self.positions, LAYER)
         measured = Measurements(context.model, scope, context.measured(report))
         # For when only the group changes.
-        kept: dict[Stated, Verdict] = context.cache(("ledger", self.positions), dict)
+        kept: dict[Claim, Verdict] = context.cache(("ledger", self.positions), dict)
         # Known claims first, then those without random curves, which take seconds.
         verdicts.update(kept)
         known = [

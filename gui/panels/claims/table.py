@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.claims.claims import Claim, Verdict
+from geometry.claims.claim import Claim, Verdict
 from geometry.evidence.null import OUTCOMES, Outcome
 from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
@@ -83,6 +83,31 @@ NOTHING = {
     "out": "All claims apply to this kind of table.",
     "unknown": "No claim is undetermined for this model.",
 }
+_PANELS = {
+    "rows": "positions",
+    "pca": "positions",
+    "pca.not_a_line": "shape",
+    "pca.fraying": "norms",
+    "curve": "shape",
+    "outlier": "norms",
+    "steps": "norms",
+    "read": "norms",
+    "position": "training",
+    "entries": "dimensions",
+    "decoding": "layernorm",
+    "layernorm.ruins_line": "experiment",
+    "spectrum": "spectra",
+    "overlap": "overlaps",
+    "heads": "kernels",
+    "group": "compare",
+    "group.norms": "norms",
+}
+"""The panels of claims, by topic or by name, unless the panel has the topic's name."""
+
+
+def panel_of(claim: Claim) -> str:
+    """Return the name of the panel that shows what a claim is about."""
+    return _PANELS.get(claim.id) or _PANELS.get(claim.topic, claim.topic)
 
 
 class ClaimsBody(PanelBody):
@@ -116,9 +141,10 @@ class ClaimsBody(PanelBody):
         self.published.set_theme(theme)
 
     def _open(self, claim: Claim) -> None:
-        entry = PANELS.get(claim.panel)
+        panel = panel_of(claim)
+        entry = PANELS.get(panel)
         choices = {} if entry is None else entry.spec.claims.get(claim.id, {})
-        self.intended.emit(ShowPanel(claim.panel, choices))
+        self.intended.emit(ShowPanel(panel, choices))
 
 
 class ClaimRows(TitledRows):
@@ -176,8 +202,8 @@ class ClaimRows(TitledRows):
         else:
             value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
         bound = f"Reason for the bound: {claim.reason}."
-        entry = PANELS.get(claim.panel)
-        opens = f"Click to open {claim.panel.capitalize() if entry is None else entry.title}."
+        panel = panel_of(claim)
+        opens = f"Click to open {PANELS[panel].title if panel in PANELS else panel.capitalize()}."
         source = f"Source: {claim.article}"
         evidence = interval_text(verdict) or null_text(verdict)
         lines = (claim.statement, value, bound, evidence, source, opens)
@@ -190,7 +216,7 @@ class ClaimsTable(FittedTable):
     Signals
     -------
     chosen(object)
-        The :class:`geometry.claims.claims.Claim` that was clicked, or on which Enter was pressed.
+        The :class:`geometry.claims.claim.Claim` that was clicked, or on which Enter was pressed.
     """
 
     chosen = Signal(object)

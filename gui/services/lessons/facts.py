@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from geometry.claims.claims import CLAIMS, Claim
+from geometry.claims.claim import ModelClaim
+from geometry.claims.claims import CLAIMS
 from geometry.models.residual_stream import Name, Subject
 from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.layer_tables import LayerStore
@@ -280,19 +281,26 @@ CLAIM = "claim_"
 
 
 _READ: Mapping[str, tuple[Tensor, ...]] = {
-    "directions.disjoint": _E, "directions.appended": _E, "spectrum.E": _E,
-    "decoding.position": _E, "decoding.token": _E,
-    "lookback.heads": _QK, "lookback.lags": _QK, "heads.position_independent": _QK,
-}  # fmt: skip
-"""Tensors of claims that differ from those of their panel."""
+    "capture": _E,
+    "decoding": _E,
+    "directions.appended": _E,
+    "directions.disjoint": _E,
+    "heads": _QK,
+    "kernels": _QK,
+    "layernorm": _E,
+    "layernorm.ruins_line": (),
+    "lookback.heads": _QK,
+    "lookback.lags": _QK,
+    "spectrum.E": _E,
+}
+"""Tensors that claims read, by topic or by name."""
 
 
-def _verdict(claim: Claim) -> Fact:
-    of_panel = {"capture": _E, "layernorm": _E, "kernels": _QK}
-    if claim.panel == "overlaps":
+def _verdict(claim: ModelClaim) -> Fact:
+    if claim.topic == "overlap":
         tensors = _of_overlap(claim.id)
     else:
-        tensors = _READ.get(claim.id, of_panel.get(claim.panel, ()))
+        tensors = _READ.get(claim.id, _READ.get(claim.topic, ()))
     return Fact(f"the verdict on {claim.id}", lambda f: worth(f.verdict(claim)), tensors)
 
 

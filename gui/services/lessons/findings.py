@@ -15,7 +15,7 @@ from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
     from geometry.checkpoints.memo import Memo
-    from geometry.claims.claim import Claim, Verdict
+    from geometry.claims.claim import ModelClaim, Verdict
     from geometry.claims.claim_spaces import Which
     from geometry.claims.measured_model import MeasuredModel
     from geometry.claims.measured_range import MeasuredRange
@@ -174,7 +174,7 @@ class Findings:
             lambda: Measurements(self.model, Scope(self.positions), self.of_model),
         )
 
-    def verdict(self, claim: Claim) -> Verdict:
+    def verdict(self, claim: ModelClaim) -> Verdict:
         """Check a claim of the ledger, beside its null distribution."""
         from geometry.claims.claims import check
 

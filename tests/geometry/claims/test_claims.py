@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
-from geometry.claims.claim import Claim, NotApplicable, at_least, at_most, check, more_than
+from geometry.claims.claim import ModelClaim, NotApplicable, at_least, at_most, check, more_than
 from geometry.claims.claims import (
     CLAIMS,
     HELIX,
@@ -107,8 +107,16 @@ def test_a_number_that_the_null_reaches_as_well_is_no_finding(open_array):
     drawn = null_of("turned", "such tables", np.arange(100.0))
 
     def claim(value, expected, null=drawn):
-        return Claim("a.b", HELIX, "It is so.", "number", expected, "a reason", lambda _: value,
-                     "shape", lambda *_: null)  # fmt: skip
+        return ModelClaim(
+            id="a.b",
+            article=HELIX,
+            statement="It is so.",
+            quantity="number",
+            expected=expected,
+            reason="a reason",
+            measure=lambda _: value,
+            null=lambda *_: null,
+        )
 
     def outcome(*about):
         return check(claim(*about), Measurements(model)).outcome

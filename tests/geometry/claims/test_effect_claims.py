@@ -56,7 +56,6 @@ def test_the_claims_need_what_is_usually_measured():
     assert set(NEEDED) <= set(USUAL)
     assert len(set(IDS)) == len(IDS)
     for claim in EFFECT_CLAIMS:
-        assert claim.panel == "effects"
         assert claim.statement.endswith(".")
         assert claim.reason
         assert not claim.reason.endswith(".")

@@ -27,7 +27,7 @@ from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.published import QUANTITY, PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF
-from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
+from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable, panel_of
 from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.table import PANELS
 from gui.services import effects as module
@@ -379,8 +379,9 @@ def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_
     for claim in EVERY:
         window.bring("claims")
         windowed.table.chosen.emit(claim)
-        if claim.panel != "positions":
-            assert in_front(window) == window.docks[claim.panel].windowTitle()
+        panel = panel_of(claim)
+        if panel != "positions":
+            assert in_front(window) == window.docks[panel].windowTitle()
         if claim.id == "overlap.W_Q_P.folded":
             form = window.panels["overlaps"].form
             assert form.rows.subject == Subject("W_Q", fold_ln=True)

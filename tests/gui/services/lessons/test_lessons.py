@@ -329,7 +329,7 @@ def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
     if name != "sample":
         by_chance |= {"norms.stable", "layernorm.sum_of_squares"}
     for claim in (one for one in CLAIMS if one.id in by_chance):
-        if name != "gpt2" or claim.panel != "layernorm":  # its file has no words
+        if name != "gpt2" or claim.topic != "layernorm":  # its file has no words
             assert "≈ holds, as " in worth(found.verdict(claim))
     (squares,) = (one for one in CLAIMS if one.id == "layernorm.sum_of_squares")
     if name == "sample":
