@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable
-from geometry.claims.measurements import DEFAULT_RANK, Measurements
+from geometry.claims.measured_model import DEFAULT_RANK, Captured
+from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import drawn_tables
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
-from geometry.measures.directions import Directions
 from geometry.measures.layernorm import layernorm_errors, token_rows
-from geometry.measures.overlaps import CORNER, capture, sparsity, sparsity_nulls, squared_overlaps
+from geometry.measures.overlaps import OverlapSums, along_diagonal, sparsity, sparsity_nulls
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.residual_stream import Name, Subject
 from geometry.pca.components import Array, unit_rows
@@ -31,8 +32,6 @@ MOST_TOKENS, MOST_POSITIONS = 4096, 128
 """Tokens and positions of the draws, evenly spaced, so that one takes milliseconds."""
 READ_BACK = 64
 """Tokens that are added to positions, to be read back."""
-ALONG = 0.1
-"""Half the width of the stripe along a diagonal, as a share of the directions."""
 TURNED_ENTRIES = 200
 LEADING = 5
 FEWEST_DIRECTIONS = 3
@@ -83,9 +82,13 @@ def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[...,
 
         def median(positions: Array) -> float:
             found = layernorm_errors(
-                tokens, positions, (0, len(positions) - 1), sample=256,
-                token_scale=model.token_scale, type_row=model.token_type,
-            )  # fmt: skip
+                tokens,
+                positions,
+                (0, len(positions) - 1),
+                sample=256,
+                token_scale=model.token_scale,
+                type_row=model.token_type,
+            )
             return float(np.median(getattr(found, which)))
 
         return _turned(measured.rows, median)
@@ -183,42 +186,20 @@ def _places(n: int, most: int) -> npt.NDArray[np.int64]:
 # ---- directions in common ---
 
 
-def _pair(measured: Measurements, rows: Name, columns: Name) -> tuple[Directions, Directions]:
-    subjects = [Subject(name) if name in ("P", "E") else Subject(name, LAYER)
-                for name in (rows, columns)]  # fmt: skip
-    pair = measured.stream.pair(*subjects)
-    for name, found in zip((rows, columns), pair, strict=True):
-        if found.clear < FEWEST_DIRECTIONS:
-            raise CannotTell(f"{name} has only {found.clear} directions")
+def _subjects(measured: Measurements, rows: Name, columns: Name) -> tuple[Subject, Subject]:
+    """Return two matrices; CannotTell if one of them has too few directions for a subspace."""
+    pair = Subject(rows, LAYER), Subject(columns, LAYER)
+    counts = measured.of_model.once(
+        ("clear", *pair), lambda: [found.clear for found in measured.stream.pair(*pair)]
+    )
+    for name, count in zip((rows, columns), counts, strict=True):
+        if count < FEWEST_DIRECTIONS:
+            raise CannotTell(f"{name} has only {count} directions")
     return pair
 
 
-def _sums(measured: Measurements, rows: Name, columns: Name) -> dict[str, float]:
-    """Reduce overlaps to sums over their corners and stripes, since the matrix is large."""
-
-    def find() -> dict[str, float]:
-        one, other = _pair(measured, rows, columns)
-        squares = squared_overlaps(one, other)
-        p, q, d = *squares.shape, one.vectors.shape[1]
-        m = min(CORNER, p, q)
-        top, bottom = slice(None, m), slice(-m, None)
-        parts = {"TL": (top, top), "TR": (top, bottom), "BL": (bottom, top), "BR": (bottom, bottom)}
-        sums = {name: float(squares[part].sum()) for name, part in parts.items()}
-        stripe = along_diagonal(p, q)
-        total = float(squares.sum())
-        sums["diagonal"] = float(squares[stripe].sum()) / total
-        sums["antidiagonal"] = float(squares[stripe[:, ::-1]].sum()) / total
-        sums["top3"] = float(squares[:3, :3].sum())
-        return sums | {"rows": p, "columns": q, "dimensions": d}
-
-    return measured.of_model.once(("sums of overlaps", rows, columns), find)
-
-
-def along_diagonal(p: int, q: int) -> npt.NDArray[np.bool_]:
-    """Mask (p, q) of the tenth to either side of the diagonal."""
-    down, across = (np.arange(p) + 0.5) / p, (np.arange(q) + 0.5) / q
-    mask: npt.NDArray[np.bool_] = np.abs(down[:, None] - across) <= ALONG
-    return mask
+def _sums(measured: Measurements, rows: Name, columns: Name) -> OverlapSums:
+    return measured.of_model.overlap_sums(*_subjects(measured, rows, columns))
 
 
 def corner(rows: Name, columns: Name, which: Which) -> Callable[[Measurements], float]:
@@ -226,16 +207,11 @@ def corner(rows: Name, columns: Name, which: Which) -> Callable[[Measurements], 
 
     def measure(measured: Measurements) -> float:
         sums = _sums(measured, rows, columns)
-        if min(CORNER, sums["rows"], sums["columns"]) == sums["dimensions"]:
+        if sums.contrast.corner == sums.dimensions:
             raise NotApplicable("the corner contains all directions, which is chance")
-        return sums[which] / _chance(sums)
+        return sums.parts[which] / sums.of_corner
 
     return measure
-
-
-def _chance(sums: dict[str, float]) -> float:
-    m = min(CORNER, sums["rows"], sums["columns"])
-    return m * m / sums["dimensions"]
 
 
 def random_corner(rows: Name, columns: Name) -> Callable[..., Null]:
@@ -243,9 +219,9 @@ def random_corner(rows: Name, columns: Name) -> Callable[..., Null]:
 
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
-        m = int(min(CORNER, sums["rows"], sums["columns"]))
-        found = shared_energy(m, m, int(sums["dimensions"]))
-        return null_of(found.name, found.meaning, found.values / _chance(sums))
+        m = sums.contrast.corner
+        found = shared_energy(m, m, sums.dimensions)
+        return null_of(found.name, found.meaning, found.values / sums.of_corner)
 
     return draw
 
@@ -255,11 +231,11 @@ def reach_of_corner(rows: Name, columns: Name, bound: float) -> Callable[[Measur
 
     def check(measured: Measurements) -> None:
         sums = _sums(measured, rows, columns)
-        m = min(CORNER, sums["rows"], sums["columns"])
-        if m / _chance(sums) < bound:
+        m = sums.contrast.corner
+        if m / sums.of_corner < bound:
             raise NotApplicable(
-                f"{m:g} of {sums['dimensions']:g} directions overlap at most "
-                f"{m / _chance(sums):.3g} times chance"
+                f"{m:g} of {sums.dimensions:g} directions overlap at most "
+                f"{m / sums.of_corner:.3g} times chance"
             )
 
     return check
@@ -267,7 +243,7 @@ def reach_of_corner(rows: Name, columns: Name, bound: float) -> Callable[[Measur
 
 def top3_overlap(rows: Name, columns: Name) -> Callable[[Measurements], float]:
     """Return a measure of the overlap of the first three directions, without folding the gain."""
-    return lambda measured: _sums(measured, rows, columns)["top3"]
+    return lambda measured: _sums(measured, rows, columns).top3
 
 
 def random_top3(rows: Name, columns: Name) -> Callable[..., Null]:
@@ -275,28 +251,27 @@ def random_top3(rows: Name, columns: Name) -> Callable[..., Null]:
 
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
-        p, q = (int(min(3, sums[name])) for name in ("rows", "columns"))
-        return shared_energy(p, q, int(sums["dimensions"]))
+        return shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions)
 
     return draw
 
 
 def folded_share(measured: Measurements) -> float:
     """Overlap of queries with P's top directions with the gain folded in, relative to without."""
-    _pair(measured, "W_Q", "P")
-    found = []
-    for fold in (False, True):
-        pair = measured.stream.pair(Subject("W_Q", LAYER, fold_ln=fold), Subject("P"))
-        found.append(float(squared_overlaps(*pair)[:3, :3].sum()))
+    queries, P = _subjects(measured, "W_Q", "P")
+    plain, folded = (
+        measured.of_model.overlap_sums(replace(queries, fold_ln=fold), P).top3
+        for fold in (False, True)
+    )
     # numpy gives NaN for 0/0, where Python's division would raise.
-    return float(np.divide(found[1], found[0]))
+    return float(np.divide(folded, plain))
 
 
 def along(
     rows: Name, columns: Name, which: Literal["diagonal", "antidiagonal"]
 ) -> Callable[[Measurements], float]:
     """Return a measure of the share of squared overlaps along a diagonal."""
-    return lambda measured: _sums(measured, rows, columns)[which]
+    return lambda measured: _sums(measured, rows, columns).parts[which]
 
 
 def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
@@ -304,8 +279,9 @@ def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
 
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
-        scale = min(1.0, MOST_POSITIONS / sums["dimensions"])
-        p, q, d = (max(1, round(scale * sums[name])) for name in ("rows", "columns", "dimensions"))
+        scale = min(1.0, MOST_POSITIONS / sums.dimensions)
+        sizes = (sums.rows, sums.columns, sums.dimensions)
+        p, q, d = (max(1, round(scale * size)) for size in sizes)
         stripe, rng = along_diagonal(p, q), np.random.default_rng(0)
         drawn = []
         for _ in range(DRAWS):
@@ -319,15 +295,10 @@ def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
 # ---- E's directions in P's leading ones ---
 
 
-def _captured(measured: Measurements) -> tuple[Array, float]:
-    """Capture of E's directions by P's leading thirty, and the same by chance."""
-
-    def find() -> tuple[Array, float]:
-        P, E = _pair(measured, "P", "E")
-        rank = min(DEFAULT_RANK, len(P.vectors))
-        return capture(P, E, rank), rank / P.vectors.shape[1]
-
-    return measured.of_model.once("capture by thirty", find)
+def _captured(measured: Measurements) -> Captured:
+    """Return the capture of E's directions by P's leading thirty."""
+    _subjects(measured, "P", "E")
+    return measured.of_model.captured(DEFAULT_RANK)
 
 
 def _part(values: Array, first: float, last: float) -> Array:
@@ -338,12 +309,12 @@ def captured(first: float, last: float) -> Callable[[Measurements], float]:
     """Mean capture of a part of E's directions (shares of their number), over chance."""
 
     def measure(measured: Measurements) -> float:
-        values, chance = _captured(measured)
-        if chance == 1.0:
+        found = _captured(measured)
+        if found.chance == 1.0:
             raise NotApplicable(
                 "P's leading directions are all directions, which capture everything"
             )
-        return float(_part(values, first, last).mean() / chance)
+        return float(_part(found.values, first, last).mean() / found.chance)
 
     return measure
 
@@ -352,10 +323,8 @@ def random_capture(first: float, last: float) -> Callable[..., Null]:
     """Return the draws of :func:`captured` for unrelated directions."""
 
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
-        values, _ = _captured(measured)
-        P, _ = _pair(measured, "P", "E")
-        d, p = P.vectors.shape[1], len(_part(values, first, last))
-        q = min(DEFAULT_RANK, len(P.vectors))
+        captured = _captured(measured)
+        d, q, p = captured.dimensions, captured.rank, len(_part(captured.values, first, last))
         found = shared_energy(p, q, d)
         return null_of(found.name, found.meaning, found.values * d / (p * q))
 
@@ -366,9 +335,9 @@ def reach_of_capture(bound: float) -> Callable[[Measurements], None]:
     """Return a check that a capture can reach a bound: that there are enough dimensions."""
 
     def check(measured: Measurements) -> None:
-        _, chance = _captured(measured)
-        if 1.0 / chance < bound:
-            raise NotApplicable(f"complete capture is only {1 / chance:.3g} times chance")
+        most = 1.0 / _captured(measured).chance
+        if most < bound:
+            raise NotApplicable(f"complete capture is only {most:.3g} times chance")
 
     return check
 
@@ -378,7 +347,7 @@ def first_without_mean(measured: Measurements) -> float:
     E = measured.directions("E")
     if E.vectors.shape[1] != measured.model.d_model:
         raise CannotTell("tokens and positions have different widths")
-    as_it_is, _ = _captured(measured)
+    as_it_is = _captured(measured).values
     centred = measured.stream.directions(Subject("P", centred=True))
     rank = min(DEFAULT_RANK, len(centred.vectors))
     return float(np.square(centred.vectors[:rank] @ E.vectors[0]).sum() / as_it_is[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,11 @@ from geometry.measures.layernorm import TokenPositionCosines, token_position_cos
 from geometry.measures.norms import NormProfile, norm_profile
 from geometry.measures.overlaps import (
     Contrast,
+    OverlapSums,
     Sparsity,
     capture,
-    corner_contrast,
     sparsity,
-    squared_overlaps,
-    top3,
+    sum_overlaps,
 )
 from geometry.measures.probes import Probe, order_probe, position_probe
 from geometry.measures.spectra import Spectrum, summarise
@@ -33,6 +32,19 @@ DEFAULT_RANK = 30
 LEADING = 5
 
 T = TypeVar("T")
+
+
+class Captured(NamedTuple):
+    """How much of each of E's directions lies in P's strongest ``rank``, of ``dimensions``."""
+
+    values: Array
+    rank: int
+    dimensions: int
+
+    @property
+    def chance(self) -> float:
+        """The same by chance."""
+        return self.rank / self.dimensions
 
 
 class MeasuredModel:
@@ -159,45 +171,38 @@ class MeasuredModel:
             self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln)
         )
 
+    def overlap_sums(self, rows: Subject, columns: Subject) -> OverlapSums:
+        """Squared overlaps of two matrices, reduced to sums over their parts."""
+        return self.once(
+            ("overlaps", rows, columns), lambda: sum_overlaps(*self.stream.pair(rows, columns))
+        )
+
     def contrast(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Contrast:
         """Corners of the squared overlaps, over chance."""
-        return self._compared(rows, columns, fold_ln)[0]
+        return self._sums(rows, columns, fold_ln).contrast
 
     def top3(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> float:
         """Overlap of the three strongest directions of each: 0 to 3."""
-        return self._compared(rows, columns, fold_ln)[1]
+        return self._sums(rows, columns, fold_ln).top3
 
-    def _compared(self, rows: Name, columns: Name, fold_ln: bool | None) -> tuple[Contrast, float]:
-        """Reduce overlaps to their summaries, since the matrix of them is large."""
-        subjects = (self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln))
+    def _sums(self, rows: Name, columns: Name, fold_ln: bool | None) -> OverlapSums:
+        subjects = (self.subject(name, fold_ln=fold_ln) for name in (rows, columns))
+        return self.overlap_sums(*subjects)
 
-        def find() -> tuple[Contrast, float]:
-            one, other = self.stream.pair(*subjects)
-            overlaps = squared_overlaps(one, other)
-            return corner_contrast(overlaps, 1 / one.vectors.shape[1]), top3(overlaps)
+    def captured(self, rank: int) -> Captured:
+        """Share of each of E's directions in P's strongest, at most ``rank`` of them."""
 
-        return self.once(("compared", *subjects), find)
+        def find() -> Captured:
+            P, E = self.stream.pair(Subject("P"), Subject("E"))
+            count = min(rank, len(P.vectors))
+            return Captured(capture(P, E, count), count, P.vectors.shape[1])
 
-    @property
-    def capture(self) -> Array:
-        """Share of each of E's directions in P's strongest :attr:`capture_rank`."""
-        return self.once("capture", self._find_capture)
+        return self.once(("capture", rank), find)
 
     @property
-    def capture_chance(self) -> float:
-        """The same by chance: that rank over the dimensions of their space."""
-        P, _ = self.stream.pair(self.subject("P"), self.subject("E"))
-        return float(self.capture_rank / P.vectors.shape[1])
-
-    @property
-    def capture_rank(self) -> int:
-        """``rank``, or fewer where P has fewer directions."""
-        P, _ = self.stream.pair(self.subject("P"), self.subject("E"))
-        return min(self.rank, len(P.vectors))
-
-    def _find_capture(self) -> Array:
-        P, E = self.stream.pair(self.subject("P"), self.subject("E"))
-        return capture(P, E, self.capture_rank)
+    def capture(self) -> Captured:
+        """Share of each of E's directions in P's strongest, at most :attr:`rank` of them."""
+        return self.captured(self.rank)
 
     # ---- LayerNorm -----------------------------------------------------------------------
 

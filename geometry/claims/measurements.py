@@ -287,17 +287,17 @@ class Measurements:
     @property
     def capture(self) -> Array:
         """Share of each of E's directions in P's strongest :attr:`capture_rank`."""
-        return self.of_model.capture
+        return self.of_model.capture.values
 
     @property
     def capture_rank(self) -> int:
         """:attr:`rank`, or fewer where P has fewer directions."""
-        return self.of_model.capture_rank
+        return self.of_model.capture.rank
 
     @property
     def capture_chance(self) -> float:
         """The same by chance: that rank over the dimensions of their space."""
-        return self.of_model.capture_chance
+        return self.of_model.capture.chance
 
     @property
     def cosines(self) -> TokenPositionCosines:

@@ -23,7 +23,6 @@ from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.inside.intervene import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
-from geometry.measures.overlaps import top3
 from geometry.measures.shape import ShapeFit
 from geometry.measures.single_dimensions import SINUSOID
 from geometry.models.model import PositionalModel
@@ -367,15 +366,15 @@ def _capture(measured: Measurements) -> dict[str, Any]:
 
 
 def _overlap(measured: Measurements, rows: Name, columns: Name) -> dict[str, Any]:
-    overlaps = measured.overlaps(rows, columns)
-    contrast = measured.contrast(rows, columns)
+    sums = measured.of_model.overlap_sums(measured.subject(rows), measured.subject(columns))
+    contrast = sums.contrast
     return {
-        "rows": overlaps.shape[0],
-        "columns": overlaps.shape[1],
+        "rows": sums.rows,
+        "columns": sums.columns,
         "chance": contrast.chance,
         "corner": contrast.corner,
         "contrast": {which: getattr(contrast, which) for which in ("TL", "TR", "BL", "BR")},
-        "top3": top3(overlaps),
+        "top3": sums.top3,
     }
 
 

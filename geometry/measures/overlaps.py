@@ -1,8 +1,10 @@
 """Agreement of the directions of two matrices: overlaps, capture, sparsity."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.evidence.null import Band, Null, band_of, null_of
@@ -11,6 +13,8 @@ from geometry.measures.directions import Directions
 from geometry.pca.components import Array
 
 CORNER = 30
+ALONG = 0.1
+"""Half the width of the stripe along a diagonal, as a share of the directions."""
 LARGE = 0.1
 HEAVIEST = 40
 SPARSE = 0.5
@@ -69,13 +73,64 @@ def squared_overlaps(rows: Directions, columns: Directions) -> Array:
 def corner_contrast(overlaps: Array, chance: float, corner: int = CORNER) -> Contrast:
     """Mean of each corner of squared overlaps, divided by chance (1/d_model)."""
     m = min(corner, *overlaps.shape)
-    corners = (overlaps[:m, :m], overlaps[:m, -m:], overlaps[-m:, :m], overlaps[-m:, -m:])
-    return Contrast(chance, m, *(float(part.mean() / chance) for part in corners))
+    corners = _corners(overlaps, m)
+    return Contrast(chance, m, **{at: float(part.mean() / chance) for at, part in corners.items()})
+
+
+def _corners(overlaps: Array, m: int) -> dict[str, Array]:
+    top, bottom = overlaps[:m], overlaps[-m:]
+    return {"TL": top[:, :m], "TR": top[:, -m:], "BL": bottom[:, :m], "BR": bottom[:, -m:]}
 
 
 def top3(overlaps: Array) -> float:
     """Sum of the corner of the three strongest directions of each: 0 to 3."""
     return float(overlaps[:3, :3].sum())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OverlapSums:
+    """Squared overlaps of two matrices, summed over parts of their matrix, which is large.
+
+    Attributes
+    ----------
+    rows, columns, dimensions
+        Numbers of directions, and of the dimensions in which they lie.
+    contrast, top3
+        See :func:`corner_contrast` and :func:`top3`.
+    parts
+        Sums over the corners "TL", "TR", "BL" and "BR"; shares along the "diagonal" and the
+        "antidiagonal".
+    """
+
+    rows: int
+    columns: int
+    dimensions: int
+    contrast: Contrast
+    top3: float
+    parts: Mapping[str, float]
+
+    @property
+    def of_corner(self) -> float:
+        """The sum over a corner by chance."""
+        return self.contrast.corner * self.contrast.corner / self.dimensions
+
+
+def sum_overlaps(rows: Directions, columns: Directions) -> OverlapSums:
+    """Reduce the squared overlaps of two matrices to sums over parts of their matrix."""
+    overlaps, d = squared_overlaps(rows, columns), rows.vectors.shape[1]
+    contrast = corner_contrast(overlaps, 1 / d)
+    parts = {at: float(part.sum()) for at, part in _corners(overlaps, contrast.corner).items()}
+    stripe, total = along_diagonal(*overlaps.shape), float(overlaps.sum()) or np.nan
+    parts["diagonal"] = float(overlaps[stripe].sum()) / total
+    parts["antidiagonal"] = float(overlaps[stripe[:, ::-1]].sum()) / total
+    return OverlapSums(*overlaps.shape, d, contrast, top3(overlaps), parts)
+
+
+def along_diagonal(p: int, q: int) -> npt.NDArray[np.bool_]:
+    """Mask (p, q) of the tenth to either side of the diagonal."""
+    down, across = (np.arange(p) + 0.5) / p, (np.arange(q) + 0.5) / q
+    mask: npt.NDArray[np.bool_] = np.abs(down[:, None] - across) <= ALONG
+    return mask
 
 
 def check_rank(rank: int, directions: Directions) -> int:

@@ -96,10 +96,8 @@ def test_a_claim_that_reads_the_range_late_is_not_kept_either(gpt2):
 def test_what_was_measured_before_is_not_measured_again(gpt2, monkeypatch):
     of_model = MeasuredModel(gpt2)
     check_claims(Measurements(gpt2, Scope(ONE), of_model))
-    for slow in ("token_position_cosines", "squared_overlaps", "capture"):
+    for slow in ("token_position_cosines", "sum_overlaps", "capture"):
         monkeypatch.setattr(f"geometry.claims.measured_model.{slow}", None)
-    for slow in ("squared_overlaps", "capture"):
-        monkeypatch.setattr(f"geometry.claims.claim_spaces.{slow}", None)
     monkeypatch.setattr("geometry.models.residual_stream.singular_directions", None)
     check_claims(Measurements(gpt2, Scope(OTHER), of_model))
 
