@@ -100,7 +100,7 @@ def _share(claim: EffectClaim, effects: Effects) -> tuple[float, tuple[float, fl
 
 def _by_window(effects: Effects, change: str) -> Array:
     """Return what a change costs in each window of text, (windows,)."""
-    found = next((one for one in effects.effects if one.name == change), None)
+    found = effects.of(change)
     if found is not None and found.why:
         raise NotApplicable(found.why.rstrip("."))
     if found is None or not found.by_window:

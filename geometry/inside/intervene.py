@@ -114,6 +114,20 @@ class Effects:
     layer: int | None = None
     fingerprint: str = ""
 
+    def of(self, change: str) -> Effect | None:
+        """Return the effect of a change; None if it is not measured."""
+        return next((effect for effect in self.effects if effect.name == change), None)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Effects:
+        """Return the effects of which ``asdict`` made what JSON has."""
+        effects = []
+        for effect in content["effects"]:
+            attention = tuple(map(tuple, effect["attention"]))
+            by_window = tuple(effect["by_window"])
+            effects.append(Effect(**{**effect, "attention": attention, "by_window": by_window}))
+        return cls(**{**content, "effects": tuple(effects)})
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:

@@ -117,13 +117,14 @@ class OverlapSums:
 
 def sum_overlaps(rows: Directions, columns: Directions) -> OverlapSums:
     """Reduce the squared overlaps of two matrices to sums over parts of their matrix."""
-    overlaps, d = squared_overlaps(rows, columns), rows.vectors.shape[1]
+    overlaps = squared_overlaps(rows, columns)
+    (p, q), d = overlaps.shape, rows.vectors.shape[1]
     contrast = corner_contrast(overlaps, 1 / d)
     parts = {at: float(part.sum()) for at, part in _corners(overlaps, contrast.corner).items()}
-    stripe, total = along_diagonal(*overlaps.shape), float(overlaps.sum()) or np.nan
+    stripe, total = along_diagonal(p, q), float(overlaps.sum()) or np.nan
     parts["diagonal"] = float(overlaps[stripe].sum()) / total
     parts["antidiagonal"] = float(overlaps[stripe[:, ::-1]].sum()) / total
-    return OverlapSums(*overlaps.shape, d, contrast, top3(overlaps), parts)
+    return OverlapSums(p, q, d, contrast, top3(overlaps), parts)
 
 
 def along_diagonal(p: int, q: int) -> npt.NDArray[np.bool_]:

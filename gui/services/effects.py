@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from geometry.checkpoints.errors import (
     RangeError,
     TensorUnavailable,
 )
-from geometry.inside import intervene
+from geometry.inside.intervene import Effect, Effects, table_of
 from geometry.inside.interventions import (
     LEAST_POSITIONS,
     MOST_COMPONENTS,
@@ -64,51 +64,24 @@ class EffectsRun:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Measured:
-    """What a change costs.
-
-    Attributes
-    ----------
-    delta, low, high, why, attention, by_window
-        As in :class:`geometry.inside.intervene.Effect`.
-    """
-
-    delta: float
-    low: float
-    high: float
-    why: str = ""
-    attention: tuple[tuple[float, ...], ...] = ()
-    by_window: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Effects:
+class EffectsResult:
     """A table that can be changed, and what is known of the effects.
 
     Attributes
     ----------
     table
         The model's.
+    effects
+        Of the windows done so far; none before a measurement.
     run
         What was measured; None before a measurement.
-    found
-        By the change's name; of the windows done so far.
-    baseline
-        Loss in nats per token without a change; None for an encoder.
-    windows
-        Number of windows done.
-    layer
-        Of the residual stream, where pos is changed; None for the table of positions.
     failure
         Why the measurement failed, with advice; else "".
     """
 
     table: Table
+    effects: Effects
     run: EffectsRun | None = None
-    found: Mapping[str, Measured] = field(default_factory=dict)
-    baseline: float | None = None
-    windows: int = 0
-    layer: int | None = None
     failure: str = ""
 
     @property
@@ -123,14 +96,6 @@ class Effects:
         total = float(energies.sum()) or 1.0
         return np.concatenate([[0.0], np.cumsum(energies) / total])
 
-    def without_table(self) -> intervene.Effects:
-        """Return what was measured, for claims about it."""
-        effects = tuple(
-            intervene.Effect(name, one.delta, one.low, one.high, one.why, by_window=one.by_window)
-            for name, one in self.found.items()
-        )
-        return intervene.Effects(self.baseline, effects, self.windows, self.layer)
-
 
 @dataclass(frozen=True, slots=True)
 class EffectsOf:
@@ -139,8 +104,8 @@ class EffectsOf:
     length: int
     run: EffectsRun | None
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Effects]:
-        """Yield the :class:`Effects`; first without any, then as they are measured."""
+    def steps(self, about: QuestionContext) -> Iterator[Progress | EffectsResult]:
+        """Yield the :class:`EffectsResult`; first without any, then as they are measured."""
         model = about.model
         if why := model.no_table:
             raise TensorUnavailable(f"No positions can be changed: {why}.")
@@ -153,23 +118,24 @@ class EffectsOf:
             yield nothing
             return
         # With a helix of one's own, only that is missing.
-        known: dict[str, Measured] = about.cache(
+        known: dict[str, Effect] = about.cache(
             ("effects", replace(self.run, more=(), attempt=0)), dict
         )
         yield from _measure(model, nothing, self.run, known)
 
 
-def _unmeasured(model: PositionalModel, length: int) -> Effects:
+def _unmeasured(model: PositionalModel, length: int) -> EffectsResult:
     layer = model.store.layer if isinstance(model.store, LayerStore) else None
-    table = intervene.table_of(model, length)
+    table = table_of(model, length)
     table.components()  # kept, so that a slider does not wait for them
-    return Effects(table, layer=layer)
+    return EffectsResult(table, Effects(None, (), 0, layer))
 
 
 def _measure(
-    model: PositionalModel, nothing: Effects, run: EffectsRun, known: dict[str, Measured]
-) -> Iterator[Progress | Effects]:
-    store, so_far = model.store, replace(nothing, run=run, found=dict(known))
+    model: PositionalModel, nothing: EffectsResult, run: EffectsRun, known: dict[str, Effect]
+) -> Iterator[Progress | EffectsResult]:
+    effects = replace(nothing.effects, effects=tuple(known.values()))
+    store, so_far = model.store, replace(nothing, run=run, effects=effects)
     telling = run_in_subprocess(
         "effects",
         source=store.tables.source if isinstance(store, LayerStore) else model.source,
@@ -191,7 +157,7 @@ def _measure(
                 yield Progress(told.done / max(told.total, 1), named(told.what), so_far)
     except StopIteration as end:
         so_far = _with(so_far, end.value)
-        known.update(so_far.found)
+        known.update((effect.name, effect) for effect in so_far.effects.effects)
         yield so_far
     except FileChanged:
         raise
@@ -199,15 +165,11 @@ def _measure(
         yield replace(so_far, failure=f"{error} {error.advice}".strip())
 
 
-def _with(so_far: Effects, result: Mapping[str, Any]) -> Effects:
-    """Return the effects with a result, as JSON has it."""
-    found = dict(so_far.found)
-    for one in result["effects"]:
-        attention = tuple(map(tuple, one["attention"]))
-        numbers = (one["delta"], one["low"], one["high"])
-        by_window = tuple(one["by_window"])
-        found[one["name"]] = Measured(*numbers, one["why"], attention, by_window)
-    return replace(so_far, found=found, baseline=result["baseline"], windows=result["windows"])
+def _with(so_far: EffectsResult, content: Mapping[str, Any]) -> EffectsResult:
+    """Return the result with further effects, as JSON has them."""
+    more = Effects.from_json(content)
+    by_name = {effect.name: effect for effect in (*so_far.effects.effects, *more.effects)}
+    return replace(so_far, effects=replace(more, effects=tuple(by_name.values())))
 
 
 # ---- words -----------------------------------------------------------------------------------

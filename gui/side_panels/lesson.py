@@ -7,7 +7,6 @@ from typing import ClassVar
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtWidgets import QPushButton
 
-from gui.services.lessons.findings import LossEffects
 from gui.services.lessons.text import Facts, text_for, wanted_for
 from gui.side_panels.lesson_page import ANSWER, LessonPage
 from gui.side_panels.lesson_question import EFFECTS, FactsOf, facts_of, measured_effects
@@ -170,7 +169,7 @@ class LessonPanel(Panel):
             self.asked.emit(question, fetch)
 
     def _on_answers_changed(self) -> None:
-        effects: LossEffects | None = measured_effects(self.session.answers.get(EFFECTS))
+        effects = measured_effects(self.session.answers.get(EFFECTS))
         if effects is not None and effects != self._effects:
             before, self._effects = self._question(), effects
             if self._question() != before:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from gui.services.effects import Effects
+from geometry.inside.intervene import Effects
+from gui.services.effects import EffectsResult
 from gui.services.lessons.facts import CONDITIONS, holds, needs_effects, number, tensors_for
-from gui.services.lessons.findings import Cost, Findings, LossEffects
+from gui.services.lessons.findings import Findings
 from gui.services.lessons.text import Facts, Wanted
 from gui.services.questions import Progress, QuestionContext, Tensor
 from gui.state.answer import Answer
@@ -33,7 +34,7 @@ class FactsOf:
     """
 
     wanted: tuple[Wanted, ...]
-    effects: LossEffects | None = None
+    effects: Effects | None = None
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_for([name for name, _ in self.wanted])
@@ -48,19 +49,14 @@ class FactsOf:
         yield MappingProxyType(facts)
 
 
-def facts_of(wanted: tuple[Wanted, ...], effects: LossEffects | None) -> FactsOf:
-    """Return the question for some facts, with the effects only if a fact needs them."""
+def facts_of(wanted: tuple[Wanted, ...], effects: Effects | None) -> FactsOf:
+    """Return the question for some facts; without effects, if none is about these."""
     return FactsOf(wanted, effects if needs_effects(name for name, _ in wanted) else None)
 
 
-def measured_effects(answer: Answer | None) -> LossEffects | None:
-    """Return the measured effects on the loss; None if there are none."""
+def measured_effects(answer: Answer | None) -> Effects | None:
+    """Return what the panel of effects has measured; None if that is nothing, or not a loss."""
     result = None if answer is None or answer.state != "ready" else answer.result
-    if not isinstance(result, Effects) or result.baseline is None:
+    if not isinstance(result, EffectsResult) or result.effects.baseline is None:
         return None
-    costs = (
-        Cost(name, effect.delta, effect.low, effect.high, effect.attention)
-        for name, effect in result.found.items()
-        if not effect.why
-    )
-    return LossEffects(result.baseline, tuple(costs))
+    return result.effects

@@ -30,7 +30,7 @@ from gui.panels.kit.choices import Choice, Option
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Texts, View
 from gui.panels.kit.views import Scope as Shown
-from gui.services.effects import Effects
+from gui.services.effects import EffectsResult
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opened, opening
 from gui.state.session import MAIN
@@ -88,7 +88,7 @@ class ClaimsOf:
 
     positions: tuple[int, int]
     group: tuple[Beside, ...] = ()
-    effects: Effects | None = None
+    effects: EffectsResult | None = None
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(
@@ -108,7 +108,7 @@ class ClaimsOf:
         done = 0
         verdicts: dict[Claim, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
-        effects = check_effects(None if self.effects is None else self.effects.without_table())
+        effects = check_effects(None if self.effects is None else self.effects.effects)
         published: tuple[Compared, ...] = ()
 
         def so_far() -> Ledger:
@@ -253,7 +253,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             for shown in scope.grid
             if shown.model is not None
         ]
-        effects: Effects | None = scope.results.get("effects")
+        effects: EffectsResult | None = scope.results.get("effects")
         measured = effects is not None and effects.run is not None
         return ClaimsOf(
             scope.positions, tuple(group) if len(group) > 1 else (), effects if measured else None

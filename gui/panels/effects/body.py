@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geometry.inside.intervene import Effects
 from geometry.inside.interventions import (
     CHANGES,
     MOST_COMPONENTS,
@@ -34,7 +35,7 @@ from gui.panels.effects.spec import (
 )
 from gui.panels.kit.body import PanelBody
 from gui.plots.qt_painter import PaintedRow, columns
-from gui.services.effects import Effects, EffectsRun, kept, named
+from gui.services.effects import EffectsRun, kept, named
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import grid, hbox, vbox
@@ -134,7 +135,7 @@ class EffectsBody(PanelBody):
 
     def draw(self, view: View) -> None:
         self._view = view
-        self.table.show_effects(view.result, view.choices)
+        self.table.show_effects(view.result.effects, view.choices)
         self.plots.draw(EffectsPanel().plots(view))
         self.failure.set_text(view.result.failure)
 
@@ -232,12 +233,12 @@ class ChangeRows(TextRows):
     cells: tuple[tuple[str, str, str], ...] = tuple((named(change), "", "") for change in LISTED)
     tips: tuple[str, ...] = ("",) * len(LISTED)
 
-    def replace(self, result: Effects, chosen: str) -> None:
-        """Set the effects; the chosen change is added at the end if it is not listed."""
-        own = [name for name in result.found if name not in USUAL]
+    def replace(self, effects: Effects, chosen: str) -> None:
+        """Set the effects; the chosen change is the last one if it is not among the others."""
+        own = [effect.name for effect in effects.effects if effect.name not in USUAL]
         changes = tuple(dict.fromkeys((*LISTED, *own, *((chosen,) if chosen not in USUAL else ()))))
-        cells = tuple(_cells(result, change) for change in changes)
-        tips = tuple(_tip(result, change) for change in changes)
+        cells = tuple(_cells(effects, change) for change in changes)
+        tips = tuple(_tip(effects, change) for change in changes)
         same = changes == self.changes
         if not same:
             self.beginResetModel()
@@ -259,9 +260,9 @@ class ChangesTable(FittedTable):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def show_effects(self, result: Effects, choices: Choices) -> None:
+    def show_effects(self, effects: Effects, choices: Choices) -> None:
         """Set the rows."""
-        self.rows.replace(result, choices.change)
+        self.rows.replace(effects, choices.change)
         self.mark(choices.change)
 
     def mark(self, change: str) -> None:
@@ -286,16 +287,16 @@ class ChangesTable(FittedTable):
             self.chosen.emit(self.rows.changes[marked[0].row()])
 
 
-def _cells(result: Effects, change: str) -> tuple[str, str, str]:
-    effect = result.found.get(change)
+def _cells(effects: Effects, change: str) -> tuple[str, str, str]:
+    effect = effects.of(change)
     if effect is None or effect.why:
         return named(change), "" if effect is None else "–", ""
-    low, high = amount(result, effect.low), amount(result, effect.high)
-    return named(change), amount(result, effect.delta, signed=True), f"{low} to {high}"
+    low, high = amount(effects, effect.low), amount(effects, effect.high)
+    return named(change), amount(effects, effect.delta, signed=True), f"{low} to {high}"
 
 
-def _tip(result: Effects, change: str) -> str:
-    effect = result.found.get(change)
+def _tip(effects: Effects, change: str) -> str:
+    effect = effects.of(change)
     about = (CHANGES[change].__doc__ or "").partition("\n")[0] if change in CHANGES else ""
     return "\n".join(filter(None, (about, effect.why if effect is not None else "")))
 

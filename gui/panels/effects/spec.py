@@ -19,20 +19,14 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope
 from gui.panels.kit.views import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
-from gui.services.effects import (
-    Effects,
-    EffectsOf,
-    EffectsRun,
-    Measured,
-    kept,
-    named,
-)
+from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, kept, named
 from gui.services.snippets import opening, table_argument
 from gui.state.guides import Guide, ShownChange
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
+    from geometry.inside.intervene import Effect, Effects
     from geometry.models.model import PositionalModel
     from geometry.pca.components import Array
 
@@ -79,7 +73,7 @@ class Choices:
     run: EffectsRun | None = None
 
 
-View = AnyView[Choices, Effects]
+View = AnyView[Choices, EffectsResult]
 
 
 def is_change(value: object) -> bool:
@@ -102,7 +96,7 @@ def _are_texts(value: object) -> bool:
     )
 
 
-class EffectsPanel(PanelSpec[Choices, Effects]):
+class EffectsPanel(PanelSpec[Choices, EffectsResult]):
     """Changes of the table, as curves in the viewport, with their cost for the network."""
 
     name = "effects"
@@ -174,13 +168,13 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         return "What positions do for the network", self.caption(view)
 
     def caption(self, view: View) -> str:
-        result, change = view.result, view.choices.change
+        effects, change = view.result.effects, view.choices.change
         text = f"{titled(view.model)} · {named(change)}"
-        effect = result.found.get(change)
+        effect = effects.of(change)
         if effect is not None:
-            text += f": {cost(result, effect)}"
-        if result.windows:
-            text += f" · from {format_count(result.windows)} windows of text"
+            text += f": {cost(effects, effect)}"
+        if effects.windows:
+            text += f" · from {format_count(effects.windows)} windows of text"
         return text
 
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
@@ -192,12 +186,12 @@ class EffectsPanel(PanelSpec[Choices, Effects]):
         tables: dict[str, Mapping[str, np.ndarray]] = {
             "": {"position": np.arange(len(moved)), "moved": moved}
         }
-        known = list(view.result.found.items())
+        known = view.result.effects.effects
         if known:
             tables["effects"] = {
-                "change": np.array([name for name, _ in known]),
+                "change": np.array([effect.name for effect in known]),
                 **{
-                    name: np.array([getattr(effect, name) for _, effect in known])
+                    name: np.array([getattr(effect, name) for effect in known])
                     for name in ("delta", "low", "high")
                 },
             }
@@ -216,12 +210,13 @@ print(((changed - model.W_pos) ** 2).sum(axis=1) ** 0.5)
         run = view.result.run
         if run is None:
             return script
+        changes = [effect.name for effect in view.result.effects.effects]
         return (
             script
             + f"""
 from geometry import intervene
 
-{intervening(view.model, run, list(view.result.found))}
+{intervening(view.model, run, changes)}
 print(effects.baseline)
 for one in effects.effects:
     print(one.name, one.delta, one.low, one.high)
@@ -313,45 +308,50 @@ def _moves(view: View) -> Plot:
 
 def _losses(view: View) -> Plot:
     """Return the plot of the loss against the number of components."""
-    result, theme = view.result, view.theme
-    points = sorted(
-        (number, measured)
-        for name, measured in result.found.items()
-        if (number := kept(name)) is not None and not measured.why
+    result, effects, theme = view.result, view.result.effects, view.theme
+    measured = sorted(
+        (number, effect)
+        for effect in effects.effects
+        if (number := kept(effect.name)) is not None and not effect.why
     )
     chosen = kept(view.choices.change)
     last = result.most
     x = Axis("components kept", whole=True, span=(0.0, float(last)))
-    y = Axis(LOSS if of_loss(result) else STATES)
+    y = Axis(LOSS if of_loss(effects) else STATES)
     rules = [Rule(float(chosen), "x", style="solid")] if chosen is not None else []
     stops: np.ndarray = np.arange(last + 1)
-    if not points:
+    if not measured:
         shares = result.shares[: last + 1]
         pending = result.run is not None and not result.failure
         return Plot(
-            "Loss by components", x, Axis("share of P’s variance", span=(0.0, 1.05)),
-            [Curve(stops.astype(float), shares, theme.muted, width=1.5, dots=True)], rules,
+            "Loss by components",
+            x,
+            Axis("share of P’s variance", span=(0.0, 1.05)),
+            [Curve(stops.astype(float), shares, theme.muted, width=1.5, dots=True)],
+            rules,
             hover=lambda _, at: f"{at} components hold {format_percent(float(shares[at]))}",
             readings=[Reading("…" if pending else NOT_MEASURED)],
-            scrubs="change", scrub_stops=stops, scrub_tip=SCRUB_TIP,
-        )  # fmt: skip
-    numbers = np.array([number for number, _ in points], float)
+            scrubs="change",
+            scrub_stops=stops,
+            scrub_tip=SCRUB_TIP,
+        )
+    numbers = np.array([number for number, _ in measured], float)
     delta, low, high = (
-        np.array([getattr(measured, name) for _, measured in points])
+        np.array([getattr(effect, name) for _, effect in measured])
         for name in ("delta", "low", "high")
     )
     color = SERIES[theme.name][0]
-    effect = None if chosen is None else result.found.get(f"top {chosen}")
-    text = "" if effect is None else cost(result, effect)
+    effect = None if chosen is None else effects.of(f"top {chosen}")
+    reading = "" if effect is None else cost(effects, effect)
     return Plot(
         "Loss by components",
         x,
         y,
         [Curve(numbers, delta, color, width=1.5, dots=True)],
         [*rules, Rule(0.0, "y", style="dotted")],
-        hover=lambda _, at: f"{int(numbers[at])} components: {cost(result, points[at][1])}",
+        hover=lambda _, at: f"{int(numbers[at])} components: {cost(effects, measured[at][1])}",
         bands=[Band(numbers, low, high, color)],
-        readings=[Reading("components", text, color)],
+        readings=[Reading("components", reading, color)],
         scrubs="change",
         scrub_stops=stops,
         scrub_tip=SCRUB_TIP,
@@ -359,8 +359,8 @@ def _losses(view: View) -> Plot:
 
 
 def _heads(view: View) -> Sequence[Image]:
-    """Return the image of the change of each head's attention; empty if it is not measured."""
-    effect = view.result.found.get(view.choices.change)
+    """Return the image of how each head's attention changes; none if that is not measured."""
+    effect = view.result.effects.of(view.choices.change)
     if effect is None or not effect.attention:
         return []
     values = np.array(effect.attention)
@@ -371,30 +371,36 @@ def _heads(view: View) -> Sequence[Image]:
 
     return [
         Image(
-            "Attention that moves", Axis("head", whole=True), Axis("layer", whole=True), values,
-            "viridis", (0.0, max(float(values.max()), 1e-3)), hover=hover, unit="share moved",
+            "Attention that moves",
+            Axis("head", whole=True),
+            Axis("layer", whole=True),
+            values,
+            "viridis",
+            (0.0, max(float(values.max()), 1e-3)),
+            hover=hover,
+            unit="share moved",
         )
-    ]  # fmt: skip
+    ]
 
 
-def of_loss(result: Effects) -> bool:
-    """Return whether effects are changes of the loss; for an encoder, of its last states."""
-    return result.baseline is not None or not result.windows
+def of_loss(effects: Effects) -> bool:
+    """Return whether effects are of the loss, or, of an encoder, of its last states."""
+    return effects.baseline is not None or not effects.windows
 
 
-def cost(result: Effects, effect: Measured) -> str:
-    """Return a description of the cost of a change, with its interval."""
+def cost(effects: Effects, effect: Effect) -> str:
+    """Say what a change costs, with its interval."""
     if effect.why:
         return effect.why
-    low, high = (amount(result, value) for value in (effect.low, effect.high))
-    unit = " nats" if of_loss(result) else ""
-    return f"{amount(result, effect.delta, signed=True)}{unit} ({low} to {high})"
+    low, high = (amount(effects, value) for value in (effect.low, effect.high))
+    unit = " nats" if of_loss(effects) else ""
+    return f"{amount(effects, effect.delta, signed=True)}{unit} ({low} to {high})"
 
 
-def amount(result: Effects, value: float, *, signed: bool = False) -> str:
-    """Format an effect: nats per token, or an encoder's share."""
+def amount(effects: Effects, value: float, *, signed: bool = False) -> str:
+    """Write an effect: nats per token, or an encoder's share."""
     if math.isnan(value):
         return "–"
-    if not of_loss(result):
+    if not of_loss(effects):
         return format_percent(value)
     return ("+" if signed and value > 0 else "") + format_number(value, 3)

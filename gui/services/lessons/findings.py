@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from geometry.claims.measured_range import MeasuredRange
     from geometry.claims.measurements import Measurements
     from geometry.history.history import History
+    from geometry.inside.intervene import Effect, Effects
     from geometry.measures.kernels import HeadKernels
     from geometry.measures.layernorm import Version
     from geometry.measures.lookback import Kind, LookBack, Scoring
@@ -45,41 +45,20 @@ class Absent(Exception):
     """The model has no such number; paragraphs with it are omitted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The network's loss by a change of its positions."""
-
-    change: str  # Its name, see :func:`geometry.inside.interventions.find_change`
-    # Increase of the loss in nats per token, and its interval.
-    delta: float
-    low: float
-    high: float
-    # (n_layers, n_heads): how much of each head's attention moves; empty if not measured.
-    moved: tuple[tuple[float, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LossEffects:
-    """Changes of the open model's positions, measured in the panel of effects."""
-
-    loss: float  # Nats per token without a change
-    costs: tuple[Cost, ...]  # Costs of the changes that could be measured
-
-
 class Findings:
     """Measurements behind the facts: the open model over one range.
 
     Parameters
     ----------
     effects
-        Measurements of the panel of effects; None before there are any.
+        Of a loss, measured in the panel of effects; None before.
     """
 
     def __init__(
         self,
         context: QuestionContext,
         positions: tuple[int, int],
-        effects: LossEffects | None = None,
+        effects: Effects | None = None,
     ) -> None:
         from geometry.claims.measured_range import MeasuredRange
 
@@ -323,40 +302,40 @@ class Findings:
     # ---- effects of positions ------------------------------------------------------------
 
     @property
-    def effects(self) -> LossEffects:
-        """Measurements of the panel of effects."""
+    def effects(self) -> Effects:
+        """What was measured in the panel of effects."""
         if self._effects is None:
             raise Absent
         return self._effects
 
-    def cost(self, change: str) -> Cost:
-        """Return the cost of a change."""
-        measured = next((cost for cost in self.effects.costs if cost.change == change), None)
-        if measured is None:
+    def cost(self, change: str) -> Effect:
+        """Return what a change costs."""
+        effect = self.effects.of(change)
+        if effect is None or effect.why:
             raise Absent
-        return measured
+        return effect
 
     def kept(self, change: str) -> float:
         """Return the share of the positions' worth that a change keeps."""
         return self.kept_cost(self.cost(change))
 
-    def kept_cost(self, cost: Cost) -> float:
-        """Return that share for a cost; raises Absent if positions are worth nothing."""
+    def kept_cost(self, cost: Effect) -> float:
+        """Return the same of a cost; positions must be worth something."""
         worth = self.cost(NOTHING)
         if worth.low <= 0:
             raise Absent
         return 1 - cost.delta / worth.delta
 
     @property
-    def own_helix(self) -> tuple[tuple[float, float], Cost]:
+    def own_helix(self) -> tuple[tuple[float, float], Effect]:
         """Factors and cost of the helix that was measured by hand last."""
         from geometry.inside.interventions import helix_factors
 
-        for cost in reversed(self.effects.costs):
-            factors = helix_factors(cost.change)
-            if factors not in (None, (1.0, 1.0)):
+        for effect in reversed(self.effects.effects):
+            factors = helix_factors(effect.name)
+            if factors not in (None, (1.0, 1.0)) and not effect.why:
                 assert factors is not None
-                return factors, cost
+                return factors, effect
         raise Absent
 
     @property
@@ -365,7 +344,7 @@ class Findings:
 
         Of the first layer that reads the changed positions.
         """
-        moved, layer = np.array(self.cost(NOTHING).moved), 0
+        moved, layer = np.array(self.cost(NOTHING).attention), 0
         if isinstance(self.model.store, LayerStore):
             layer = self.model.store.layer
         if layer >= len(moved) or not moved.max() > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -62,7 +63,8 @@ def _resolved(findings: Findings) -> str:
 
 NUMBERS: Mapping[str, Fact] = {
     "loss": Fact(
-        "loss in nats per token, measured in Effects", lambda f: format_number(f.effects.loss)
+        "loss in nats per token, measured in Effects",
+        lambda f: format_number(cast(float, f.effects.baseline)),
     ),
     "worth": Fact("by how much it grows without positions", _cost(NOTHING)),
     "keep_1": Fact("share of that which the first component keeps", _kept("top 1")),
@@ -81,9 +83,7 @@ NUMBERS: Mapping[str, Fact] = {
         "the latter as a share of what positions are worth",
         lambda f: _share(1 - f.kept("scrambled norms")),
     ),
-    "cost_shift_1": Fact(
-        "by how much the loss grows with positions one later", _cost("shift 1")
-    ),
+    "cost_shift_1": Fact("by how much the loss grows with positions one later", _cost("shift 1")),
     "cost_shift_10": Fact("the same for ten later", _cost("shift 10")),
     "reader_heads": Fact(
         "heads whose attention moves most without positions, such as “heads 0 and 1”",
@@ -98,9 +98,7 @@ NUMBERS: Mapping[str, Fact] = {
         lambda f: format_percent(f.others_moved, 0),
     ),
     "layer": Fact("number of the open layer", lambda f: str(f.layer)),
-    "last_layer": Fact(
-        "number of the last layer", lambda f: str(len(f.layers.halves_cosine) - 1)
-    ),
+    "last_layer": Fact("number of the last layer", lambda f: str(len(f.layers.halves_cosine) - 1)),
     "windows": Fact(
         "windows of text from which layers are measured",
         lambda f: format_count(int(f.layers.windows.sum())),
@@ -114,9 +112,7 @@ NUMBERS: Mapping[str, Fact] = {
         "the same with sampling noise, as a mean over all texts has it",
         lambda f: _positive(f.layers.share[-1] + f.layers.share_noise[-1]),
     ),
-    "noise_last": Fact(
-        "the sampling noise in it", lambda f: _positive(f.layers.share_noise[-1])
-    ),
+    "noise_last": Fact("the sampling noise in it", lambda f: _positive(f.layers.share_noise[-1])),
     "halves_first": Fact(
         "cosine of the halves' positions in layer 0",
         lambda f: format_number(float(f.layers.halves_cosine[0]), 2),
@@ -130,7 +126,7 @@ NUMBERS: Mapping[str, Fact] = {
         "share of a token's variance that depends on its position, with random weights",
         _random_share,
     ),
-}  # fmt: skip
+}
 
 
 def _useful(findings: Findings) -> bool:

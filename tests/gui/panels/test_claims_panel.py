@@ -31,7 +31,7 @@ from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTab
 from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.table import PANELS
 from gui.services import effects as module
-from gui.services.effects import EffectsRun, Measured
+from gui.services.effects import EffectsResult, EffectsRun
 from gui.state.answer import Answer
 from gui.style.theme import DARK, LIGHT, SMALL
 from gui.widgets.fonts import sized
@@ -233,12 +233,12 @@ def effects_of(model, helix):
     """What the panel of effects has found: the helix costs so much of what positions are worth."""
     costs = {**dict.fromkeys(NEEDED, 0.0), "top 0": 1.0, "fitted helix": helix}
     common = 1 + 0.1 * np.random.default_rng(0).standard_normal(40)
-    found = {
-        name: Measured(cost, cost, cost, by_window=tuple((cost * common).tolist()))
+    made = tuple(
+        Effect(name, cost, cost, cost, by_window=tuple((cost * common).tolist()))
         for name, cost in costs.items()
-    }
+    )
     run = EffectsRun("sample", 24, 40, heads=True)
-    return module.Effects(Table(model.W_pos, 24), run, found, 4.0, 40)
+    return EffectsResult(Table(model.W_pos, 24), Effects(4.0, made, 40), run)
 
 
 def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims, monkeypatch):
@@ -264,7 +264,7 @@ def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims
 
     def intervene(*args, **options):
         asked.append((*args, options))
-        return large.without_table()
+        return large.effects
 
     monkeypatch.setattr(geometry, "check_claims", lambda measured: ())
     monkeypatch.setattr(geometry, "intervene", intervene)
@@ -434,7 +434,7 @@ def test_measured_effects_decide_what_needs_forward_passes(
     assert effects.choices.change == "fitted helix"
     QTest.mouseClick(effects.content.measure, LEFT)
     wait_until_idle(application)
-    assert effects.result.windows == 40
+    assert effects.result.effects.windows == 40
     window.bring("claims")
     wait_until_idle(application)
     assert {name: one.outcome for name, one in told().items()} == {

@@ -17,7 +17,7 @@ from geometry.inside.worker import WorkerProgress
 from geometry.models.sources.opening import open_model
 from gui.panels.effects.body import LISTED
 from gui.services import effects as module
-from gui.services.effects import Effects, EffectsOf, EffectsRun, named
+from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, named
 from gui.services.questions import Progress, QuestionContext, resolve
 from tests.gui.result_stage import LEFT, drag, write_small_llama
 from tests.gui.result_stage import named as plot_named
@@ -192,12 +192,12 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
     assert [one["changes"] for one in asked] == [list(USUAL)]
     expected = intervene("sample", texts, ["top 0", "into E"], length=24, texts_at_most=4)
     for one in expected.effects:
-        found = panel.result.found[one.name]
+        found = panel.result.effects.of(one.name)
         assert found.delta == pytest.approx(one.delta, abs=1e-9)
         assert rows(panel)[one.name][1] == f"{'+' * (one.delta > 0)}{one.delta:.3f}".replace(
             "-", "−"
         )
-    assert panel.result.baseline == pytest.approx(expected.baseline)
+    assert panel.result.effects.baseline == pytest.approx(expected.baseline)
     losses = panel.spec.plots(panel.view())[1]
     assert losses.curves[0].x.tolist() == list(range(21))
     assert losses.curves[0].y[0] == pytest.approx(expected.effects[0].delta, abs=1e-9)
@@ -212,7 +212,7 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
     QTest.mouseClick(panel.content.measure, LEFT)
     assert asked[-1]["changes"] == ["fitted helix radius 1.50 pitch 1.00"]
     assert rows(panel)["fitted helix radius 1.50 pitch 1.00"][1] != ""
-    assert len(panel.result.found) == len(USUAL) + 1
+    assert len(panel.result.effects.effects) == len(USUAL) + 1
 
 
 def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypatch, asked):
@@ -233,7 +233,7 @@ def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypat
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.failure.text() == ""
     assert asked[-1]["changes"] == list(USUAL)
-    assert panel.result.windows == 5
+    assert panel.result.effects.windows == 5
 
 
 def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
@@ -257,7 +257,7 @@ def test_given_up_the_process_ends_and_what_it_found_stays(texts, monkeypatch):
             if step.fraction > 0:
                 break
     assert ended
-    assert step.so_far.found["top 0"].delta == 1
+    assert step.so_far.effects.of("top 0").delta == 1
 
     def changed(measure, **request):
         assert request["changes"] == list(USUAL)  # not all windows were done
@@ -277,8 +277,8 @@ def test_another_model_is_not_measured_by_itself(stage, asked):
     stage.open("synthetic:helix,n=90,d=16,turns=2,climb=0.3")
     assert len(asked) == 1
     assert panel.choices.run is None
-    assert isinstance(panel.result, Effects)
-    assert panel.result.found == {}
+    assert isinstance(panel.result, EffectsResult)
+    assert panel.result.effects.effects == ()
     stage.open("sample")
     assert len(asked) == 1
 
@@ -317,7 +317,7 @@ def test_a_layer_is_changed_and_the_heads_that_notice_are_shown(
     measure_positions(settings, run)
     stage = stage_of("effects", run / "layer 1", size=SIZE)
     panel = stage.panel
-    assert panel.result.layer == 1
+    assert panel.result.effects.layer == 1
     panel.configure(texts=str(texts), windows=4, length=24, change="top 0", heads=True)
     assert np.linalg.matrix_rank(guide(panel).points - guide(panel).points[0], tol=1e-6) == 0
     assert len(panel.spec.plots(panel.view())) == 2
@@ -328,7 +328,7 @@ def test_a_layer_is_changed_and_the_heads_that_notice_are_shown(
         "sample", str(texts), ["top 0"], layer=str(run / "layer 1"), attention=True, length=24,
         texts_at_most=4,
     )  # fmt: skip
-    found = panel.result.found["top 0"]
+    found = panel.result.effects.of("top 0")
     assert found.delta == pytest.approx(expected.effects[0].delta, abs=1e-9)
     image = panel.spec.plots(panel.view())[2]
     np.testing.assert_allclose(image.values, expected.effects[0].attention, atol=1e-9)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from geometry.inside.intervene import Effect, Effects
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import FILE_NAME
-from geometry.models.sources.opening import open_model
-from gui.services.effects import Effects, EffectsOf, EffectsRun, Measured
+from geometry.models.sources.opening import open_source
+from gui.services.effects import EffectsOf, EffectsResult, EffectsRun
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
-from gui.services.lessons.findings import Cost, Findings, LossEffects
+from gui.services.lessons.findings import Findings
 from gui.services.lessons.inside_facts import CONDITIONS
 from gui.services.questions import QuestionContext, resolve
 from gui.side_panels.lesson_question import facts_of, measured_effects
@@ -35,10 +36,10 @@ MOVED = ((0.1, 0.2, 0.1, 0.1), (0.4, 0.1, 0.6, 0.05))
 def effects(moved=(), wide=0.1, **changed):
     costs = {**COSTS, **{name.replace("_", " "): value for name, value in changed.items()}}
     made = (
-        Cost(name, delta, delta - wide, delta + wide, moved if name == "top 0" else ())
+        Effect(name, delta, delta - wide, delta + wide, attention=moved if name == "top 0" else ())
         for name, delta in costs.items()
     )
-    return LossEffects(4.5, tuple(made))
+    return Effects(4.5, tuple(made), 4)
 
 
 @pytest.fixture
@@ -95,6 +96,11 @@ def test_conditions_of_measured_effects(model):
     assert true_of(findings(model, changed)) == {"measured", "useful", "helix_enough"}
 
 
+def test_a_change_that_is_impossible_has_no_numbers(model):
+    cost = Effect("into E", *[float("nan")] * 3, "This model has no token embeddings.")
+    assert number("cost_into_e", findings(model, Effects(4.5, (cost,), 4))) is None
+
+
 def test_nothing_is_a_share_of_what_may_be_chance(model):
     found = findings(model, effects(wide=2.1))
     assert holds("measured", found)
@@ -134,14 +140,15 @@ def test_the_heads_that_read_a_layer_are_of_the_next(run):
 
 
 def test_effects_of_the_panel_reach_the_question():
-    found = {"top 0": Measured(1.0, 0.5, 2.0, "", ((0.5,),)), "into E": Measured(0, 0, 0, "no E")}
-    result = Effects(None, EffectsRun("sample", 24, 4), found, 4.0, 4)
+    found = Effects(4.0, (Effect("top 0", 1.0, 0.5, 2.0), Effect("into E", 0, 0, 0, "no E")), 4)
+    result = EffectsResult(None, found, EffectsRun("sample", 24, 4))
     question = EffectsOf(24, result.run)
     read = measured_effects(Answer(question, "ready", result))
-    assert read == LossEffects(4.0, (Cost("top 0", 1.0, 0.5, 2.0, ((0.5,),)),))
+    assert read == found
     assert measured_effects(None) is None
     assert measured_effects(Answer(question, "working", result)) is None
-    assert measured_effects(Answer(question, "ready", Effects(None))) is None  # or an encoder
+    nothing = EffectsResult(None, Effects(None, (), 0))  # or of an encoder
+    assert measured_effects(Answer(question, "ready", nothing)) is None
     about, other = ("worth", (1, 9)), ("variance", (1, 9))
     assert facts_of((about, other), read).effects == read
     assert facts_of((other,), read) == facts_of((other,), None)
@@ -155,7 +162,7 @@ def test_which_facts_need_effects_or_layers():
 
 def test_all_changes_with_facts_are_measured_by_default(model):
     """Else a sentence would always be left out."""
-    usual = LossEffects(4.5, tuple(Cost(name, 1.0, 0.9, 1.1) for name in USUAL))
+    usual = Effects(4.5, tuple(Effect(name, 1.0, 0.9, 1.1) for name in USUAL), 4)
     wanted = tuple((name, (1, 199)) for name in SAID if name not in ("own_helix", "keep_own"))
     facts = resolve(facts_of(wanted, usual), QuestionContext(model))
     assert None not in facts.values()
