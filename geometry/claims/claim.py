@@ -17,6 +17,8 @@ from geometry.history.here import NotFetched
 from geometry.hub.faults import HubError
 from geometry.pca.curve import why_fewer
 
+_TOO_FEW = "too few positions are shown"
+
 
 class CannotTell(HelixscopeError):
     """Something is missing that would decide a claim."""
@@ -26,7 +28,13 @@ def too_few(measured: Measurements) -> CannotTell:
     """Return the error that a range is too short, or that its table has no three components."""
     if measured.pca.rank < min(3, len(measured.rows) - 1):
         return CannotTell(why_fewer(measured.pca))
-    return CannotTell("too few positions are shown")
+    return CannotTell(_TOO_FEW)
+
+
+def check_positions(count: int, fewest: int) -> None:
+    """Raise CannotTell if fewer positions are shown than a number needs."""
+    if count < fewest:
+        raise CannotTell(_TOO_FEW)
 
 
 class NotApplicable(HelixscopeError):

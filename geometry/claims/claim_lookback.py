@@ -9,11 +9,11 @@ from itertools import islice
 
 import numpy as np
 
-from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, too_few
+from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_positions, too_few
 from geometry.claims.claim_measures import curve, length
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, drawn_tables
-from geometry.evidence.null import Null, null_of
+from geometry.evidence.null import FEW_DRAWS, Null, null_of
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import NEAR, head_kernels
@@ -33,8 +33,6 @@ LOCAL = 0.9
 TWICE = float(np.log(2.0))
 """Difference of scores that makes attention twice as strong."""
 LAYER = 0
-TURNED = 19
-"""Draws of positions that are turned at random and read by all heads; none may reach a number."""
 CURVES = 60
 TOGETHER = 1024
 """Rows of drawn tables that are projected together: few, or they do not stay in the cache."""
@@ -137,8 +135,7 @@ def _heads(measured: Measurements) -> HeadLookBack:
     positions = measured.positions
     if measured.pca.rank < 2:
         raise too_few(measured)
-    if positions[1] - positions[0] < HEAD_LAG + 8:
-        raise CannotTell("too few positions are shown")
+    check_positions(len(measured.rows), HEAD_LAG + 9)
 
     def find() -> HeadLookBack:
         return look_back_heads(measured.heads(LAYER), positions, (HEAD_LAG,), scoring="halves")
@@ -218,7 +215,7 @@ def _through_weights(
     values: list[float] = []
     if unit_of(rows) == 1.0:
         rows = rows.astype(np.float32)  # as they are projected
-    tables = drawn_tables(rows, "turned", TURNED)
+    tables = drawn_tables(rows, "turned", FEW_DRAWS)
     while some := list(islice(tables, max(1, TOGETHER // len(rows)))):
         together = _projected(measured, np.concatenate(some))  # the weights are read once
         for start in range(0, len(some) * len(rows), len(rows)):

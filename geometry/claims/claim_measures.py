@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from geometry.claims.claim import CannotTell, NotApplicable, too_few
+from geometry.claims.claim import CannotTell, NotApplicable, check_positions, too_few
 from geometry.claims.measurements import LEADING, Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
 from geometry.evidence.turning_share import FEWEST_TURNS, SMOOTH
@@ -174,8 +174,7 @@ def steps(measured: Measurements) -> float:
 
 def sinusoidal_share(measured: Measurements) -> float:
     """Share of the variance explained by one sinusoid per column."""
-    if len(measured.rows) <= SINUSOID:
-        raise CannotTell("too few positions are shown")
+    check_positions(len(measured.rows), SINUSOID + 1)
     variance = np.square(about_mean(in_unit(measured.rows)[0])).sum(axis=0)
     return float((measured.sinusoids.r2 * variance).sum() / variance.sum())
 
@@ -199,8 +198,7 @@ def similarity_explained(measured: Measurements) -> float:
     raw, projected = (
         by_lag[: len(by_lag) * 3 // 4] for by_lag in (measured.by_lag, measured.by_lag_projected)
     )
-    if len(raw) < 3:
-        raise CannotTell("too few positions are shown")
+    check_positions(len(raw), 3)
     return float(np.corrcoef(raw, projected)[0, 1])
 
 
@@ -266,8 +264,7 @@ def _misread(measured: Measurements, rows: Array) -> float:
     from scipy.spatial import cKDTree  # slow to import
 
     n, (rows, _) = len(rows), in_unit(rows)
-    if n < 9:
-        raise CannotTell("too few positions are shown")
+    check_positions(n, 9)
     if not np.ptp(rows, axis=0).any():
         raise CannotTell("they are the same for all rows of the range")
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
@@ -289,8 +286,7 @@ def curled(measured: Measurements) -> float:
 def needs_curve(measured: Measurements) -> None:
     """Raise NotApplicable where rows have too little in common with their neighbours."""
     rows = measured.rows
-    if len(rows) < 9:
-        raise CannotTell("too few positions are shown")
+    check_positions(len(rows), 9)
     _, half_lag = noise_and_half_lag(about_mean(in_unit(rows)[0]))
     if half_lag < 2 * len(rows) / CHORDS:
         raise NotApplicable(

@@ -11,21 +11,17 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.claim import ModelClaim, known_verdict
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, Kind, drawn_tables, thinned
-from geometry.evidence.null import Null, null_of, strictest
+from geometry.evidence.null import FEW_DRAWS, USUAL_DRAWS, Null, null_of, strictest
 from geometry.evidence.turning_nulls import rule_null
 from geometry.evidence.turning_share import balanced_turning, turn_counts
 from geometry.models.sources.computed import model_of_table
 from geometry.pca.components import about_mean
 from geometry.pca.unit import in_unit
 
-DRAWS = 39
-"""Of which one may reach a number with a p-value of 5 %."""
 COLUMNS = 32
 """Columns of the tables for claims about single entries."""
 NODES = 192
 """Rows of a curve whose turns are counted."""
-FEWEST = 19
-"""Draws in which a quantity has to be defined; none may reach it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +43,7 @@ class Curves:
     kinds: tuple[Kind, ...]
     columns: bool = False
     by_lag: bool = False
-    draws: int = DRAWS
+    draws: int = USUAL_DRAWS
 
     def __call__(self, claim: ModelClaim, measured: Measurements) -> Null | None:
         """Return the null distribution; None if the quantity is not defined for such curves."""
@@ -56,7 +52,9 @@ class Curves:
         return measured.drawn[claim.id]
 
 
-def curves(*kinds: Kind, columns: bool = False, by_lag: bool = False, draws: int = DRAWS) -> Curves:
+def curves(
+    *kinds: Kind, columns: bool = False, by_lag: bool = False, draws: int = USUAL_DRAWS
+) -> Curves:
     """Return the draws of a quantity from random curves; see :class:`Curves`."""
     return Curves(kinds, columns, by_lag, draws)
 
@@ -102,7 +100,7 @@ def draw_curves(
                     values[claim.id].append(_measure(claim, drawn))
         for claim in together:
             defined = [value for value in values[claim.id] if np.isfinite(value)]
-            if len(defined) >= FEWEST:
+            if len(defined) >= FEW_DRAWS:
                 found.setdefault(claim.id, []).append(null_of(key[0], MEANINGS[key[0]], defined))
     for claim in wanted:
         nulls = found.get(claim.id)
@@ -112,7 +110,7 @@ def draw_curves(
 
 def _most_draws(n: int) -> int:
     """Return the most draws of tables of n positions: fewer of longer ones, which take longer."""
-    return max(FEWEST, DRAWS * 1024 // max(n, 1024))
+    return max(FEW_DRAWS, USUAL_DRAWS * 1024 // max(n, 1024))
 
 
 def _draws(claim: ModelClaim) -> int:
@@ -154,7 +152,7 @@ def worst_turning(claim: ModelClaim, measured: Measurements) -> Null:
 def random_turns(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw the turns at which the balanced turning share of random curves is largest."""
     scores = []
-    for table in drawn_tables(measured.rows, "process", DRAWS):
+    for table in drawn_tables(measured.rows, "process", USUAL_DRAWS):
         centred = about_mean(in_unit(thinned(table, NODES))[0])
         vectors = np.linalg.eigh(centred.T @ centred)[1]
         scores.append(centred @ vectors[:, -3:])

@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable
+from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_positions
 from geometry.claims.measured_model import DEFAULT_RANK, Captured
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import drawn_tables
-from geometry.evidence.null import Null, null_of
+from geometry.evidence.null import FEW_DRAWS, USUAL_DRAWS, Null, null_of
 from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
 from geometry.measures.layernorm import layernorm_errors, token_rows
 from geometry.measures.overlaps import OverlapSums, along_diagonal, sparsity, sparsity_nulls
@@ -25,9 +25,6 @@ from geometry.pca.unit import unit_of
 LAYER = 0
 """The articles speak of the first layer's weights, as they are: without LayerNorm's gain."""
 TURNED = "the positions, randomly rotated in the space of the embedding"
-DRAWS = 39
-READ = 19
-"""Draws of what is read back, which takes longer; none may reach a number."""
 MOST_TOKENS, MOST_POSITIONS = 4096, 128
 """Tokens and positions of the draws, evenly spaced, so that one takes milliseconds."""
 READ_BACK = 64
@@ -71,7 +68,7 @@ def turned_cosine(claim: ModelClaim, measured: Measurements) -> Null:
     def largest(positions: Array) -> float:
         return float(np.abs(tokens @ unit_rows(positions).T).max())
 
-    return _turned(measured.model.W_pos, largest)
+    return _turned(_evenly(measured.model.W_pos, MOST_POSITIONS), largest)
 
 
 def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[..., Null]:
@@ -91,15 +88,14 @@ def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[...,
             )
             return float(np.median(getattr(found, which)))
 
-        return _turned(measured.rows, median)
+        return _turned(_evenly(measured.rows, MOST_POSITIONS), median)
 
     return draw
 
 
-def _turned(rows: Array, measure: Callable[[Array], float], draws: int = DRAWS) -> Null:
-    """Draw a quantity of some rows, evenly spaced, turned at random."""
-    some = _evenly(rows, MOST_POSITIONS)
-    return null_of("turned", TURNED, [measure(one) for one in drawn_tables(some, "turned", draws)])
+def _turned(rows: Array, measure: Callable[[Array], float], draws: int = USUAL_DRAWS) -> Null:
+    """Draw a quantity of rows that are turned at random."""
+    return null_of("turned", TURNED, [measure(one) for one in drawn_tables(rows, "turned", draws)])
 
 
 def _tokens(measured: Measurements) -> Array:
@@ -113,8 +109,7 @@ def position_read_back(measured: Measurements) -> float:
     """Share of sums of a token and a position that are nearest to that position's row."""
     _not_zero(measured.rows)
     tokens, positions = _tokens(measured), measured.rows
-    if len(positions) < 2:
-        raise CannotTell("too few positions are shown")
+    check_positions(len(positions), 2)
     return _positions_found(tokens, positions)
 
 
@@ -127,19 +122,13 @@ def token_read_back(measured: Measurements) -> float:
 def turned_position(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`position_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
-    return _all_turned(measured, lambda rows: _positions_found(tokens, rows))
+    return _turned(measured.rows, lambda rows: _positions_found(tokens, rows), FEW_DRAWS)
 
 
 def turned_token(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`token_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
-    return _all_turned(measured, lambda rows: _tokens_found(tokens, rows))
-
-
-def _all_turned(measured: Measurements, measure: Callable[[Array], float]) -> Null:
-    """Draw a quantity of all shown rows, turned at random."""
-    drawn = drawn_tables(measured.rows, "turned", READ)
-    return null_of("turned", TURNED, [measure(one) for one in drawn])
+    return _turned(measured.rows, lambda rows: _tokens_found(tokens, rows), FEW_DRAWS)
 
 
 def _positions_found(tokens: Array, positions: Array) -> float:
@@ -284,7 +273,7 @@ def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
         p, q, d = (max(1, round(scale * size)) for size in sizes)
         stripe, rng = along_diagonal(p, q), np.random.default_rng(0)
         drawn = []
-        for _ in range(DRAWS):
+        for _ in range(USUAL_DRAWS):
             squares = np.square(random_frame(p, d, rng)[:, :q])
             drawn.append(float(squares[stripe].sum() / squares.sum()))
         return null_of("frames", MEANING, drawn)

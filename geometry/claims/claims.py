@@ -25,13 +25,13 @@ from geometry.claims.claim import (
     more_than,
 )
 from geometry.claims.claim_nulls import (
-    FEWEST,
     curves,
     draw_curves,
     random_turns,
     worst_turning,
 )
 from geometry.claims.measurements import Measurements
+from geometry.evidence.null import FEW_DRAWS
 from geometry.history.last_position import STAYS
 from geometry.models.residual_stream import Name
 
@@ -573,7 +573,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="“basically”: more than half",
         measure=measures.context_waves,
-        null=curves("process", "walk", draws=FEWEST),
+        null=curves("process", "walk", draws=FEW_DRAWS),
     ),
     ModelClaim(
         id="directions.frequencies",
@@ -586,7 +586,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(4),
         reason="four of five, as one may appear as sine and cosine",
         measure=measures.different_frequencies,
-        null=curves("process", "walk", draws=FEWEST),
+        null=curves("process", "walk", draws=FEW_DRAWS),
     ),
     ModelClaim(
         id="decoding.position",

@@ -23,7 +23,7 @@ from geometry.claims.claim import (
 from geometry.claims.claim_measures import later_variation, truncation
 from geometry.claims.claims import HELIX, NORMS, WHY
 from geometry.claims.measurements import Measurements
-from geometry.evidence.null import Null, null_of
+from geometry.evidence.null import FEW_DRAWS, Null, null_of
 from geometry.measures.roughness import roughness
 from geometry.measures.shape_fit import HELICES
 from geometry.models.model import PositionalModel
@@ -32,8 +32,6 @@ from geometry.models.sources.derived import is_derived
 Family = Literal["openai", "stanford"]
 
 _OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
-FEWEST_WAYS = 20
-"""Ways to divide or to order models below which none of them can be rare."""
 MOST_WAYS = 5040
 """Orders of models that are tried at most: all of seven."""
 
@@ -232,7 +230,7 @@ def _relabelled(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]
         one, other = _two(members, first, quantity)
         values = np.array([*one, *other])
         chosen = list(combinations(range(len(values)), len(one)))[1:]  # the first is their own
-        if len(chosen) + 1 < FEWEST_WAYS:
+        if len(chosen) < FEW_DRAWS:
             raise CannotTell("too few models")
         total = values.sum()
         drawn = []
@@ -292,7 +290,7 @@ def _climbs_in_any_order(members: Sequence[Member]) -> Null:
     found = [(one.n_positions, one.climb) for one in members if one.climb is not None]
     # The first is their own order.
     orders = np.array(list(islice(permutations(range(len(found))), 1, MOST_WAYS)))
-    if len(orders) + 1 < FEWEST_WAYS:
+    if len(orders) < FEW_DRAWS:
         raise CannotTell("too few models that turn")
     lengths, climbs = (rankdata(values) for values in zip(*found, strict=True))
     drawn = np.corrcoef(lengths, climbs[orders])[0, 1:]

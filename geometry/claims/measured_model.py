@@ -17,6 +17,7 @@ from geometry.measures.overlaps import (
     OverlapSums,
     Sparsity,
     capture,
+    check_rank,
     sparsity,
     sum_overlaps,
 )
@@ -84,12 +85,7 @@ class MeasuredModel:
     ) -> None:
         directions = min(model.n_positions, model.d_model)
         self.model, self.layer, self.after, self.fold_ln = model, layer, after, fold_ln
-        self.rank = min(DEFAULT_RANK, directions) if rank is None else rank
-        if not 1 <= self.rank <= directions:
-            raise RangeError(
-                f"rank {self.rank} is not available: this table has {directions} directions",
-                f"Choose a rank from 1 to {directions}.",
-            )
+        self.rank = check_rank(min(DEFAULT_RANK, directions) if rank is None else rank, directions)
         if model.n_layers is not None and not 0 <= layer < max(model.n_layers, 1):
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {layer}")
         self.stream = stream or ResidualStream(model)

@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
-from geometry.claims.claim import CannotTell, too_few
+from geometry.claims.claim import CannotTell, check_positions, too_few
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.null import Outcome
 from geometry.evidence.turning_share import turning_share
@@ -225,8 +225,7 @@ class _Table:
     @cached_property
     def shapes(self) -> Shapes:
         """The simple curves fitted to these."""
-        if len(self.coordinates) < FEWEST:
-            raise CannotTell("too few positions are shown")
+        check_positions(len(self.coordinates), FEWEST)
         evidence = turning_share(self.measured.rows, self.coordinates)
         return fit_shapes(self.coordinates, evidence)
 
@@ -293,8 +292,7 @@ class _Table:
 
 
 def _rough(points: Array) -> Roughness:
-    if len(points) < FEWEST:
-        raise CannotTell("too few positions are shown")
+    check_positions(len(points), FEWEST)
     if not np.ptp(points, axis=0).any():
         raise CannotTell("all rows of the range are equal")
     return roughness(points)

@@ -23,6 +23,8 @@ Side = Literal["above", "below"]
 """Side of a bound on which a number has to lie."""
 RARE = 0.05
 """Largest p-value of a number that counts as not due to chance."""
+FEW_DRAWS, USUAL_DRAWS = 19, 39
+"""Draws of which none, and of which one, may reach a number that does not come of chance."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,7 +16,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.directions import Directions
 from geometry.measures.heads import HeadProjections
 from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
-from geometry.pca.components import Array, about_mean, check_range, check_table
+from geometry.pca.components import Array, about_mean, check_range, check_table, rows_of_range
 from geometry.pca.unit import in_table_unit, in_unit
 
 #: Frequencies tried for each cycle that fits into the range, before the best one is refined.
@@ -182,12 +182,11 @@ def column_spectra(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> ColumnSp
     RangeError
         When the range leaves the table, or has fewer than two positions.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    m = last - first + 1
+    rows, positions = rows_of_range(W_pos, positions)
+    m = len(rows)
     if m < 2:
-        raise RangeError(f"{first}–{last} is a single position, which has no frequencies")
-    rows, unit = in_unit(table[first : last + 1])
+        raise RangeError("{}–{} is a single position, which has no frequencies".format(*positions))
+    rows, unit = in_unit(rows)
     amplitudes = np.abs(scipy.fft.rfft(about_mean(rows), axis=0))[1:] * (2 / m)
     if m % 2 == 0:
         amplitudes[-1] /= 2  # at the Nyquist limit there is one term, not a pair
@@ -195,7 +194,7 @@ def column_spectra(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> ColumnSp
     frequency = np.arange(1.0, len(amplitudes) + 1)
     for array in (amplitudes, frequency):
         array.flags.writeable = False
-    return ColumnSpectra((first, last), frequency, amplitudes)
+    return ColumnSpectra(positions, frequency, amplitudes)
 
 
 def phase_shifts(heads: HeadProjections, positions: tuple[int, int]) -> PhaseShifts:

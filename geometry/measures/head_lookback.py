@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import RangeError
 from geometry.measures.heads import HeadProjections
-from geometry.measures.lookback import LookBack, Scoring, longest_lag, look_back_each
+from geometry.measures.lookback import LookBack, Scoring, check_length, look_back_each
 from geometry.pca.components import Array, check_range
 
 N_COMPONENTS = 3
@@ -78,13 +77,8 @@ def look_back_heads(
     """
     n_heads, n, d_head = heads.queries.shape
     first, last = check_range(positions, n)
-    k, m = min(N_COMPONENTS, d_head), last - first + 1
-    if longest_lag(m, k) < 1:
-        raise RangeError(
-            f"In {k} dimensions looking back needs at least {2 * k + 3} positions; the range is "
-            f"{first}–{last}.",
-            "Show a longer range.",
-        )
+    k = min(N_COMPONENTS, d_head)
+    check_length((first, last), k)
     rows = slice(first, last + 1)
     (queries, query_share), (keys, key_share) = (
         _leading(np.asarray(found[:, rows], dtype=np.float64), k)

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.rigid_motion import Motion, best_rotations
 from geometry.pca.components import Array
@@ -116,6 +117,17 @@ class Turning:
 def longest_lag(n_points: int, n_components: int) -> int:
     """Return the longest lag with enough pairs for a motion, in both scorings; below 1 if none."""
     return n_points - 2 * (n_components + 1)
+
+
+def check_length(positions: tuple[int, int], n_components: int) -> None:
+    """Raise RangeError if an inclusive range is too short for a lag of 1."""
+    first, last = positions
+    if longest_lag(last - first + 1, n_components) < 1:
+        raise RangeError(
+            f"In {n_components} dimensions looking back needs at least {2 * n_components + 3} "
+            f"positions; the range is {first}–{last}.",
+            "Show a longer range.",
+        )
 
 
 def all_lags(n_points: int, n_components: int) -> npt.NDArray[np.int64]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import RangeError
 from geometry.evidence.drawn_tables import MEANINGS, drawn_tables
 from geometry.evidence.drawn_tables import Kind as Drawn
 from geometry.evidence.null import CurveNull
@@ -17,11 +16,11 @@ from geometry.measures.lookback import (
     LookBack,
     Scoring,
     all_lags,
-    longest_lag,
+    check_length,
     look_back,
     look_back_each,
 )
-from geometry.pca.components import Array, PositionPCA, check_range, check_table
+from geometry.pca.components import Array, PositionPCA, check_range, check_table, rows_of_range
 from geometry.pca.pca import fit_pca
 
 SHARE = 0.999
@@ -101,8 +100,7 @@ def look_back_range(
     if n_components is None:
         k = int((np.cumsum(pca.explained_variance_ratio) < SHARE).sum()) + 1
         k = min(k, len(pca.components), max(1, (m - 3) // 2))
-    if longest_lag(m, k) < 1:
-        raise _too_short(first, last, k)
+    check_length((first, last), k)
     pca = PositionPCA(
         pca.positions,
         pca.mean,
@@ -135,10 +133,8 @@ def look_back_nulls(
 
     Parameters
     ----------
-    W_pos : (n_positions, d_model)
-        The table.
-    positions
-        First and last position, both inclusive.
+    W_pos, positions
+        As of :func:`look_back_range`.
     n_components
         Number of components, or fewer if the curves have fewer.
     motion, scoring
@@ -158,14 +154,12 @@ def look_back_nulls(
     RangeError
         When the range leaves the table, or is too short for a lag of 1.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    m, found = last - first + 1, []
-    k = min(n_components, table.shape[1], m - 1)
-    if longest_lag(m, k) < 1:
-        raise _too_short(first, last, k)
+    rows, positions = rows_of_range(W_pos, positions)
+    m, found = len(rows), []
+    k = min(n_components, rows.shape[1], m - 1)
+    check_length(positions, k)
     lags, waiting = all_lags(m, k), []
-    for number, drawn in enumerate(drawn_tables(table[first : last + 1], kind, draws, seed), 1):
+    for number, drawn in enumerate(drawn_tables(rows, kind, draws, seed), 1):
         # Long tables are thinned, and so are their lags.
         step = -(-m // len(drawn))
         pca = fit_pca(drawn, (0, len(drawn) - 1), k)
@@ -175,18 +169,10 @@ def look_back_nulls(
                 check()
             found += [
                 np.interp(lags, step * one.lags, one.r2[motion])
-                for one in look_back_each(np.array(waiting), scoring=scoring, first=first)
+                for one in look_back_each(np.array(waiting), scoring=scoring, first=positions[0])
             ]
             waiting = []
     return CurveNull(kind, MEANINGS[kind], np.array(found))
-
-
-def _too_short(first: int, last: int, k: int) -> RangeError:
-    return RangeError(
-        f"In {k} dimensions looking back needs at least {2 * k + 3} positions; the range is "
-        f"{first}–{last}.",
-        "Show a longer range.",
-    )
 
 
 def spread_lags(n_points: int, n_components: int, most: int = MOST_LAGS) -> npt.NDArray[np.int64]:

@@ -134,9 +134,8 @@ def along_diagonal(p: int, q: int) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def check_rank(rank: int, directions: Directions) -> int:
+def check_rank(rank: int, have: int) -> int:
     """Return the rank if a matrix has that many directions; RangeError if not."""
-    have = len(directions.vectors)
     if 1 <= rank <= have:
         return rank
     raise RangeError(
@@ -173,7 +172,7 @@ def capture(subspace: Directions, directions: Directions, rank: int = 30) -> Arr
     ----------
     "Insights into GPT-2's positional encodings", 2024.
     """
-    k = check_rank(rank, subspace)
+    k = check_rank(rank, len(subspace.vectors))
     strongest = Directions(subspace.singular_values[:k], subspace.vectors[:k])
     captured: Array = squared_overlaps(strongest, directions).sum(axis=0)
     return captured

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
 from geometry.evidence.null import Band, Null, band_of, null_of
-from geometry.pca.components import Array, check_range, check_table, unit_rows
+from geometry.pca.components import Array, rows_of_range, unit_rows
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA, fit_pca
 from geometry.pca.unit import in_unit
@@ -69,10 +69,8 @@ def similarity(
 
     Raises
     ------
-    RangeError
-        When the range is empty or leaves the table.
-    ValueError
-        When W_pos is no table.
+    RangeError, ValueError
+        When the range is empty or leaves the table; when W_pos is no table.
 
     References
     ----------
@@ -256,10 +254,8 @@ def similarity_nulls(
 
     Parameters
     ----------
-    W_pos : (n_positions, d_model)
-        The table.
-    positions
-        First and last position, both inclusive; three or more.
+    W_pos, positions
+        As in :func:`similarity`; three positions or more.
     components
         If given, rows are projected on their mean and these of their own components, from 1.
     kind, draws, seed
@@ -269,13 +265,12 @@ def similarity_nulls(
 
     Raises
     ------
-    RangeError
-        When the range is empty or leaves the table.
+    RangeError, ValueError
+        As :func:`similarity`.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    curves, lags, step = [], np.arange(last - first + 1), 1
-    for drawn in drawn_tables(table[first : last + 1], kind, draws, seed):
+    rows, _ = rows_of_range(W_pos, positions)
+    curves, lags, step = [], np.arange(len(rows)), 1
+    for drawn in drawn_tables(rows, kind, draws, seed):
         if check is not None:
             check()
         whole, pca = (0, len(drawn) - 1), None
@@ -301,10 +296,9 @@ def _units(
     W_pos: npt.ArrayLike, positions: tuple[int, int], pca: PositionPCA | None
 ) -> tuple[tuple[int, int], Array]:
     """Return the range and its unit-length rows, perhaps projected first; zeros stay zeros."""
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    rows, unit = in_unit(table[first : last + 1])
+    rows, positions = rows_of_range(W_pos, positions)
+    rows, unit = in_unit(rows)
     if pca is not None:
         pca = replace(pca, mean=pca.mean / unit)
         rows = pca.mean + pca.project(rows) @ pca.components
-    return (first, last), unit_rows(rows)
+    return positions, unit_rows(rows)

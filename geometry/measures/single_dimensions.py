@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from geometry.pca.components import Array, about_mean, check_range, check_table
+from geometry.pca.components import Array, about_mean, rows_of_range
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA
 from geometry.pca.unit import in_table_unit, in_unit
@@ -101,9 +101,8 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     ValueError
         When W_pos is no table.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    rows, unit = in_unit(table[first : last + 1])
+    rows, positions = rows_of_range(W_pos, positions)
+    rows, unit = in_unit(rows)
     m, d = rows.shape
     mean = rows.mean(axis=0)
     blocks, centred = _in_blocks(about_mean(rows))
@@ -116,7 +115,7 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     results: tuple[Array, ...] = (cycles, *in_table_unit(coefficients, unit), r2)
     for array in results:
         array.flags.writeable = False
-    return Sinusoids((first, last), *results)
+    return Sinusoids(positions, *results)
 
 
 def r2_after_projection(
@@ -138,9 +137,8 @@ def r2_after_projection(
     (d_model,) float64
         R² of mean + projection as a prediction of the column: 1 − SSE/SST, 0 for a constant column.
     """
-    table = check_table(W_pos)
-    first, last = check_range(pca.positions, len(table))
-    centred = about_mean(in_unit(table[first : last + 1])[0])
+    rows, _ = rows_of_range(W_pos, pca.positions)
+    centred = about_mean(in_unit(rows)[0])
     basis = pca.components[shown_rows(pca, components)]
     rest = centred - (centred @ basis.T) @ basis
     sse, sst = (np.einsum("ij,ij->j", part, part) for part in (rest, centred))

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from geometry.evidence.drawn_tables import MEANINGS
-from geometry.evidence.null import Band, Null, band_of, null_of
+from geometry.evidence.null import FEW_DRAWS, Band, Null, band_of, null_of
 from geometry.evidence.random_frames import random_frame
 from geometry.measures.kernels import average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
-
-DRAWS = 19
-"""The smallest number for a p-value of 5 %, since each draw projects the table through all
-heads."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +40,7 @@ def kernel_nulls(
     *,
     content: bool = False,
     block: int = 1,
-    draws: int = DRAWS,
+    draws: int = FEW_DRAWS,
     seed: int = 0,
     check: Callable[[], None] | None = None,
 ) -> KernelNulls:

@@ -112,6 +112,21 @@ def check_table(W_pos: npt.ArrayLike) -> Array:
     return check_shape(np.asarray(W_pos, dtype=np.float64))
 
 
+def rows_of_range(
+    W_pos: npt.ArrayLike, positions: tuple[int, int]
+) -> tuple[Array, tuple[int, int]]:
+    """Return the rows of an inclusive range as float64, and the range as plain integers.
+
+    Raises
+    ------
+    RangeError, ValueError
+        As :func:`check_range` and :func:`check_table`.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(positions, len(table))
+    return table[first : last + 1], (first, last)
+
+
 def check_shape(table: np.ndarray) -> np.ndarray:
     """Check the shape of a table, and return it unchanged.
 

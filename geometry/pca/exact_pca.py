@@ -9,10 +9,9 @@ from geometry.pca.components import (
     Array,
     PositionPCA,
     about_mean,
-    check_range,
-    check_table,
     count_components,
     make_pca,
+    rows_of_range,
 )
 from geometry.pca.subspace import krylov_subspaces, ritz_pairs
 from geometry.pca.unit import in_unit
@@ -55,16 +54,15 @@ def fit_pca(
     ValueError
         W_pos is not a table.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    rows, unit = in_unit(table[first : last + 1])
+    rows, positions = rows_of_range(W_pos, positions)
+    rows, unit = in_unit(rows)
     k = count_components(n_components, *rows.shape)
     centred, floor = about_mean(rows), np.finfo(float).eps * max(rows.shape)
     total = float(np.vdot(centred, centred))
     eigenvalues, components = _decompose(centred, k)
     eigenvalues = np.where(eigenvalues > floor**2 * eigenvalues[0], eigenvalues, 0.0)
     return make_pca(
-        (first, last), rows.mean(axis=0), components, eigenvalues, total, exact=True, unit=unit
+        positions, rows.mean(axis=0), components, eigenvalues, total, exact=True, unit=unit
     )
 
 

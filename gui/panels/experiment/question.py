@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.measures.synthetic import (
     KINDS,
     LEAST_POSITIONS,
@@ -145,13 +145,10 @@ class ExperimentLike:
     def steps(self, context: QuestionContext) -> Iterator[Progress | Experiment]:
         from geometry.claims.measurements import Measurements, Scope
         from geometry.measures.synthetic import curve_like
+        from gui.panels.shape.spec import check_positions
 
+        check_positions(self.positions)
         first, last = self.positions
-        if last - first + 1 < LEAST_POSITIONS:
-            raise RangeError(
-                f"A curve needs at least {LEAST_POSITIONS} positions; the range is {first}–{last}.",
-                "Show a longer range.",
-            )
         yield Progress(None, "Fitting a helix to the model")
         shapes = None
         if context.model.d_model >= 3:
