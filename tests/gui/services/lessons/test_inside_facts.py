@@ -7,7 +7,7 @@ from safetensors.numpy import save_file
 from geometry.inside.intervene import Effect, Effects
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import FILE_NAME
-from geometry.models.sources.opening import open_source
+from geometry.models.sources.opening import open_model
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
 from gui.services.lessons.findings import Findings
