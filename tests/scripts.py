@@ -8,9 +8,11 @@ import io
 from typing import Any
 
 import geometry
+from gui.export import drawing
 
 ALLOWED = {"cmap", "dataclasses", "json", "matplotlib", "numpy", "pyvista"}
-"""What scripts may import besides names of ``geometry``."""
+"""What scripts may import besides public names of ``geometry`` and of ``drawing``."""
+PUBLIC = {"geometry": set(geometry.__all__), drawing.__name__: set(drawing.__all__)}
 
 
 def run_script(source: str, names: dict[str, Any] | None = None) -> str:
@@ -19,7 +21,7 @@ def run_script(source: str, names: dict[str, Any] | None = None) -> str:
     Parameters
     ----------
     source
-        The script. It may import public names of ``geometry`` and what is in :data:`ALLOWED`.
+        The script. It may import names in :data:`PUBLIC` and modules in :data:`ALLOWED`.
     names
         Filled with the script's variables, for a closer look.
     """
@@ -41,8 +43,8 @@ def check_imports(source: str) -> None:
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, ast.unparse(node)
             module = node.module or ""
-            if module == "geometry":
+            if module in PUBLIC:
                 # Not a package of it: ``from geometry import pca``.
-                assert {name.name for name in node.names} <= set(geometry.__all__)
+                assert {name.name for name in node.names} <= PUBLIC[module]
             else:
                 assert module.partition(".")[0] in ALLOWED, ast.unparse(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -155,12 +156,13 @@ def vector_scene(
     canvas: Canvas,
     *,
     transparent: bool = False,
+    compact: bool = False,
 ) -> Figure:
     """Draw a scene as a figure of vectors, in which everything is where a picture has it.
 
     Parameters
     ----------
-    state, theme, pose, transparent
+    state, theme, pose, transparent, compact
         As in :func:`render_scene`.
     canvas
         The figure's size.
@@ -173,7 +175,7 @@ def vector_scene(
     from gui.export.vector_picture import blank_figure  # loads Matplotlib
 
     figure = blank_figure(canvas, "none" if transparent else theme.viewport)
-    add_vectors(figure, state, theme, pose, canvas, transparent=transparent)
+    add_vectors(figure, state, theme, pose, canvas, transparent=transparent, compact=compact)
     return figure
 
 
@@ -345,9 +347,7 @@ class OffScreen:
             window.SetDPI(self._dpi)
             self._scene.set_backed(not transparent)
             self._scene.show(state)
-            if isinstance(pose, str):
-                pose = self._scene.pose_of(pose, self._scene.displayed_range)
-            pose.apply(camera)
+            self._scene.look_from(pose)
             camera.SetViewAngle(VIEW_ANGLE)
             camera.SetWindowCenter(0.0, 0.0)
             self._plotter.renderer.ResetCameraClippingRange()
@@ -423,24 +423,94 @@ def render_picture(
     geometry.checkpoints.errors.RangeError
         If the model has no such positions or components.
     """
-    if view not in VIEWS or theme not in THEMES:
-        raise PictureError(
-            f"There is no view {view!r} with theme {theme!r}",
-            f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
-        )
     session = still_session(model, positions, components, pca, norms, look)
     state = resolve_scene(session)
     assert state is not None
-    canvas = canvas or Canvas.times(size, scale)
-    if out.suffix.lower() in VECTORS:
-        write_vectors(
-            vector_scene(state, THEMES[theme], view, canvas, transparent=transparent), out
+    draw(
+        state,
+        out,
+        view,
+        size=size,
+        scale=scale,
+        theme=theme,
+        transparent=transparent,
+        canvas=canvas,
+    )
+
+
+def draw(
+    scene: SceneState,
+    out: str | os.PathLike[str] | None = None,
+    pose: CameraPose | str = "article",
+    *,
+    size: tuple[int, int] = (800, 600),
+    scale: float = 2.0,
+    theme: str = "light",
+    transparent: bool = False,
+    compact: bool = False,
+    canvas: Canvas | None = None,
+) -> None:
+    """Draw a scene to a PNG, SVG or PDF file, or in a window in which the mouse turns it.
+
+    Parameters
+    ----------
+    scene
+        What to draw.
+    out
+        The file to write; None for a window, which returns when it is closed.
+    pose, size, scale, transparent, compact
+        As in :func:`render_scene`.
+    theme
+        ``light`` or ``dark``.
+    canvas
+        The exact size, in place of ``size`` and ``scale``.
+
+    Raises
+    ------
+    PictureError
+        If the file cannot be written, or there is no such view or theme.
+    """
+    if (isinstance(pose, str) and pose not in VIEWS) or theme not in THEMES:
+        raise PictureError(
+            f"There is no view {pose!r} with theme {theme!r}",
+            f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
         )
+    if out is None:
+        _show(scene, THEMES[theme], pose, size, compact=compact)
+        return
+    canvas, path = canvas or Canvas.times(size, scale), Path(out)
+    if path.suffix.lower() in VECTORS:
+        figure = vector_scene(
+            scene, THEMES[theme], pose, canvas, transparent=transparent, compact=compact
+        )
+        write_vectors(figure, path)
         return
     drawn = render_scene(
-        state, THEMES[theme], view, canvas.size, scale=canvas.scale, transparent=transparent
+        scene,
+        THEMES[theme],
+        pose,
+        canvas.size,
+        scale=canvas.scale,
+        transparent=transparent,
+        compact=compact,
     )
-    write_png(drawn, out, canvas.per_inch)
+    write_png(drawn, path, canvas.per_inch)
+
+
+def _show(
+    scene: SceneState, theme: Theme, pose: CameraPose | str, size: tuple[int, int], *, compact: bool
+) -> None:
+    """Show a scene in a window until that is closed."""
+    plotter = pv.Plotter(window_size=list(size))
+    drawn = HelixScene(plotter, theme)
+    drawn.compact = compact
+    drawn.show(scene)
+    drawn.look_from(pose)
+    plotter.camera_set = True
+    plotter.renderer.ResetCameraClippingRange()
+    plotter.show(auto_close=False)
+    drawn.release()
+    plotter.close()
 
 
 def still_session(

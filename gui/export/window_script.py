@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pprint import pformat
-from textwrap import wrap
+from textwrap import indent, wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.scene.guide_lines import PALE
-from gui.scene.scene import COMPACT_POINTS, FAINT_LINE_WIDTH, FAINT_POINT_SIZE, MOST_LEGEND
-from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
+from gui.export import drawing
+from gui.scene.scene_state import MAX_TRAILS, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
-from gui.state.camera import VIEW_ANGLE
-from gui.state.colors import lookup_table, missing_color
 from gui.state.session import Session
 from gui.state.timeline import columns_for
-from gui.style.theme import HUES, THEMES
 
 if TYPE_CHECKING:
     from gui.state.camera import CameraPose
+    from gui.state.guides import Guide
 
 SCALE = 2
 """Pixels per logical pixel, the default of saved pictures."""
-WRITTEN_OUT = 88
-"""Letters in a line of numbers that are written out."""
-LINE, FONT = 3, 11
-"""Width of guides and font size in the picture."""
-_NOT_IN_MATPLOTLIB = ("batlow", "romaO", *HUES)
-"""Colour maps whose names pyvista does not know."""
+WIDTH = 88
+"""Letters in a line of values that are written out."""
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,19 +62,20 @@ def script(
     """
     assert session.model is not None
     begin = opening(session.model)
-    parts = [_HEAD + _ModelLines(session, sight).text()]
+    parts = [_ModelLines(session, sight).text()]
     parts += [f"# {title}\n{text.removeprefix(begin).strip()}" for title, text in panels.items()]
     parts += [
         _ModelLines(one.session, others.get(one.key, sight), number).text()
         for number, one in enumerate(session.compared, start=1)
         if one.session.model is not None and one.session.curve is not None
     ]
-    return "\n\n".join(parts) + "\n"
+    text = "\n\n".join(parts) + "\n"
+    used = ", ".join(name for name in drawing.__all__ if f"{name}(" in text)
+    return f"{_HEAD}from {drawing.__name__} import {used}\n\n{text}"
 
 
 _HEAD = """\
 import numpy as np
-import pyvista as pv
 
 from geometry import fit_pca, norm_profile, place_curve
 """
@@ -93,28 +88,23 @@ class _ModelLines:
         state = resolve_scene(session)
         assert state is not None
         assert session.curve is not None
+        assert session.model is not None
         self._session, self._sight, self._number = session, sight, number
-        self._state, self._curve = state, session.curve
-        self._theme = THEMES[sight.theme]
-        drawn = [session.guides.get(slot) for slot in (ALIGNED, MEASURE)]
-        self._missing = [guide for guide in state.guides if guide not in drawn]
+        self._state, self._curve, self._model = state, session.curve, session.model
+        self._computed: dict[str, str] = {}
+        """Variables that hold fields of the scene, by the fields' names."""
 
     def text(self) -> str:
         """Return the lines as text."""
         lines = [
             *self._numbers(),
             *self._points(),
-            *self._plotter(),
-            *self._marks(),
             *self._sphere(),
             *self._trails(),
-            *self._aligned(),
-            *self._measured(),
-            *self._around(),
+            *self._guides(),
             *self._picture(),
         ]
-        assert self._session.model is not None
-        return opening(self._session.model) + "\n".join(lines)
+        return opening(self._model) + "\n".join(lines)
 
     # ---- numbers ---------------------------------------------------------------------------
 
@@ -133,6 +123,7 @@ class _ModelLines:
 
     def _points(self) -> list[str]:
         """Return the lines that compute ``points`` and their ``values`` for all positions."""
+        self._computed["coordinates"] = "points"
         lines, timeline = ["points = curve.coordinates"], self._session.shown_timeline
         if timeline is not None:
             assert self._session.snapshot is not None
@@ -146,17 +137,7 @@ class _ModelLines:
                 f"snapshot = lapse.steps.tolist().index({step})",
                 "points = ways[snapshot]",
             ]
-        lines += self._value_lines()
-        if self._turned:
-            lines += [
-                f"turn = np.array({self._state.turn.tolist()})",
-                "points = points @ turn.T  # as the window turns them",
-            ]
-        return lines
-
-    @property
-    def _turned(self) -> bool:
-        return not np.array_equal(self._state.turn, np.eye(3))
+        return lines + self._value_lines()
 
     def _value_lines(self) -> list[str]:
         """Return the lines that set ``values``; those of a prompt or a column are written out."""
@@ -170,7 +151,7 @@ class _ModelLines:
             f"nan = np.nan  {title}; what has no value is grey",
             "values = np.full(model.n_positions, nan)",
             f"values[: {len(given)}] = [",
-            *(f"    {line}" for line in wrap(numbers, WRITTEN_OUT, break_long_words=False)),
+            *(f"    {line}" for line in wrap(numbers, WIDTH, break_long_words=False)),
             "]",
         ]
 
@@ -186,130 +167,11 @@ class _ModelLines:
             return "norms.values"
         return "np.arange(model.n_positions)"
 
-    # ---- picture ---------------------------------------------------------------------------
-
-    def _plotter(self) -> list[str]:
-        """Return the lines that draw the curve."""
-        state, theme, (width, height) = self._state, self._theme, self._sight.size
-        first, last = state.positions
-        low, high = (float(limit) for limit in state.scale.limits)
-        scale = state.scale
-        rows = scale.legend(theme.viewport, len(scale.categories))
-        hexed = [[name, "#{:02x}{:02x}{:02x}".format(*color[:3])] for name, color in rows]
-        name = "[color for _, color in categories]" if hexed else _map_of(scale.colormap)
-        look, lines = state.look, [""]
-        if any(one in _NOT_IN_MATPLOTLIB for one in self._maps()):
-            lines += ["from cmap import Colormap", ""]
-        lines += [
-            f"size = ({width * SCALE}, {height * SCALE})",
-            "plotter = pv.Plotter(off_screen=True, window_size=size)",
-            f'plotter.set_background("{theme.viewport}")',
-            'flat = {"lighting": False, "render_points_as_spheres": True}',
-        ]
-        if state.outside == "faint":
-            faint = f'color="{theme.faint}", {self._opacity}**flat)'
-            thick = f"line_width={FAINT_LINE_WIDTH * look.line_share * SCALE:g}"
-            across = f"point_size={FAINT_POINT_SIZE * look.point_share * SCALE:g}"
-            if look.curve_parts != "points":
-                lines.append(f"plotter.add_mesh(pv.lines_from_points(points), {thick}, {faint}")
-            if look.curve_parts != "line":
-                lines.append(f"plotter.add_points(points, {across}, {faint}")
-        bar = f'scalar_bar_args={{"title": {state.scale.title!r}, **bar}}'
-        if self._sight.compact or hexed:
-            bar = "show_scalar_bar=False"
-        else:
-            lines += [
-                'bar = {"vertical": True, "n_labels": 2, "position_x": 0.86, "position_y": 0.4,',
-                f'       "title_font_size": {FONT * SCALE}, "label_font_size": {FONT * SCALE},',
-                f'       "color": "{theme.muted}"}}',
-            ]
-        return [
-            *lines,
-            *([f"categories = {pformat(hexed, width=88)}"] if hexed else []),
-            f'colors = {{"cmap": {name}, "clim": ({low}, {high}), {self._opacity}**flat}}',
-            *self._missing_line(),
-            f"shown = slice({first}, {last + 1})",
-            *self._curve_lines(bar),
-            *self._legend_lines(),
-        ]
-
-    def _missing_line(self) -> list[str]:
-        """Return the line that sets the colour of positions without a value, if there are any."""
-        if not np.isnan(self._state.scale.values).any():
-            return []
-        return [f'colors["nan_color"] = "{missing_color(self._theme.viewport)}"']
-
-    def _legend_lines(self) -> list[str]:
-        """Return the line that lists the categories, if there are any."""
-        if self._sight.compact or not self._state.scale.categories:
-            return []
-        return [
-            f'plotter.add_legend(categories[:{MOST_LEGEND}], bcolor=None, face="rectangle",',
-            '                   loc="center right")',
-        ]
-
-    @property
-    def _opacity(self) -> str:
-        opacity = self._state.look.opacity
-        return "" if opacity == 1.0 else f'"opacity": {opacity:g}, '
-
-    def _curve_lines(self, bar: str) -> list[str]:
-        """Return the lines that draw the shown range: its line, its points, or both."""
-        look, size = self._state.look, self._point_size
-        line_bar = bar if look.curve_parts == "line" else "show_scalar_bar=False"
-        line = [
-            "plotter.add_mesh(pv.lines_from_points(points[shown]), scalars=values[shown],",
-            f"                 line_width={look.line_width * SCALE:g}, {line_bar}, **colors)",
-        ]
-        points = [
-            f"plotter.add_points(points[shown], scalars=values[shown], point_size={size:g},",
-            f"                   {bar}, **colors)",
-        ]
-        drawn = {"both": line + points, "line": line, "points": points}
-        return drawn[look.curve_parts]
-
-    @property
-    def _point_size(self) -> float:
-        return (
-            self._state.look.point_size * (COMPACT_POINTS if self._sight.compact else 1.0) * SCALE
-        )
-
-    def _maps(self) -> list[str]:
-        """Return the names of the colour maps of the picture."""
-        return [self._state.scale.colormap, *(guide.colormap for guide in self._state.guides)]
-
-    def _marks(self) -> list[str]:
-        """Return the lines that draw selected positions and all labels."""
-        state, lines = self._state, []
-        size = f"{self._point_size + 2 * SCALE:g}"
-        chosen = [position for position in state.selection if state.visible(position)]
-        if chosen:
-            lines += [
-                "# Rings in the window:",
-                f"plotter.add_points(points[{chosen}], point_size={size}, "
-                f'color="{self._theme.accent}", **flat)',
-            ]
-        labels = {p: t for p, t in lasting_labels(self._session).items() if state.visible(p)}
-        if labels:
-            lines += [
-                f"labels = {pformat(labels, width=88, sort_dicts=False)}",
-                *self._write("points[[*labels]]", "[*labels.values()]"),
-            ]
-        return lines
-
-    def _write(self, points: str, texts: str) -> list[str]:
-        color = self._theme.text
-        return [
-            f"plotter.add_point_labels({points}, {texts}, show_points=False,",
-            f'                         shape=None, always_visible=True, text_color="{color}",',
-            f"                         font_size={FONT * SCALE})",
-        ]
-
     def _sphere(self) -> list[str]:
-        """Return the lines that draw the sphere of rows of mean norm."""
-        section = self._state.sphere
-        if section is None or section.axes is None:
+        """Return the lines that compute the sphere of rows of mean norm."""
+        if self._state.sphere is None:
             return []
+        self._computed["sphere"] = "section"
         rows = [component - 1 for component in self._curve.components]
         return [
             "",
@@ -317,149 +179,119 @@ class _ModelLines:
             "",
             f"section = sphere_section(pca.mean, pca.components[{rows}], norms.mean,",
             "                         centred=norms.centred)",
-            "sphere = pv.Sphere(radius=1)",
-            "sphere.points = section.centre + sphere.points @ section.axes.T",
-            *(["sphere.points = sphere.points @ turn.T"] if self._turned else []),
-            f'plotter.add_mesh(sphere, style="wireframe", color="{self._theme.faint}",',
-            "                 lighting=False, opacity=0.3)",
         ]
 
     def _trails(self) -> list[str]:
-        """Return the lines that draw paths of selected positions through the training."""
+        """Return the lines that take the paths of selected positions through the training."""
         if self._state.ways is None:
             return []
         chosen = [p for p in self._state.selection if self._state.visible(p)][-MAX_TRAILS:]
-        way = "ways[:, position]" + " @ turn.T" * self._turned
-        return [
-            f"for position in {chosen}:",
-            f'    plotter.add_lines({way}, color="{self._theme.faint}", width={LINE},',
-            "                      connected=True)",
-        ]
+        self._computed["ways"] = "trails"
+        return [f"trails = Ways(ways[:, {chosen}].swapaxes(0, 1), snapshot)"]
 
-    def _aligned(self) -> list[str]:
-        """Return the lines that draw an aligned curve, if there is one."""
-        aligned, guide = self._session.aligned, self._session.guides.get(ALIGNED)
-        if aligned is None or guide not in self._state.guides:
+    # ---- guides ----------------------------------------------------------------------------
+
+    def _guides(self) -> list[str]:
+        """Return the lines for what is drawn beside the curve."""
+        if not self._state.guides:
             return []
-        assert guide is not None
+        known, lines, names = self._session.guides, [], []
+        for guide in self._state.guides:
+            slot = next(slot for slot, one in known.items() if one is guide)
+            computing = {ALIGNED: self._aligned, MEASURE: self._measured}.get(slot)
+            computed, found = ([], NOTHING) if computing is None else computing(guide)
+            names.append(f"{slot.replace('-', '_')}_guide")
+            own = replace(guide, change=None)
+            written = expression(own, {"pca": "pca", **found})
+            lines += [*computed, f"{names[-1]} = {written}"]
+        self._computed["guides"] = f"({', '.join(names)},)"
+        return lines
+
+    def _aligned(self, guide: Guide) -> tuple[list[str], Mapping[str, str]]:
+        """Return the lines that compute an aligned curve, and the fields of its guide."""
+        aligned = self._session.aligned
+        assert aligned is not None
         assert guide.matched is not None
-        first, last = int(aligned.matched[0]), int(aligned.matched[-1])
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
-        color = self._theme.faint if guide.pale else self._theme.text
-        size = f"{6 * self._state.look.point_share * SCALE:g}"
-        matched, own = f"values[{first} : {last + 1}]", guide.colormap
-        drawn = [f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)']
-        if own:
-            pale = f", opacity={PALE}" if guide.pale else ""
-            drawn = [
-                f'own = {{**colors, "cmap": {_map_of(own)}}}',
-                f"plotter.add_mesh(pv.lines_from_points(laid), scalars={matched},",
-                f"                 line_width={LINE}, show_scalar_bar=False{pale}, **own)",
-            ]
-        return [
+        lines = [
             "",
             f"from geometry import {', '.join(names_used(aligned))}",
             "",
             *computing(aligned, other_model(self._session)),
-            *(["laid = laid @ turn.T"] if self._turned else []),
-            *drawn,
-            f"plotter.add_points(laid[::{every}], scalars={matched}[::{every}],",
-            f"                   point_size={size}, show_scalar_bar=False,",
-            f"                   **{'own' if own else 'colors'})",
-            *self._legend(),
         ]
+        return lines, {"lines": "(laid,)", "points": f"laid[::{every}]"}
 
-    def _legend(self) -> list[str]:
-        """Return the lines that name overlaid curves, in the middle of their colour maps."""
-        if not self._state.legend:
-            return []
-        table = {colormap: lookup_table(colormap)[128, :3] for _, colormap in self._state.legend}
-        entries = [
-            [name, "#{:02x}{:02x}{:02x}".format(*table[colormap])]
-            for name, colormap in self._state.legend
-        ]
-        return [
-            f"legend = {pformat(entries, width=88)}",
-            "plotter.add_legend(legend, loc='upper left', face='rectangle', bcolor=None,",
-            "                   size=(0.3, 0.08))",
-        ]
-
-    def _measured(self) -> list[str]:
-        """Return the lines that draw the measured line, if there is one."""
-        pair, guide = self._session.pair, self._session.guides.get(MEASURE)
-        if pair is None or guide not in self._state.guides:
-            return []
-        said = f"{tuple(pair.positions)}, {tuple(self._curve.components)}"
-        return [
+    def _measured(self, _guide: Guide) -> tuple[list[str], Mapping[str, str]]:
+        """Return the lines that compute the measured line, and the fields of its guide."""
+        pair = self._session.pair
+        assert pair is not None
+        arguments = f"{tuple(pair.positions)}, {tuple(self._curve.components)}"
+        lines = [
             "",
             "from geometry import pair_distance",
             "",
-            f"pair = pair_distance(model.W_pos, pca, {said})",
+            f"pair = pair_distance(model.W_pos, pca, {arguments})",
             "print(pair)",
-            "ends = points[[*pair.positions]]",
-            f'plotter.add_lines(ends, color="{self._theme.text}", width={LINE})',
-            *self._write("ends.mean(axis=0, keepdims=True)", '[f"{pair.shown:.3g}"]'),
         ]
+        return lines, {"lines": "(points[[*pair.positions]],)"}
 
-    def _around(self) -> list[str]:
-        """Return the lines for axes and caption, and a comment on what is omitted."""
-        theme, missing = self._theme, [guide.caption for guide in self._missing]
-        names = [label.partition(" · ")[0] for label in self._state.axis_labels]
-        x, y, z = (repr(name.replace("\N{NO-BREAK SPACE}", " ")) for name in names)
-        lines = [
-            f"axes = plotter.add_axes(xlabel={x}, ylabel={y}, zlabel={z},",
-            f'                        color="{theme.text}", x_color="{theme.muted}",',
-            f'                        y_color="{theme.muted}", z_color="{theme.muted}",',
-            "                        viewport=(0.78, 0, 0.98, 0.25))",
-        ]
-        if self._turned:
-            lines.append("axes.SetUserTransform(pv.Transform(turn))")
-        said = self._state.caption[MODEL_LINES if self._sight.compact else 0 :]
-        caption = "\n".join(text for text in said if text not in missing)
-        if caption:
-            # VTK takes what stands between two "$" for a formula.
-            parts = [f"    {line!r}," for line in caption.replace("$", r"\$").split("\n")]
-            lines += [
-                "caption = [",
-                *parts,
-                "]",
-                'plotter.add_text("\\n".join(caption), position="lower_left", '
-                f'font_size={FONT}, color="{theme.muted}")',
-            ]
-        not_drawn = [line for text in missing for line in text.splitlines()]
-        return lines + [f"# Not drawn here: {line}" for line in not_drawn]
+    # ---- picture ---------------------------------------------------------------------------
 
     def _picture(self) -> list[str]:
-        pose = self._sight.pose
-        position, focal, up = (
-            tuple(vector.tolist()) for vector in (pose.position, pose.focal_point, pose.up)
-        )
-        lines = [
-            "plotter.camera_position = [",
-            *(f"    {vector}," for vector in (position, focal, up)),
-            "]",
-            f"plotter.camera.view_angle = {VIEW_ANGLE}",
-        ]
-        if self._state.projection == "parallel":
-            lines += [
-                "plotter.camera.parallel_projection = True",
-                f"plotter.camera.parallel_scale = {pose.parallel_scale!r}",
-            ]
-        assert self._session.model is not None
-        name = self._session.model.name.replace("/", "-")
+        """Return the lines that draw the scene."""
+        scene = replace(self._state, hover=None, labels=lasting_labels(self._session))
+        scale = expression(scene.scale, {"values": "np.float32(values)"})
+        name = self._model.name.replace("/", "-")
         number = f" {self._number}" if self._number else ""
+        sight = self._sight
         return [
-            *lines,
-            "# To turn it with the mouse: no off_screen=True above, and plotter.show() here.",
-            f"plotter.screenshot({f'{name}{number}.png'!r})",
-            "plotter.close()",
+            "",
+            f"scene = {expression(scene, {**self._computed, 'scale': scale})}",
+            f"pose = {expression(sight.pose)}",
+            "# To turn it with the mouse, in a window: None in place of the file.",
+            f"draw(scene, {f'{name}{number}.png'!r}, pose, size={sight.size}, scale={SCALE}, "
+            f"theme={sight.theme!r}{', compact=True' * sight.compact})",
         ]
 
 
-def _map_of(colormap: str) -> str:
-    """Return the expression of a colour map, which pyvista takes."""
-    if colormap in HUES:
-        return f"Colormap({list(HUES[colormap])}).to_matplotlib()"
-    if colormap in _NOT_IN_MATPLOTLIB:
-        return f"Colormap({colormap!r}).to_matplotlib()"
-    return repr(colormap)
+def expression(value: object, computed: Mapping[str, str] = NOTHING) -> str:
+    """Return a value as Python, which is written out but for fields that are ``computed``.
+
+    Fields of a dataclass that have their default are left out.
+    """
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if is_dataclass(value):
+        given = {
+            field.name: computed.get(field.name) or expression(getattr(value, field.name))
+            for field in fields(value)
+            if not _is_default(getattr(value, field.name), field.default, field.default_factory)
+        }
+        lines = "".join(f"{name}={text},\n" for name, text in given.items())
+        return f"{type(value).__name__}(\n{indent(lines, '    ')})"
+    if isinstance(value, tuple) and any(isinstance(part, np.ndarray | tuple) for part in value):
+        return f"({', '.join(map(expression, value))},)"
+    if isinstance(value, Mapping):
+        value = dict(value)
+    return pformat(value, width=WIDTH, sort_dicts=False)
+
+
+def _is_default(value: object, default: object, factory: object) -> bool:
+    if isinstance(value, np.ndarray):
+        return False
+    return value == (factory() if callable(factory) else default)
+
+
+def _array(array: np.ndarray) -> str:
+    """Return an array as Python: as a range, if it is one."""
+    steps = np.diff(array) if array.ndim == 1 and array.dtype.kind == "i" else np.zeros(0)
+    if len(steps) and steps[0] > 0 and (steps == steps[0]).all():
+        return f"np.arange({array[0]}, {array[-1] + 1}, {steps[0]})"
+    if array.shape == (3, 3) and np.array_equal(array, np.eye(3)):
+        return "np.eye(3)"
+    if array.size > 9 and array.dtype.kind == "f":
+        array = array.astype(np.float32)  # what is drawn
+    numbers = np.array2string(
+        array, separator=", ", threshold=array.size + 1, floatmode="unique", max_line_width=WIDTH
+    )
+    return f"np.array({numbers})"

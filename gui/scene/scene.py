@@ -209,6 +209,12 @@ class HelixScene:
         """Return the pose of one of :data:`gui.state.camera.VIEWS` with points in view."""
         return self.framing(points, *view_axes(name, points, self.turn))
 
+    def look_from(self, pose: CameraPose | str) -> None:
+        """Put the camera at a pose, or where the range is seen in one of these views."""
+        if isinstance(pose, str):
+            pose = self.pose_of(pose, self.displayed_range)
+        pose.apply(self.plotter.camera)
+
     def margins(self, size: tuple[float, float] | None = None) -> Margins:
         """Return what a framed curve leaves free for caption and colour bar.
 

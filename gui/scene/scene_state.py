@@ -70,19 +70,19 @@ class SceneState:
     coordinates: np.ndarray  # (n_positions, 3) true coordinates of all rows
     turn: np.ndarray  # (3, 3) display transform
     positions: tuple[int, int]  # First and last position shown, inclusive
-    # As in the session.
-    outside: Outside
-    projection: Projection
     scale: ColorScale  # Colour values of all positions
     axis_labels: tuple[str, str, str]  # One for each arrow: ``PC 1 · 33.7 %``
     # Lines that describe what is shown: two, and one each for the sphere and the guides.
     caption: tuple[str, ...]
-    sphere: SphereSection | None  # The sphere of rows of mean norm, if shown
+    # As in the session.
+    outside: Outside = "hidden"
+    projection: Projection = "perspective"
+    sphere: SphereSection | None = None  # The sphere of rows of mean norm, if shown
     # Positions marked by rings.
-    selection: tuple[int, ...]
-    hover: int | None
+    selection: tuple[int, ...] = ()
+    hover: int | None = None
     # Position -> text, in order of importance: hover, selection, a prompt's tokens, spread.
-    labels: Mapping[int, str]
+    labels: Mapping[int, str] = field(default_factory=dict)
     # Paths of the selected positions through the training, while a snapshot is shown.
     ways: Ways | None = None
     guides: tuple[Guide, ...] = ()  # What panels draw beside the curve

@@ -62,18 +62,19 @@ def test_the_windows_script_and_data_have_it(
     opened.positions = (1, 99)
     opened.alignment = alignment
     text = window_script.script(opened, SIGHT)
-    assert "Not drawn here" not in text
     line, names = lines(opened), {}
     monkeypatch.chdir(tmp_path)
     # The compared model's part, which follows, has names of its own.
-    printed = run_script(text.partition("plotter.close()")[0] + "plotter.close()", names)
-    np.testing.assert_allclose(names["laid"], line @ opened.turn.T, atol=1e-9)
+    printed = run_script(text.rpartition("\n\nfrom geometry import open_model")[0], names)
+    np.testing.assert_allclose(names["laid"], line, atol=1e-9)
     fit = opened.aligned.alignment
     assert str(opened.aligned.more.held if fit is None else fit.disparity)[:12] in printed
-    for said in resolve_scene(opened).caption[-1].split("\n"):
-        assert said in names["caption"]
-    if alignment.coloring != "matched":
-        assert [name for name, _ in names["legend"]] == [n for n, _ in resolve_scene(opened).legend]
+    scene, state = names["scene"], resolve_scene(opened)
+    assert (scene.caption, scene.legend) == (state.caption, state.legend)
+    (drawn,), (guide,) = scene.guides, state.guides
+    np.testing.assert_allclose(drawn.points, guide.points, atol=1e-9)
+    np.testing.assert_array_equal(drawn.matched, guide.matched)
+    assert (drawn.colormap, drawn.pale) == (guide.colormap, guide.pale)
     assert (tmp_path / "helix.png").stat().st_size > 2000
     arrays = WindowData.of(opened).arrays()
     np.testing.assert_array_equal(arrays["laid_coordinates"], line)

@@ -95,7 +95,7 @@ def test_pictures_and_the_copied_script_have_it(application, window, settle, mon
     session.color_span = "range"
     application.controller.request_positions(10, 60)
     settle()
-    assert '"clim": (10.0, 60.0)' in window_script(window)
+    assert "limits=(10.0, 60.0)" in window_script(window)
     drawn = []
     real = pictures.OffScreen.drawing
     monkeypatch.setattr(

@@ -42,8 +42,8 @@ def test_sizes_chosen_in_view_are_drawn_undone_saved_and_copied(
     assert actors["points"].prop.point_size == 12 * ratio
     assert not actors["curve"].GetVisibility()
     script = window_script(window)
-    assert "point_size=24,\n" in script
-    assert "lines_from_points" not in script
+    assert "point_size=12.0," in script
+    assert "curve_parts='points'," in script
     window.bookmarks.add()
     window.work._write(tmp_path / "a.helix")
     settle()
