@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyvista as pv
 
-from gui.export.scene_guides import guide_colors, guide_points, guide_polylines
-from gui.scene.guide_lines import LIT_SIZES, lit_levels, polyline_cells
+from gui.export.scene_guides import guide_points, guide_polylines
+from gui.scene.actors import polyline_cells
+from gui.scene.guide_lines import LIT_SIZES, lit_levels
 from gui.scene.scene_state import net
 from gui.state.colors import point_colors
 from gui.state.values import POINT_SIZE
@@ -78,9 +79,9 @@ def _guides(
     lines = [(line, colors) for line, colors in drawn if np.ptp(line, axis=0).any()]
     lines = [((line - centre) / longest, colors) for line, colors in lines]
     bodies = [_thin_tubes(lines)] if lines else []
-    own = (guide_points(state) - centre) / longest
+    own, colors = guide_points(state, theme)
     if len(own):
-        bodies.append(_balls(own, guide_colors(state, theme), BALL / 2))
+        bodies.append(_balls((own - centre) / longest, colors, BALL / 2))
     if bodies:
         found["guides"] = _joined(bodies)
     colors, placed = point_colors(state.scale, theme.viewport), state.coordinates @ state.turn.T

@@ -41,22 +41,20 @@ def guide_polylines(state: SceneState, theme: Theme) -> list[tuple[np.ndarray, n
     return found
 
 
-def guide_points(state: SceneState) -> np.ndarray:
-    """Return the guides' points as displayed: (k, 3)."""
-    points = [guide.points for guide in state.guides if guide.points is not None]
-    return np.concatenate([np.zeros((0, 3)), *points]) @ state.turn.T
+def guide_points(state: SceneState, theme: Theme) -> tuple[np.ndarray, np.ndarray]:
+    """Return the guides' points as displayed: (k, 3).
 
-
-def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
-    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, matched or their own."""
-    grey = _grey(theme)
-    found = [np.zeros((0, 4), np.uint8)]
+    With their colours, (k, 4) uint8: grey, matched or their own.
+    """
+    parts = [(np.zeros((0, 3)), np.zeros((0, 4), np.uint8))]
     for guide in state.guides:
-        if guide.points is not None and guide.matched is not None:
-            found.append(colors_of(state, guide, theme)[guide.matched])
-        elif guide.points is not None:
-            found.append(np.tile(grey, (len(guide.points), 1)))
-    return np.concatenate(found)
+        if guide.points is not None:
+            colors = np.tile(_grey(theme), (len(guide.points), 1))
+            if guide.matched is not None:
+                colors = colors_of(state, guide, theme)[guide.matched]
+            parts.append((guide.points @ state.turn.T, colors))
+    points, colors = zip(*parts, strict=True)
+    return np.concatenate(points), np.concatenate(colors)
 
 
 def colors_of(state: SceneState, guide: Guide, theme: Theme) -> np.ndarray:
@@ -79,12 +77,12 @@ def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
         ):
             if len(parts):
                 line = {"color": color, "width": width}
-                traces.append({**_xyz(_apart(parts) @ state.turn.T), "mode": "lines", "line": line})
+                traces.append({**xyz(_apart(parts) @ state.turn.T), "mode": "lines", "line": line})
         if guide.colormap and guide.along is not None:
             colors = _matching(state, guide.along, theme, guide)
             line = {"color": colors, "width": PALE_WIDTH if guide.pale else LINE_WIDTH}
             traces += [
-                {**_xyz(one @ state.turn.T), "mode": "lines", "line": line} for one in guide.lines
+                {**xyz(one @ state.turn.T), "mode": "lines", "line": line} for one in guide.lines
             ]
         if guide.points is not None and len(guide.points):
             marker: dict[str, object] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
@@ -93,9 +91,7 @@ def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
                     size=MATCHED_SIZE * state.look.point_share,
                     color=_matching(state, guide.matched, theme, guide),
                 )
-            traces.append(
-                {**_xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker}
-            )
+            traces.append({**xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker})
         traces += _written(state, guide.texts, theme)
         traces += _lit(state, guide, theme)
     return [{**trace, "hoverinfo": "skip"} for trace in traces]
@@ -109,7 +105,7 @@ def _written(
     places = np.stack([at for at, _ in texts]) @ state.turn.T
     words = [html.escape(text) for _, text in texts]
     font = {"color": theme.text, "size": TEXT}
-    return [{**_xyz(places), "mode": "text", "text": words, "textfont": font}]
+    return [{**xyz(places), "mode": "text", "text": words, "textfont": font}]
 
 
 def _lit(state: SceneState, guide: Guide, theme: Theme) -> list[Trace]:
@@ -121,13 +117,18 @@ def _lit(state: SceneState, guide: Guide, theme: Theme) -> list[Trace]:
     sizes = np.repeat(each, [len(level) for level in levels])
     marker = {"size": sizes, "color": _matching(state, at, theme, guide), "opacity": 1}
     places = (state.coordinates @ state.turn.T)[at]
-    return [{**_xyz(places), "mode": "markers", "marker": marker}]
+    return [{**xyz(places), "mode": "markers", "marker": marker}]
 
 
 def _matching(state: SceneState, positions: np.ndarray, theme: Theme, guide: Guide) -> list[str]:
     """Return the colours of positions in a guide, in CSS syntax."""
     colors = colors_of(state, guide, theme)[positions, :3]
-    return ["rgb({}, {}, {})".format(*color) for color in colors]
+    return [css(color) for color in colors]
+
+
+def css(color: np.ndarray) -> str:
+    """Return a colour of red, green, blue, and perhaps opacity, in CSS syntax."""
+    return "rgb({}, {}, {})".format(*color)
 
 
 def _grey(theme: Theme) -> np.ndarray:
@@ -144,5 +145,6 @@ def _apart(parts: tuple[np.ndarray, ...] | list[np.ndarray]) -> np.ndarray:
     return np.concatenate([piece for part in parts for piece in (part, gap)][:-1])
 
 
-def _xyz(points: np.ndarray) -> dict[str, np.ndarray]:
+def xyz(points: np.ndarray) -> Trace:
+    """Return the coordinates of (m, 3) points for a trace."""
     return {axis: points[:, i].astype(np.float32) for i, axis in enumerate("xyz")}

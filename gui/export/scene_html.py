@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from gui.export.scene_guides import Trace, guide_traces
+from gui.export.scene_guides import Trace, css, guide_traces, xyz
 from gui.scene.scene_state import net
 from gui.state.camera import VIEW_ANGLE, CameraPose
 from gui.state.colors import ColorScale, lookup_table, missing_color
@@ -137,7 +137,7 @@ def _net(world: np.ndarray, state: SceneState, own: Trace, theme: Theme) -> Trac
     ends[:, :2] = world[edges]
     at = edges[:, [0, 1, 1]].ravel()  # the gap has a colour too
     return {
-        **{axis: ends.reshape(-1, 3)[:, i] for i, axis in enumerate("xyz")},
+        **xyz(ends.reshape(-1, 3)),
         "mode": "lines",
         "opacity": state.look.opacity,
         "hoverinfo": "skip",
@@ -147,7 +147,7 @@ def _net(world: np.ndarray, state: SceneState, own: Trace, theme: Theme) -> Trac
 
 def _points(points: np.ndarray, look: CurveLook, texts: Sequence[str]) -> Trace:
     return {
-        **{axis: points[:, i].astype(np.float32) for i, axis in enumerate("xyz")},
+        **xyz(points),
         "mode": MODES[look.curve_parts],
         "opacity": look.opacity,
         "text": [html.escape(text) for text in texts],
@@ -200,7 +200,7 @@ def _stops(scale: ColorScale, theme: Theme) -> list[list[float | str]]:
     else:
         ends = [(float(at), float(at)) for at in np.linspace(0, 1, STOPS)]
     rows = [(at, table[round(seen * (len(table) - 1))]) for at, seen in ends]
-    return [[at, "rgb({}, {}, {})".format(*color[:3])] for at, color in rows]
+    return [[at, css(color)] for at, color in rows]
 
 
 def _faint(points: np.ndarray, look: CurveLook, texts: Sequence[str], theme: Theme) -> Trace:
@@ -322,8 +322,8 @@ def _legend(state: SceneState) -> list[dict[str, object]]:
 
 def _strip(colormap: str) -> str:
     table = lookup_table(colormap)
-    colors = (table[at][:3] for at in np.linspace(0, len(table) - 1, LEGEND_STEPS).astype(int))
-    return "".join('<span style="color:rgb({}, {}, {})">█</span>'.format(*one) for one in colors)
+    colors = table[np.linspace(0, len(table) - 1, LEGEND_STEPS).astype(int)]
+    return "".join(f'<span style="color:{css(color)}">█</span>' for color in colors)
 
 
 def _xyz(vector: np.ndarray) -> dict[str, float]:

@@ -24,7 +24,6 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox, Transform, TransformedBbox
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCellArray
-from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from vtkmodules.vtkRenderingCore import vtkActor, vtkActor2D, vtkTextActor, vtkTextRenderer
 
 from gui.export.canvas import PER_INCH, Canvas
@@ -158,7 +157,7 @@ class _Eye:
             unit = (2 * camera.GetParallelScale() / height, 0.0)
         else:
             unit = (0.0, 2 * float(np.tan(np.radians(VIEW_ANGLE / 2))) / height)
-        view = _matrix(camera.GetViewTransformMatrix())
+        view = pv.array_from_vtkmatrix(camera.GetViewTransformMatrix())
         return cls(projection, -view[2], camera.GetClippingRange()[0], unit)
 
     def depth(self, points: np.ndarray) -> np.ndarray:
@@ -175,7 +174,7 @@ def _of_actor(actor: vtkActor, eye: _Eye) -> Iterator[Strokes]:
     data, prop = actor.GetMapper().GetInputDataObject(0, 0), actor.GetProperty()
     if data is None or not data.GetNumberOfPoints():
         return
-    matrix = _matrix(actor.GetMatrix())
+    matrix = pv.array_from_vtkmatrix(actor.GetMatrix())
     points = vtk_to_numpy(data.GetPoints().GetData()) @ matrix[:3, :3].T + matrix[:3, 3]
     colors = _colors(actor.GetMapper(), data, prop.GetColor(), prop.GetOpacity())
     at, _ = _cells(data.GetVerts())
@@ -270,10 +269,6 @@ def _mapped(mapper: pv.DataSetMapper, values: pv.pyvista_ndarray) -> np.ndarray:
     table = mapper.GetLookupTable().MapScalars(values, mapper.GetColorMode(), -1)
     colors: np.ndarray = vtk_to_numpy(table) / 255.0
     return colors
-
-
-def _matrix(matrix: vtkMatrix4x4) -> np.ndarray:
-    return np.array([[matrix.GetElement(i, j) for j in range(4)] for i in range(4)])
 
 
 # ---- how it is drawn --------------------------------------------------------------------

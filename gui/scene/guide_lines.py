@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyvista as pv
-from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
+from gui.scene.actors import add_actor, polyline_cells, user_matrix
 from gui.state.colors import lookup_table
 from gui.state.guides import Guide
 from gui.style.theme import Theme
@@ -109,9 +109,7 @@ class GuideLines:
 
     def turn(self, turn: np.ndarray) -> None:
         """Set the display transform."""
-        matrix = vtkMatrix4x4()
-        for i, j in np.ndindex(3, 3):
-            matrix.SetElement(i, j, float(turn[i, j]))
+        matrix = user_matrix(turn)
         for batch in self._all:
             batch.actor.SetUserMatrix(matrix)
 
@@ -123,14 +121,8 @@ class Batch:
         self._data = pv.PolyData()
         self._sizes: tuple[int, ...] = ()
         self._as_points = style == "points"
-        self.actor = plotter.add_mesh(
-            pv.PolyData(np.zeros((1, 3))), name=name, style=style, lighting=False,
-            render_points_as_spheres=self._as_points, pickable=False, reset_camera=False,
-            render=False, show_scalar_bar=False,
-        )  # fmt: skip
-        self.actor.mapper.SetInputDataObject(self._data)
+        self.actor = add_actor(plotter, name, style, self._data)
         self.actor.mapper.SetScalarVisibility(False)
-        self.actor.SetVisibility(False)
 
     def color_by(self, table: pv.LookupTable) -> None:
         """Colour each point by its value, with a lookup table."""
@@ -218,13 +210,3 @@ def lit_levels(guide: Guide) -> list[np.ndarray]:
     level = np.clip(np.ceil(guide.weights * count).astype(np.intp) - 1, 0, count - 1)
     level[guide.weights < LEAST_WEIGHT] = -1
     return [np.asarray(guide.positions, np.intp)[level == i] for i in range(count)]
-
-
-def polyline_cells(sizes: Sequence[int]) -> np.ndarray:
-    """Return VTK's cells of consecutive polylines with these numbers of points."""
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    cells = [
-        np.concatenate([[size], np.arange(start, start + size)])
-        for start, size in zip(starts, sizes, strict=True)
-    ]
-    return np.concatenate(cells)

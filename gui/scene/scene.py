@@ -16,6 +16,7 @@ import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from vtkmodules.vtkRenderingCore import vtkCamera
 
+from gui.scene.actors import add_actor, user_matrix
 from gui.scene.arrows import LENGTH, ComponentArrows
 from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from gui.scene.sphere import WireSphere
     from gui.scene.trails import Trails
 
+PARTS = ("faint", "curve", "faint points", "points")
+"""Of the curve, in the order in which they are drawn; the faint ones are outside the range."""
 FAINT_LINE_WIDTH, FAINT_POINT_SIZE = 1.0, 3.0
 """Outside the range, in logical pixels where the curve has its default sizes."""
 LARGEST_BESIDE = 4.0
@@ -76,22 +79,12 @@ class HelixScene:
         self._rows = MOST_LEGEND
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
-        common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
-                  "show_scalar_bar": False}  # fmt: skip
-        placeholder = pv.PolyData(np.zeros((1, 3)))
-        self._actors = {}
-        for name, style in (("faint", "wireframe"), ("curve", "wireframe")):
-            self._actors[name] = plotter.add_mesh(placeholder, name=name, style=style, **common)
-        for name in ("faint points", "points"):
-            self._actors[name] = plotter.add_mesh(
-                placeholder, name=name, style="points", render_points_as_spheres=True,
-                **common,
-            )  # fmt: skip
         # Separate meshes for lines and points: with both in one, VTK draws every point twice.
-        self._shapes = {name: pv.PolyData() for name in self._actors}
-        for name, actor in self._actors.items():
-            actor.mapper.SetInputDataObject(self._shapes[name])
-            actor.SetVisibility(False)
+        self._shapes = {name: pv.PolyData() for name in PARTS}
+        self._actors = {
+            name: add_actor(plotter, name, "points" if "points" in name else "wireframe", shape)
+            for name, shape in self._shapes.items()
+        }
         self._colors = CurveColors([self._actors[name].mapper for name in ("curve", "points")])
         renderer = plotter.renderer
         self._plates = Plates2D(renderer)
@@ -314,10 +307,7 @@ class HelixScene:
     def set_turn(self, turn: np.ndarray) -> None:
         """Set the display transform through the actors' matrices, without changing any points."""
         self.turn, self._displayed = turn, None
-        matrix = vtkMatrix4x4()
-        for i in range(3):
-            for j in range(3):
-                matrix.SetElement(i, j, turn[i, j])
+        matrix = user_matrix(turn)
         for actor in self._actors.values():
             actor.SetUserMatrix(matrix)
         self._show_sphere()
@@ -573,7 +563,7 @@ class HelixScene:
     def _draw_arrows(self, state: SceneState, dpi: int) -> None:
         s, length = self._scale, COMPACT_ARROWS if self._compact else LENGTH
         view = self.plotter.camera.GetViewTransformMatrix()
-        rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
+        rotation = pv.array_from_vtkmatrix(view)[:3, :3]
         names = [text.partition(" · ")[0] for text in state.axis_labels]
         self.arrows.draw(rotation @ self.turn, names, np.array(self._corner), s, dpi, length=length)
 
@@ -590,8 +580,7 @@ class HelixScene:
 
 
 def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:
-    entries = [[matrix.GetElement(i, j) for j in range(4)] for i in range(4)]
-    return Projection(np.array(entries), size)
+    return Projection(pv.array_from_vtkmatrix(matrix), size)
 
 
 @lru_cache(maxsize=64)

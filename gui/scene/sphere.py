@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyvista as pv
-from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
 from geometry.measures.sphere import SphereSection
+from gui.scene.actors import add_actor, polyline_cells, user_matrix
 
 SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
 """Segments per circle, number of meridian circles, number of parallels between the poles."""
@@ -16,10 +16,7 @@ class WireSphere:
     """Circles of longitude and latitude on the surface, thin and pale."""
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
-        self._actor = plotter.add_mesh(
-            unit_circles(), name="sphere", style="wireframe", lighting=False, pickable=False,
-            reset_camera=False, render=False, show_scalar_bar=False,
-        )  # fmt: skip
+        self._actor = add_actor(plotter, "sphere", "wireframe", unit_circles())
 
     def style(self, color: str, width: float) -> None:
         """Set the colour (``#rrggbb``) and the width of the lines in pixels."""
@@ -31,11 +28,7 @@ class WireSphere:
         if section is None or section.axes is None:
             self._actor.SetVisibility(False)
             return
-        matrix = vtkMatrix4x4()
-        placed = np.column_stack([turn @ section.axes, turn @ section.centre])
-        for i, j in np.ndindex(3, 4):
-            matrix.SetElement(i, j, float(placed[i, j]))
-        self._actor.SetUserMatrix(matrix)
+        self._actor.SetUserMatrix(user_matrix(turn @ section.axes, turn @ section.centre))
         self._actor.SetVisibility(True)
 
 
@@ -51,8 +44,6 @@ def unit_circles() -> pv.PolyData:
         height = np.full_like(cos, np.sin(latitude))
         circles.append(np.column_stack([np.cos(latitude) * cos, np.cos(latitude) * sin, height]))
     made = pv.PolyData(np.concatenate(circles).astype(np.float32))
-    starts = (SEGMENTS + 1) * np.arange(len(circles))
-    cells = starts[:, None] + np.arange(SEGMENTS + 1)
-    made.lines = np.column_stack([np.full(len(circles), SEGMENTS + 1), cells]).ravel()
+    made.lines = polyline_cells([SEGMENTS + 1] * len(circles))
     made.verts = np.zeros(0, dtype=np.int64)
     return made

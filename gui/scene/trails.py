@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyvista as pv
-from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+from gui.scene.actors import add_actor, polyline_cells, user_matrix
 
 PALEST = 0.2
 """Share of its colour at the beginning of a path."""
@@ -25,12 +26,8 @@ class Trails:
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
         self._data = pv.PolyData()
-        self._actor = plotter.add_mesh(
-            pv.PolyData(np.zeros((1, 3))), name="trails", style="wireframe", lighting=False,
-            pickable=False, reset_camera=False, render=False, show_scalar_bar=False,
-        )  # fmt: skip
+        self._actor = add_actor(plotter, "trails", "wireframe", self._data)
         mapper = self._actor.mapper
-        mapper.SetInputDataObject(self._data)
         mapper.SetScalarModeToUsePointData()
         mapper.SetColorModeToDirectScalars()
         mapper.SetScalarVisibility(True)
@@ -50,15 +47,11 @@ class Trails:
         if self._data.n_points != count * n:
             self._data.DeepCopy(pv.PolyData())
         self._data.points = np.ascontiguousarray(ways.points.reshape(-1, 3), np.float32)
-        cells = np.arange(count * n).reshape(count, n)
-        self._data.lines = np.column_stack([np.full(count, n), cells]).ravel()
+        self._data.lines = polyline_cells([n] * count)
         self._data.verts = np.zeros(0, dtype=np.int64)
         self._data.point_data["color"] = np.tile(self._shades(n, ways.at), (count, 1))
         self._data.point_data.active_scalars_name = "color"
-        matrix = vtkMatrix4x4()
-        for i, j in np.ndindex(3, 3):
-            matrix.SetElement(i, j, float(turn[i, j]))
-        self._actor.SetUserMatrix(matrix)
+        self._actor.SetUserMatrix(user_matrix(turn))
 
     def _shades(self, n: int, at: int) -> np.ndarray:
         """(n, 3) uint8 colours along a path."""
