@@ -209,8 +209,7 @@ def random_corner(rows: Name, columns: Name) -> Callable[..., Null]:
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
         m = sums.contrast.corner
-        found = shared_energy(m, m, sums.dimensions)
-        return null_of(found.name, found.meaning, found.values / sums.of_corner)
+        return shared_energy(m, m, sums.dimensions).scaled(1, sums.of_corner)
 
     return draw
 
@@ -314,8 +313,7 @@ def random_capture(first: float, last: float) -> Callable[..., Null]:
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
         captured = _captured(measured)
         d, q, p = captured.dimensions, captured.rank, len(_part(captured.values, first, last))
-        found = shared_energy(p, q, d)
-        return null_of(found.name, found.meaning, found.values * d / (p * q))
+        return shared_energy(p, q, d).scaled(d, p * q)
 
     return draw
 

@@ -51,6 +51,10 @@ class Null:
         """Number of tables drawn."""
         return len(self.values)
 
+    def scaled(self, times: float, over: float) -> "Null":
+        """Return the distribution of the quantity times one positive number over another."""
+        return null_of(self.name, self.meaning, self.values * times / over)
+
     @property
     def band(self) -> tuple[float, float, float]:
         """5th, 50th and 95th percentile."""

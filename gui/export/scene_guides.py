@@ -53,8 +53,8 @@ def guide_points(state: SceneState, theme: Theme) -> tuple[np.ndarray, np.ndarra
             if guide.matched is not None:
                 colors = colors_of(state, guide, theme)[guide.matched]
             parts.append((guide.points @ state.turn.T, colors))
-    points, colors = zip(*parts, strict=True)
-    return np.concatenate(points), np.concatenate(colors)
+    points, colored = zip(*parts, strict=True)
+    return np.concatenate(points), np.concatenate(colored)
 
 
 def colors_of(state: SceneState, guide: Guide, theme: Theme) -> np.ndarray:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geometry.checkpoints.plain_text import visible
 from gui.export import drawing
 from gui.scene.scene_state import MAX_TRAILS, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
-from gui.services.alignment_text import computing, names_used, other_model
+from gui.services.alignment_text import computing, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
-from gui.services.snippets import opening
+from gui.services.snippets import WIDTH, opening, python_script
 from gui.state.session import Session
 from gui.state.timeline import columns_for
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 SCALE = 2
 """Pixels per logical pixel, the default of saved pictures."""
-WIDTH = 88
-"""Letters in a line of values that are written out."""
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -63,22 +62,13 @@ def script(
     assert session.model is not None
     begin = opening(session.model)
     parts = [_ModelLines(session, sight).text()]
-    parts += [f"# {title}\n{text.removeprefix(begin).strip()}" for title, text in panels.items()]
+    parts += [f"# {title}\n{text.replace(begin, '').strip()}" for title, text in panels.items()]
     parts += [
         _ModelLines(one.session, others.get(one.key, sight), number).text()
         for number, one in enumerate(session.compared, start=1)
         if one.session.model is not None and one.session.curve is not None
     ]
-    text = "\n\n".join(parts) + "\n"
-    used = ", ".join(name for name in drawing.__all__ if f"{name}(" in text)
-    return f"{_HEAD}from {drawing.__name__} import {used}\n\n{text}"
-
-
-_HEAD = """\
-import numpy as np
-
-from geometry import fit_pca, norm_profile, place_curve
-"""
+    return "\n\n".join(parts) + "\n"
 
 
 class _ModelLines:
@@ -104,7 +94,7 @@ class _ModelLines:
             *self._guides(),
             *self._picture(),
         ]
-        return opening(self._model) + "\n".join(lines)
+        return python_script("\n".join(lines), self._model, drawing)
 
     # ---- numbers ---------------------------------------------------------------------------
 
@@ -130,8 +120,6 @@ class _ModelLines:
             step = int(timeline.history.steps[self._session.snapshot])
             columns = list(columns_for(self._curve.components))
             lines = [
-                "from geometry import history_here, make_timelapse",
-                "",
                 f"lapse = make_timelapse(history_here(model), {timeline.positions})",
                 f"ways = lapse.{timeline.basis}[:, :, {columns}]  # of all positions, by step",
                 f"snapshot = lapse.steps.tolist().index({step})",
@@ -141,7 +129,7 @@ class _ModelLines:
 
     def _value_lines(self) -> list[str]:
         """Return the lines that set ``values``; those of a prompt or a column are written out."""
-        scale, title = self._state.scale, f"# {self._state.scale.title}"
+        scale, title = self._state.scale, f"# {visible(self._state.scale.title)}"
         if self._session.color_by not in ("token", "column"):
             return [f"values = {self._values()}  {title}"]
         known = np.flatnonzero(~np.isnan(scale.values))
@@ -174,9 +162,6 @@ class _ModelLines:
         self._computed["sphere"] = "section"
         rows = [component - 1 for component in self._curve.components]
         return [
-            "",
-            "from geometry import sphere_section",
-            "",
             f"section = sphere_section(pca.mean, pca.components[{rows}], norms.mean,",
             "                         centred=norms.centred)",
         ]
@@ -195,45 +180,38 @@ class _ModelLines:
         """Return the lines for what is drawn beside the curve."""
         if not self._state.guides:
             return []
-        known, lines, names = self._session.guides, [], []
-        for guide in self._state.guides:
-            slot = next(slot for slot, one in known.items() if one is guide)
-            computing = {ALIGNED: self._aligned, MEASURE: self._measured}.get(slot)
-            computed, found = ([], NOTHING) if computing is None else computing(guide)
+        lines, names = [], []
+        for slot, guide in self._session.guides.items():
+            if guide not in self._state.guides:
+                continue
+            before: list[str] = []
+            computed = {"pca": "pca"}
+            if slot == ALIGNED:
+                before = self._aligned(guide, computed)
+            elif slot == MEASURE:
+                before = self._measured(computed)
             names.append(f"{slot.replace('-', '_')}_guide")
-            own = replace(guide, change=None)
-            written = expression(own, {"pca": "pca", **found})
-            lines += [*computed, f"{names[-1]} = {written}"]
+            written = expression(replace(guide, change=None), computed)
+            lines += [*before, f"{names[-1]} = {written}"]
         self._computed["guides"] = f"({', '.join(names)},)"
         return lines
 
-    def _aligned(self, guide: Guide) -> tuple[list[str], Mapping[str, str]]:
-        """Return the lines that compute an aligned curve, and the fields of its guide."""
+    def _aligned(self, guide: Guide, computed: dict[str, str]) -> list[str]:
+        """Return the lines that compute an aligned curve; add the fields of its guide."""
         aligned = self._session.aligned
         assert aligned is not None
         assert guide.matched is not None
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
-        lines = [
-            "",
-            f"from geometry import {', '.join(names_used(aligned))}",
-            "",
-            *computing(aligned, other_model(self._session)),
-        ]
-        return lines, {"lines": "(laid,)", "points": f"laid[::{every}]"}
+        computed |= {"lines": "(laid,)", "points": f"laid[::{every}]"}
+        return ["", *computing(aligned, other_model(self._session))]
 
-    def _measured(self, _guide: Guide) -> tuple[list[str], Mapping[str, str]]:
-        """Return the lines that compute the measured line, and the fields of its guide."""
+    def _measured(self, computed: dict[str, str]) -> list[str]:
+        """Return the lines that measure a pair; add the fields of its guide."""
         pair = self._session.pair
         assert pair is not None
+        computed["lines"] = "(points[[*pair.positions]],)"
         arguments = f"{tuple(pair.positions)}, {tuple(self._curve.components)}"
-        lines = [
-            "",
-            "from geometry import pair_distance",
-            "",
-            f"pair = pair_distance(model.W_pos, pca, {arguments})",
-            "print(pair)",
-        ]
-        return lines, {"lines": "(points[[*pair.positions]],)"}
+        return [f"pair = pair_distance(model.W_pos, pca, {arguments})", "print(pair)"]
 
     # ---- picture ---------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geometry.evidence.null import Null, null_of
+from geometry.evidence.null import Null
 from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.residual_stream import NAMES, Name, Subject
@@ -18,7 +18,7 @@ from gui.panels.kit.subject_text import subject_colors, subject_name
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest, level_band
 from gui.services.questions import QuestionContext, Tensor, tensors_of
-from gui.services.snippets import opening, written
+from gui.services.snippets import python_script, written
 from gui.style.theme import format_count, format_number
 
 RANK = 30
@@ -105,8 +105,7 @@ class CaptureNullsOf:
         P, other = context.stream.pair(Subject("P", centred=self.centred), self.of)
         (r, d), m = P.vectors.shape, min(EDGE, len(other.vectors))
         k = min(self.k, r)
-        single, several = shared_energy(1, k, d), shared_energy(m, k, d)
-        return CaptureNulls(single, null_of(several.name, several.meaning, several.values / m))
+        return CaptureNulls(shared_energy(1, k, d), shared_energy(m, k, d).scaled(1, m))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,21 +262,17 @@ class CapturePanel(PanelSpec[Choices, Captures]):
 
     def script(self, view: CaptureView) -> str:
         P, m = Subject("P", centred=view.result.centred), min(EDGE, len(_captured(view)))
-        return opening(view.model) + (
-            f"""from geometry import capture, null_of, shared_energy, weigh
-from geometry import ResidualStream, Subject
-
+        lines = f"""
 P, other = ResidualStream(model).pair({written(P)}, {written(view.result.of)})
 captured, d = capture(P, other, rank={_rank(view)}), P.vectors.shape[1]
 print(captured)
 print("chance", {_rank(view)} / d, "random", *shared_energy(1, {_rank(view)}, d).band)
-energy = shared_energy({m}, {_rank(view)}, d)
-random = null_of(energy.name, energy.meaning, energy.values / {m})
+random = shared_energy({m}, {_rank(view)}, d).scaled(1, {m})
 first = captured[:{m}].mean()
 print(first, *random.band)
 print(weigh(first < {_rank(view)} / d, first, "below", random))
 """
-        )
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         return f"Captured of {subject_name(_subject(choices))}"

@@ -16,7 +16,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
 from gui.services.questions import Progress, QuestionContext
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.sentences import ranged
 from gui.style.theme import SERIES, format_count, format_number
 from gui.widgets.table_text import Column, Row
@@ -332,11 +332,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
                 "projected = pca.mean + rows @ basis.T @ basis\n"
             )
             fitted = "best_sinusoids(projected, (0, len(projected) - 1))"
-        return (
-            opening(view.model)
-            + f"""from geometry import fit_pca
-from geometry import best_sinusoids, r2_after_projection
-
+        lines = f"""
 positions = {question.positions}
 pca = fit_pca(model.W_pos, positions, {max(components)})
 {project}waves = {fitted}
@@ -344,7 +340,7 @@ after_projection = r2_after_projection(model.W_pos, pca, {components})
 for entry in {list(entries)}:
     print(entry, waves.cycles[entry], waves.r2[entry], after_projection[entry])
 """
-        )
+        return python_script(lines, view.model)
 
 
 def _order(view: DimensionsView) -> np.ndarray:

@@ -32,7 +32,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
@@ -409,11 +409,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
 E = model.W_E{mapped}
 print("share of E", (E[:, union] ** 2).sum() / (E**2).sum(), "chance", len(union) / E.shape[1])
 """
-        return (
-            opening(view.model)
-            + f"""from geometry import random_directions, sparsity, sparsity_nulls, weigh
-from geometry import ResidualStream, Subject
-
+        lines = f"""
 drawn = {[number - 1 for number in drawn]}  # from 0, the strongest first
 vectors = ResidualStream(model).directions(Subject("P")).vectors[drawn]
 found, random = sparsity(vectors), sparsity(random_directions(*vectors.shape))
@@ -425,9 +421,8 @@ print("entries with 90 % of it", *found.entries_90)
 mass, null = sum(found.mass_top40) / {len(drawn)}, sparsity_nulls(*vectors.shape).mean_mass_top40
 print("mean", mass, "random rotations", *null.band)
 print(weigh(mass >= {SPARSE:g}, mass, "above", null))
-"""
-            + (of_E if found.E_energy is not None else "")
-        )
+{of_E if found.E_energy is not None else ""}"""
+        return python_script(lines, view.model)
 
 
 def _colors(view: DirectionsView) -> dict[int, str]:

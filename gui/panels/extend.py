@@ -18,7 +18,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.state.guides import Guide
 from gui.style.theme import SERIES, format_count, format_number
 
@@ -248,16 +248,14 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
 
     def script(self, view: ExtendView) -> str:
         kept, n, method = view.result.kept, _count(view.result), view.choices.method
-        return opening(view.model) + (
-            f"""from geometry import extend_table, extension
-
+        lines = f"""
 found = extension(model.W_pos, {kept})
 print("errors over positions {kept} to {n - 1}", dict(found.totals))
 for position, error in enumerate(found.errors[{method!r}]):
     print(position, error)
 print(extend_table(model.W_pos[:{kept}], {n}, {method!r})[{kept}:])
 """
-        )
+        return python_script(lines, view.model)
 
 
 def _count(result: Extension) -> int:

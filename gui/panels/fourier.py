@@ -20,7 +20,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
 from gui.services.questions import QuestionContext, Tensor
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.sentences import ranged
 from gui.style.theme import SERIES, format_number
 from gui.widgets.table_text import Column, Row
@@ -149,9 +149,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     def script(self, view: FourierView) -> str:
         found = view.result
         heads = "" if found.shifts is None else f", project_heads(model, {found.shifts.layer})"
-        return f"""{opening(view.model)}from geometry import ResidualStream, Subject, fourier
-from geometry import project_heads
-
+        lines = f"""
 P = ResidualStream(model).directions(Subject("P"))
 found = fourier(model.W_pos, P, {found.positions}{heads})
 print("mean amplitudes", *found.spectra.mean)
@@ -159,6 +157,7 @@ print("cycles", *found.waves.cycles)
 print("r2", *found.waves.r2)
 print("tokens back", *([] if found.shifts is None else found.shifts.tokens))
 """
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         return "Mean amplitudes"

@@ -25,7 +25,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rings, Rule, Span, Table, legend_of
 from gui.services.questions import QuestionContext
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.state.values import Quantity
 from gui.style.theme import format_count, format_number, format_percent, format_position
 from gui.widgets.table_text import Column, Row
@@ -312,13 +312,11 @@ class NormsPanel(PanelSpec[Choices, Values]):
     def script(self, view: NormsView) -> str:
         choices, (first, last) = view.choices, view.scope.positions
         components, centred = tuple(view.scope.components), choices.norms_centred
-        needed, values = {
-            "norm": ("norm_profile", "norms.values"),
-            "step": ("row_lengths", f'row_lengths(model.W_pos).of("step", centred={centred})'),
-            "residual": (
-                "fit_pca, place_curve", f"place_curve(model.W_pos, pca, {components}).residual"
-            ),
-        }[choices.norms_quantity]  # fmt: skip
+        values = {
+            "norm": "norms.values",
+            "step": f'row_lengths(model.W_pos).of("step", centred={centred})',
+            "residual": f"place_curve(model.W_pos, pca, {components}).residual",
+        }[choices.norms_quantity]
         before = {
             "norm": f"norms = norm_profile(model.W_pos, centred={centred})\n",
             "step": "",
@@ -327,16 +325,14 @@ class NormsPanel(PanelSpec[Choices, Values]):
         outliers = "print(norms.outliers_raw, norms.outliers_about_mean)\n"
         if view.choices.about_mean:
             outliers += "print(norms.about_mean)\n"
-        return (
-            opening(view.model)
-            + f"from geometry import {needed}, measure_stretch\n\n"
-            + before
-            + f"values = {values}\n"
-            + "for position, value in enumerate(values):\n"
-            + "    print(position, value)\n"
-            + (outliers if choices.norms_quantity == "norm" else "")
-            + f"print(measure_stretch(values, {choices.norms_after}))\n"
-        )
+        lines = f"""
+{before}values = {values}
+for position, value in enumerate(values):
+    print(position, value)
+{outliers if choices.norms_quantity == "norm" else ""}\
+print(measure_stretch(values, {choices.norms_after}))
+"""
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         # Residuals refer to a model's own components.

@@ -20,7 +20,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext, Tensor
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.theme import SERIES, SHADES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
@@ -320,23 +320,14 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
 
     def script(self, view: RotaryView) -> str:
         result = view.result
-        return opening(view.model) + (
-            f"""from geometry import lag_kernel, turns
-
+        used = "" if result.use is None else f"print(pair_use(model, {result.use.layer}).use)\n"
+        lines = f"""
 rotary = model.rotary
 print(rotary.base, rotary.scaling, rotary.rates)
 print(turns(rotary.rates, {result.context}))
 print(lag_kernel(rotary.rates, range({len(result.lags)})) / rotary.n_pairs)
-"""
-            + (
-                ""
-                if result.use is None
-                else f"""from geometry import pair_use
-
-print(pair_use(model, {result.use.layer}).use)
-"""
-            )
-        )
+{used}"""
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         return "Turns of each pair" if choices.count == "turns" else "Positions for one turn"

@@ -37,7 +37,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Tiles, values_at
 from gui.services.questions import QuestionContext
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.sentences import ranged
 from gui.style.theme import DIVERGING, format_number
 
@@ -314,25 +314,21 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def script(self, view: SimilarityView) -> str:
         rows = view.question
         positions, components = rows.positions, rows.components
-        fit, imports, prepare, first = "similarity(model.W_pos, positions)", "", "", ""
+        fit, prepare = "similarity(model.W_pos, positions)", ""
         if components is not None:
-            first = "import dataclasses\n\n"
-            imports = "from geometry import fit_pca\n"
             kept = [component - 1 for component in components]
             prepare = (
                 f"pca = fit_pca(model.W_pos, positions, {max(components)})\n"
-                f"pca = dataclasses.replace(pca, components=pca.components[{kept}])\n"
+                f"pca = replace(pca, components=pca.components[{kept}])\n"
             )
             fit = "similarity(model.W_pos, positions, pca)"
-        names, nulls = ["similarity"], ""
+        nulls = ""
         if isinstance(view.result, Similarity) and view.result.by_offset is not None:
-            names = ["mean_by_offset", "patch_mosaic", "similarity"]
             nulls = """\
 print(patch_mosaic(found.cosines, model.grid).shape)
 print(mean_by_offset(found.cosines, model.grid))
 """
         if self.nulls_question(view.scope, view.choices) is not None:
-            names = ["largest_rise", "similarity", "similarity_nulls", "strictest", "weigh"]
             nulls = f"""\
 rise = largest_rise(found.by_lag).size
 nulls = []
@@ -341,19 +337,13 @@ for kind in {tuple(RANDOM_NAMES)}:
     print(kind, nulls[-1].draws, *nulls[-1].band)
 print(rise, weigh(rise >= {RISES:g}, rise, "above", strictest(nulls)))
 """
-        return (
-            first
-            + opening(view.model)
-            + imports
-            + f"""from geometry import {", ".join(names)}
-
+        lines = f"""
 positions = {positions}
 {prepare}found = {fit}
 print(found.cosines.shape)
 print(found.by_lag)
-"""
-            + nulls
-        )
+{nulls}"""
+        return python_script(lines, view.model)
 
 
 def _components(scope: Scope, choices: Choices) -> tuple[int, ...] | None:

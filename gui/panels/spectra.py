@@ -22,7 +22,7 @@ from gui.panels.kit.subject_text import TABLES, WORDS, subject_colors, subject_n
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Entry, Legend, Part, Plot, Rule
 from gui.services.questions import Progress, QuestionContext, Tensor, resolve, tensors_of
-from gui.services.snippets import opening, written
+from gui.services.snippets import python_script, written
 from gui.style.theme import format_count, format_number, format_percent
 
 if TYPE_CHECKING:
@@ -297,9 +297,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
 
     def script(self, view: SpectraView) -> str:
         subjects = ", ".join(written(found.subject) for found in view.result.spectra)
-        return opening(view.model) + (
-            f"""from geometry import ResidualStream, Subject
-
+        lines = f"""
 stream = ResidualStream(model)
 for subject in ({subjects},):
     sigma = stream.directions(subject).singular_values
@@ -307,7 +305,7 @@ for subject in ({subjects},):
     stable_rank = (sigma**2).sum() / sigma[0] ** 2
     print(subject.name, subject.layer, sigma[:5], energy, stable_rank)
 """
-        )
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         return f"σᵢ of {subject_name(choices.subjects[0])}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.services.snippets import opened, opening
+from gui.services.snippets import opened, python_script
 from gui.state.aligned_curve import OfCompared, OfStep
 from gui.style.theme import format_number, format_percent
 
@@ -118,19 +118,10 @@ def script(aligned: AlignedCurve, model: PositionalModel, other: PositionalModel
     """
     curve = aligned.curve
     lines = [
-        f"from geometry import {', '.join(['fit_pca', *names_used(aligned)])}",
-        "",
         f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {max(curve.components)})",
         *computing(aligned, other),
     ]
-    return opening(model) + "\n".join(lines) + "\n"
-
-
-def names_used(aligned: AlignedCurve) -> list[str]:
-    """Return the names of ``geometry`` that :func:`computing` needs imported."""
-    if aligned.alignment is None:
-        return ["angles_between", "in_basis", "share_held"]
-    return ["align", "disparity", "in_basis"]
+    return python_script("\n".join(lines), model)
 
 
 def computing(aligned: AlignedCurve, other: PositionalModel | None) -> list[str]:
@@ -154,8 +145,6 @@ def _other(aligned: AlignedCurve, other: PositionalModel | None) -> list[str]:
         lines = [f"table = {opened(other)}.W_pos  # {other.name}"]
     elif isinstance(what, OfStep):
         lines = [
-            "from geometry import history_here",
-            "",
             "history = history_here(model)",
             f"table = history.table(list(history.steps).index({what.step}))",
         ]

@@ -32,7 +32,7 @@ from gui.panels.kit.views import Reported, Texts, View
 from gui.panels.kit.views import Scope as Shown
 from gui.services.effects import EffectsResult
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
-from gui.services.snippets import opened, opening
+from gui.services.snippets import opened, python_script
 from gui.state.session import MAIN
 
 if TYPE_CHECKING:
@@ -312,16 +312,13 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     def script(self, view: LedgerView) -> str:
         group = [one.model() for one in view.question.group]
-        names = "Measurements, Scope, check_claims"
         more, published = "", ""
         effects = view.question.effects
         if effects is not None:
-            names += ", check_effects, intervene"
             run = replace(effects.run, heads=False)
             more = f"{intervening(view.model, run, NEEDED)}\n"
             more += "verdicts += check_effects(effects)\n"
         if group:
-            names += ", check_groups, member"
             others = ", ".join(
                 "model" if one is view.model else opened(one)
                 for one in group
@@ -332,18 +329,17 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
                 "verdicts += check_groups([member(Measurements(one)) for one in group])\n"
             )
         if view.result.published:
-            names += ", compare_published"
             published = (
                 "for one in compare_published(measured):\n"
                 "    print(one.published.quantity, one.published.value, one.ours, one.within,"
                 " sep='\\t')\n"
             )
-        return opening(view.model) + (
-            f"from geometry import {names}\n\n"
+        return python_script(
             f"measured = Measurements(model, Scope(positions={view.scope.positions}))\n"
             f"verdicts = check_claims(measured)\n{more}"
             "for verdict in verdicts:\n"
             "    null = verdict.null and verdict.null.band\n"
             "    print(verdict.outcome, verdict.value, null, verdict.claim.statement, sep='\\t')\n"
-            f"{published}"
+            f"{published}",
+            view.model,
         )

@@ -15,7 +15,7 @@ from geometry.checkpoints.number_files import cell
 from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
-from gui.services.snippets import opened
+from gui.services.snippets import opened, python_script
 from gui.state.session import MAIN
 from gui.state.values import ColumnWidths
 from gui.style.outcomes import SIGNS
@@ -289,8 +289,7 @@ def latex(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
 def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]]) -> str:
     """Return a script that prints the scalars of models, each in its range and components."""
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
-    return f"""from geometry import fit_pca, open_model, scalar_results, turning_share
-
+    lines = f"""
 shown = [
 {rows}]
 for model, positions, components in shown:
@@ -305,6 +304,7 @@ for model, positions, components in shown:
         chosen = scores[:, [number - 1 for number in components]]
         print("", "Turning share", turning_share(rows, chosen).outcome, sep="\\t")
 """
+    return python_script(lines)
 
 
 def _value(line: MeasuredRow, number: int) -> float | str | None:

@@ -20,7 +20,7 @@ from gui.panels.kit.views import Scope
 from gui.panels.kit.views import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, kept, named
-from gui.services.snippets import opening, table_argument
+from gui.services.snippets import python_script, table_argument
 from gui.state.guides import Guide, ShownChange
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
@@ -198,30 +198,19 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
         return tables
 
     def script(self, view: View) -> str:
-        length, change = view.result.table.length, view.choices.change
-        script = (
-            opening(view.model)
-            + f"""from geometry import changed_table
-
+        length, change, run = view.result.table.length, view.choices.change, view.result.run
+        lines = f"""\
 changed = changed_table(model, {change!r}, length={length})
 print(((changed - model.W_pos) ** 2).sum(axis=1) ** 0.5)
 """
-        )
-        run = view.result.run
-        if run is None:
-            return script
-        changes = [effect.name for effect in view.result.effects.effects]
-        return (
-            script
-            + f"""
-from geometry import intervene
-
-{intervening(view.model, run, changes)}
+        if run is not None:
+            lines += f"""
+{intervening(view.model, run, [effect.name for effect in view.result.effects.effects])}
 print(effects.baseline)
 for one in effects.effects:
     print(one.name, one.delta, one.low, one.high)
 """
-        )
+        return python_script(lines, view.model)
 
     def guide(self, view: View, current: int | None) -> Guide | None:
         pca, components = view.scope.pca, view.scope.components

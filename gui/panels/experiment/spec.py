@@ -25,6 +25,7 @@ from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Plot, Rule
+from gui.services.snippets import python_script
 from gui.style.theme import SERIES, SMALL, Theme, format_count, format_number
 
 if TYPE_CHECKING:
@@ -172,12 +173,12 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
 
     def script(self, view: ExperimentView) -> str:
         settings = view.result.settings
-        return f"""from geometry import SyntheticCurve, line_or_helix
-
+        lines = f"""
 curve = {settings.curve!r}
 for kind, one in line_or_helix(curve, {settings.token_norm!r}, {settings.lag!r}).items():
     print(kind, one.after.evenness, one.after.alike, one.look_back_after, one.mean_square)
 """
+        return python_script(lines)
 
 
 def _steps(view: ExperimentView) -> Plot:

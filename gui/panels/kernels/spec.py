@@ -29,7 +29,7 @@ from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
-from gui.services.snippets import opening, table_argument
+from gui.services.snippets import python_script, table_argument
 from gui.state.guides import Guide
 from gui.style.theme import DIVERGING, SERIES, SHADES, SMALL, format_number, format_percent
 
@@ -454,25 +454,21 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
 
     def script(self, view: KernelsView) -> str:
         if isinstance(view.result, ByOffset):
-            return f"""{opening(view.model)}from geometry import offset_attention
-
+            lines = f"""
 bias, attention = offset_attention(model)
 print(bias.shape)
 print(attention[{view.result.head}])
 """
+            return python_script(lines, view.model)
         if isinstance(view.result, Kernels) and view.result.by_lag:
             return _script_of_bias(view, view.result)
         of, positions = view.result.of, view.result.positions
         options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
-        imports, asked = "attention_map, head_kernels", list(options)
+        asked = list(options)
         if of.averaged:
-            imports = "attention_map, average_blocks, head_kernels"
             options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
             asked.append(f", block={BLOCK}")
-        return opening(view.model) + (
-            f"""from geometry import kernel_nulls, project_heads, weigh
-from geometry import {imports}
-
+        lines = f"""
 heads = project_heads(model{"".join(options)})
 found = head_kernels(heads, {positions})
 for head in range(found.n_heads):
@@ -483,9 +479,8 @@ nulls = kernel_nulls(model, {positions}{"".join(asked)})
 near, null = found.mass_lag_0_10[{view.result.head}], nulls.mass_lag_0_10[{view.result.head}]
 print(near, null.draws, *null.band)
 print(weigh(near >= {LOCAL:g}, near, "above", null))
-"""
-            + _script_of_tokens(view)
-        )
+{_lines_of_tokens(view)}"""
+        return python_script(lines, view.model)
 
 
 # ---- plots -----------------------------------------------------------------------------------
@@ -550,8 +545,7 @@ def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score
 
 
 def _script_of_bias(view: KernelsView, result: Kernels) -> str:
-    return f"""{opening(view.model)}from geometry import attention_map, bias_heads, head_kernels
-
+    lines = f"""
 heads = bias_heads(model)
 found = head_kernels(heads, {result.positions})
 for head in range(found.n_heads):
@@ -559,15 +553,14 @@ for head in range(found.n_heads):
           found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
 print(attention_map(heads, {result.head}, {result.positions}).shape)
 """
+    return python_script(lines, view.model)
 
 
-def _script_of_tokens(view: KernelsView) -> str:
+def _lines_of_tokens(view: KernelsView) -> str:
     run, result = view.choices.prompt_run, view.result
     if run is None or not isinstance(result, Kernels) or over_tokens(view, result) is None:
         return ""
     return f"""
-from geometry import run_prompt
-
 run = run_prompt({view.model.source!r}, {run.text!r}{table_argument(view.model)})
 print(run.attention[{result.of.layer}, {result.head}])
 """

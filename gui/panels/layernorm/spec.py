@@ -30,7 +30,7 @@ from gui.panels.layernorm.question import (
 )
 from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, legend_of, outline, values_at
 from gui.services.questions import Question
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.theme import format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
@@ -304,12 +304,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         assert isinstance(view.result, ErrorsByPosition)
         sampled = view.result.orthogonal.intervals is not None
         between = "    print(found.intervals(version))\n" if sampled else ""
-        return (
-            opening(view.model)
-            + f"""import numpy as np
-
-from geometry import Measurements, Scope
-
+        lines = f"""
 measured = Measurements(model, Scope(positions={view.result.positions}))
 found = measured.layernorm
 for version in ("orthogonal", "constant_norm"):
@@ -318,7 +313,7 @@ for version in ("orthogonal", "constant_norm"):
 for one in measured.cosines.most_alike():
     print(one.token, one.position, one.value)
 """
-        )
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         # Sums have no curve of compared models.
@@ -530,27 +525,23 @@ def _tables_of_sums(result: ComparedSums) -> dict[str, dict[str, np.ndarray]]:
 
 
 def _script_of_sums(view: LayerNormView, result: ComparedSums) -> str:
-    start = (
-        opening(view.model)
-        + """import numpy as np
-
-from geometry import MEASURES, interference, random_pairs
-
+    lines = """\
 E, P = model.W_E, model.W_pos
 added = {"token_scale": model.token_scale, "type_row": model.token_type}
 among = random_pairs(E, P, **added)
 """
-    )
     if result.similarity is None:
-        return start + (
-            "for measure in MEASURES:\n"
-            "    print(measure, *np.percentile(among.likeness.of(measure), (5, 50, 95)))\n"
-        )
-    one, other = result.similarity.one, result.similarity.other
-    texts = f"{result.first.token.text}, {result.second.token.text}"
-    return start.replace("import numpy as np\n\n", "") + (
-        f"one, other = {one}, {other}  # token and position: {texts}\n"
-        "found = interference(E, P, one, other, among=among, **added)\n"
-        "for measure in MEASURES:\n"
-        "    print(measure, found.of(measure), found.closer_than(measure))\n"
-    )
+        lines += """\
+for measure in MEASURES:
+    print(measure, *np.percentile(among.likeness.of(measure), (5, 50, 95)))
+"""
+    else:
+        one, other = result.similarity.one, result.similarity.other
+        texts = f"{result.first.token.text}, {result.second.token.text}"
+        lines += f"""\
+one, other = {one}, {other}  # token and position: {texts}
+found = interference(E, P, one, other, among=among, **added)
+for measure in MEASURES:
+    print(measure, found.of(measure), found.closer_than(measure))
+"""
+    return python_script(lines, view.model)

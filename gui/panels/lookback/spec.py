@@ -37,7 +37,7 @@ from gui.panels.lookback.question import (
     of_measured,
 )
 from gui.plots.spec import Axis, Curve, Line, Part, Plot, Reading, Rule, Table, spanned
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.state.guides import Guide
 from gui.style.sentences import ranged, titled
 from gui.style.theme import SERIES, format_number, format_percent
@@ -308,22 +308,18 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
     def script(self, view: View) -> str:
         result, lag, scoring = view.result, lag_of(view), view.question.scoring
         if isinstance(result, OfHeads):
-            return opening(view.model) + (
-                f"""from geometry import look_back_heads
-from geometry import project_heads
-
+            lines = f"""
 found = look_back_heads(project_heads(model), {result.positions}, scoring={scoring!r})
 at = found.queries[0].index({lag})
 for head, (queries, keys) in enumerate(zip(found.queries, found.keys)):
     r2 = queries.r2["screw"][at], keys.r2["screw"][at]
     print(head, found.preferred[head], *r2)
 """
-            )
+            return python_script(lines, view.model)
         count = COUNTS[view.question.space]
         followed = count == 3 and len(result.back.pca.components) == 3
-        nulls, names = "", "look_back_range"
+        nulls = ""
         if self.nulls_question(view.scope, view.choices) is not None:
-            names = "look_back_nulls, look_back_range, strictest, weigh"
             nulls = f"""\
 nulls = []
 for kind in {tuple(RANDOM_NAMES)}:
@@ -333,20 +329,15 @@ for kind in {tuple(RANDOM_NAMES)}:
 r2 = found.r2["screw"][at]
 print(r2, weigh(r2 >= {GOOD_R2:g}, r2, "above", strictest(nulls)))
 """
-        return (
-            opening(view.model)
-            + ("from geometry import follow_turning\n" if followed else "")
-            + f"""from geometry import {names}
-
+        turning = "print(follow_turning(found))\n" if followed else ""
+        lines = f"""
 found = look_back_range(model.W_pos, {result.positions}, {count}, scoring={scoring!r}).found
 at = found.index({lag})
 for kind, r2 in found.r2.items():
     print(kind, r2[at])
 print(found.motion({lag}).angles)  # radians
-"""
-            + ("print(follow_turning(found))\n" if followed else "")
-            + nulls
-        )
+{turning}{nulls}"""
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         # Head numbers of two models do not correspond.

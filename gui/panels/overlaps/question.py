@@ -9,7 +9,7 @@ from typing import Literal, cast
 import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.evidence.null import Null, null_of
+from geometry.evidence.null import Null
 from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import CORNER, Contrast, corner_contrast, squared_overlaps, top3
 from geometry.models.matrices import WEIGHTS
@@ -154,10 +154,8 @@ class OverlapNullsOf:
         first, second = context.stream.pair(self.rows, self.columns)
         d = first.vectors.shape[1]
         m, few = (min(limit, len(first.vectors), len(second.vectors)) for limit in (CORNER, 3))
-        sums = shared_energy(m, m, d)
-        nulls = OverlapNulls(
-            null_of(sums.name, sums.meaning, sums.values * d / m**2), shared_energy(few, few, d)
-        )
+        corner = shared_energy(m, m, d).scaled(d, m**2)
+        nulls = OverlapNulls(corner, shared_energy(few, few, d))
         if self.layers:
             yield from self._of_layers(context, nulls)
         else:

@@ -49,7 +49,7 @@ from gui.panels.overlaps.question import (
     plain,
 )
 from gui.plots.spec import Axis, Image, Part
-from gui.services.snippets import opening, written
+from gui.services.snippets import python_script, written
 from gui.state.values import Fields
 from gui.style.sentences import as_sentence
 from gui.style.theme import COLORMAPS, format_number
@@ -72,8 +72,7 @@ APART: tuple[set[Name], ...] = ({"P", "E"}, {"W_in", "P"}, {"W_O", "E"})
 
 RANDOM_SCRIPT = """\
     m, d = contrast.corner, one.vectors.shape[1]
-    sums = shared_energy(m, m, d)
-    random = null_of(sums.name, sums.meaning, sums.values * d / m**2)
+    random = shared_energy(m, m, d).scaled(d, m**2)
     print("random corners", *random.band)
     print(weigh(contrast.TL {relation} 1, contrast.TL, {side!r}, random))
 """
@@ -330,15 +329,8 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             f"    ({written(cell.rows)}, {written(cell.columns)}),\n"
             for cell in cells_of(view.result)
         )
-        names = ["corner_contrast", "squared_overlaps", "top3"]
-        if isinstance(view.result, Overlap):
-            names = sorted([*names, "null_of", "shared_energy", "weigh"])
-        return (
-            opening(view.model)
-            + f"""from geometry import TensorUnavailable
-from geometry import {", ".join(names)}
-from geometry import ResidualStream, Subject
-
+        random = _random_script(view.result) if isinstance(view.result, Overlap) else ""
+        lines = f"""
 stream = ResidualStream(model)
 pairs = [
 {listed}]
@@ -351,10 +343,8 @@ for rows, columns in pairs:
     overlaps = squared_overlaps(one, other)
     contrast = corner_contrast(overlaps, 1 / one.vectors.shape[1])
     print(rows.name, columns.name, contrast, top3(overlaps))
-"""
-            + (_random_script(view.result) if isinstance(view.result, Overlap) else "")
-            + self._layers_script(view)
-        )
+{random}{self._layers_script(view)}"""
+        return python_script(lines, view.model)
 
     def _layers_script(self, view: OverlapsView) -> str:
         """Return the part of the script about other layers, as far as they are shown."""
@@ -362,14 +352,10 @@ for rows, columns in pairs:
             return ""
         (cell,) = cells_of(view.result)
         pair = ", ".join(
-            written(one)
-            if one.name in TABLES
-            else f"dataclasses.replace({written(one)}, layer=layer)"
+            written(one) if one.name in TABLES else f"replace({written(one)}, layer=layer)"
             for one in (cell.rows, cell.columns)
         )
         return f"""
-import dataclasses
-
 for layer in {[one.layer for one in view.nulls.layers]}:
     one, other = stream.pair({pair})
     overlaps = squared_overlaps(one, other)

@@ -32,7 +32,7 @@ from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.state.guides import Guide
 from gui.style.sentences import ranged
 from gui.style.theme import SMALL, format_number, format_percent
@@ -475,18 +475,18 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             [number - 1 for number in question.components],
         )
         enough = last - first + 1 >= FEWEST
-        nulls = """\
+        nulls = rough = ""
+        if enough:
+            nulls = """\
 print(evidence.b, evidence.b_prime, evidence.turns, evidence.remarkable)
 for name, null in turning_nulls(rows).items():
     print(name, null.draws, *null.band, null.share_from(evidence.b))
 """
-        text = (
-            opening(view.model)
-            + f"""from geometry import fit_pca
-from geometry import roughness
-from geometry import fit_shapes
-from geometry import turning_nulls, turning_share
-
+            rough = """\
+rough = roughness(points)
+print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
+"""
+        lines = f"""
 rows = model.W_pos[{first}:{last + 1}]
 pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
 points = pca.project(rows)[:, {components}]
@@ -495,18 +495,11 @@ found = fit_shapes(points, evidence)
 print(found.best)
 for name, fit in found.fits.items():
     print(name, fit.r2, fit.score, fit.turns, fit.radius, fit.climb_per_turn)
-"""
-            + (nulls if enough else "")
-            + f"""\
+{nulls}\
 distances = found.fits[{name!r}].distances(points)  # of each position from {CURVES[name]}
 print({first} + distances.argmax(), distances.max())
-rough = roughness(points)
-print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
-"""
-        )
-        if enough:
-            return text
-        return "".join(line for line in text.splitlines(keepends=True) if "rough" not in line)
+{rough}"""
+        return python_script(lines, view.model)
 
     def compares(self, choices: Choices) -> str:
         if choices.plotted == "turning":

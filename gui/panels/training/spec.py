@@ -30,7 +30,7 @@ from gui.panels.training.layers import layer_numbers, layer_plots, published_sou
 from gui.panels.training.question import Training, TrainingOf
 from gui.plots.spec import Axis, Image, Line, Plot
 from gui.services.origins import origin_of
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_percent
 
@@ -40,10 +40,7 @@ if TYPE_CHECKING:
 FIGURE = (12.0, 3.6)
 """Inches."""
 NO_LOSS = "its loss was not recorded"
-_LAYERS_SCRIPT = """from geometry import fit_helices
-from geometry import history_here
-from geometry import make_timelapse
-
+_LAYERS_SCRIPT = """\
 history, measured = history_here(model), model.store.tables
 lapse = make_timelapse(history, {positions})
 helices = fit_helices(lapse)
@@ -262,17 +259,12 @@ class TrainingPanel(PanelSpec[Choices, Training]):
 
     def script(self, view: View) -> str:
         if view.result.layers is not None:
-            return opening(view.model) + _LAYERS_SCRIPT.format(positions=view.question.positions)
+            return python_script(
+                _LAYERS_SCRIPT.format(positions=view.question.positions), view.model
+            )
         gathered = view.question.given is not None
         note = "  # those of its checkpoints that were fetched" if gathered else ""
-        return (
-            opening(view.model)
-            + f"""from geometry import fit_helices
-from geometry import history_here
-from geometry import last_position
-from geometry import make_timelapse
-from geometry import sparse_directions
-
+        lines = f"""
 history = history_here(model){note}
 lapse = make_timelapse(history, {view.question.positions})
 helices = fit_helices(lapse)
@@ -284,7 +276,7 @@ for i, step in enumerate(history.steps):
 print(riddle.supports, riddle.why)
 print("mass at random:", *sparse.turned.band)
 """
-        )
+        return python_script(lines, view.model)
 
 
 def may_have_checkpoints(model: PositionalModel) -> bool:

@@ -65,7 +65,7 @@ def test_the_windows_script_and_data_have_it(
     line, names = lines(opened), {}
     monkeypatch.chdir(tmp_path)
     # The compared model's part, which follows, has names of its own.
-    printed = run_script(text.rpartition("\n\nfrom geometry import open_model")[0], names)
+    printed = run_script(text.rpartition("\n\nimport numpy")[0], names)
     np.testing.assert_allclose(names["laid"], line, atol=1e-9)
     fit = opened.aligned.alignment
     assert str(opened.aligned.more.held if fit is None else fit.disparity)[:12] in printed

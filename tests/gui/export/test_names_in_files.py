@@ -14,7 +14,7 @@ import pytest
 from geometry.checkpoints.number_files import cell, write_numbers
 from geometry.checkpoints.plain_text import visible
 from geometry.models.sources.opening import open_model
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.side_panels.inspector_text import selection_text
 from gui.state.session import Session
 
@@ -98,7 +98,7 @@ def test_scripts(named, name):
     """A name is a string in a script, or a comment of one line."""
     path = named(name)
     model = open_model(str(path))
-    text = opening(model)
+    text = python_script("", model)
     body = ast.parse(text).body
     assert [type(one) for one in body] == [ast.ImportFrom, ast.Assign]
     call = body[1].value

@@ -11,7 +11,7 @@ from geometry.models.sources.extended import extended_source
 from geometry.models.sources.opening import open_model
 from gui.scene.scene_state import resolve_scene
 from gui.services.loading import forget_recent
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 from gui.services.undo import Undo
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import take_other, take_work
@@ -151,7 +151,7 @@ def test_undo_brings_back_the_choice_before(chosen, controller, bare):
 
 def test_copied_scripts_open_the_same_rows(chosen):
     said = {}
-    exec(opening(chosen.model), said)
+    exec(python_script("", chosen.model), said)
     np.testing.assert_array_equal(said["model"].W_pos, chosen.model.W_pos)
 
 

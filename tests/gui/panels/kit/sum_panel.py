@@ -14,7 +14,7 @@ from gui.panels.kit.choices import Saved
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot
-from gui.services.snippets import opening
+from gui.services.snippets import python_script
 
 FAILURES: list[Exception] = []
 
@@ -68,7 +68,7 @@ class SumPanel(PanelSpec[Choices, np.ndarray]):
         return {"sum": view.result[:1], "both": np.stack([view.result, -view.result])}
 
     def script(self, view: View[Choices, np.ndarray]) -> str:
-        return opening(view.model) + f"print(model.W_pos[:, {view.question.column}].sum())\n"
+        return python_script(f"print(model.W_pos[:, {view.question.column}].sum())", view.model)
 
 
 class SumBody(PanelBody):
