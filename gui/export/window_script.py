@@ -136,8 +136,7 @@ class _ModelLines:
         given = scale.values[: known[-1] + 1 if len(known) else 0]
         numbers = ", ".join("nan" if np.isnan(v) else f"{v:.7g}" for v in given)
         return [
-            f"nan = np.nan  {title}; what has no value is grey",
-            "values = np.full(model.n_positions, nan)",
+            f"values = np.full(model.n_positions, nan)  {title}; what has no value is grey",
             f"values[: {len(given)}] = [",
             *(f"    {line}" for line in wrap(numbers, WIDTH, break_long_words=False)),
             "]",
@@ -251,7 +250,7 @@ def expression(value: object, computed: Mapping[str, str] = NOTHING) -> str:
         return f"({', '.join(map(expression, value))},)"
     if isinstance(value, Mapping):
         value = dict(value)
-    return pformat(value, width=WIDTH, sort_dicts=False)
+    return pformat(value, width=WIDTH, sort_dicts=False, compact=True)
 
 
 def _is_default(value: object, default: object, factory: object) -> bool:
@@ -262,6 +261,8 @@ def _is_default(value: object, default: object, factory: object) -> bool:
 
 def _array(array: np.ndarray) -> str:
     """Return an array as Python: as a range, if it is one."""
+    if not array.size:
+        return f"np.zeros({array.shape}, {array.dtype.kind!r})"
     steps = np.diff(array) if array.ndim == 1 and array.dtype.kind == "i" else np.zeros(0)
     if len(steps) and steps[0] > 0 and (steps == steps[0]).all():
         return f"np.arange({array[0]}, {array[-1] + 1}, {steps[0]})"

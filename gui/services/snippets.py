@@ -10,7 +10,12 @@ import geometry
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 
-IMPORTS = {"np": "import numpy as np", "replace": "from dataclasses import replace"}
+IMPORTS = {
+    "replace": "from dataclasses import replace",
+    "np": "import numpy as np",
+    "inf": "from numpy import inf",
+    "nan": "from numpy import nan",
+}
 """Of names that are none of ``geometry``."""
 WIDTH = 88
 """Letters in a line."""

@@ -15,10 +15,11 @@ from geometry.models.sources.opening import open_model
 from gui.export.drawing import draw
 from gui.export.pictures import PictureError, render_scene
 from gui.export.timelapse_film import timeline_session
-from gui.export.window_script import SCALE, Sight, script
+from gui.export.window_script import SCALE, Sight, expression, script
 from gui.scene.scene_state import lasting_labels, resolve_scene
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
+from gui.services.snippets import python_script
 from gui.state.camera import CameraPose, view_pose
 from gui.state.guides import Guide, ShownChange, with_guide
 from gui.state.session import ComparedModel, Session
@@ -144,6 +145,28 @@ def test_what_is_usual_is_left_out_and_what_panels_draw_is_written_out(opened, r
     assert text == "begin"
     np.testing.assert_array_equal(at, line[0])
     assert np.abs(read(tmp_path / "helix.png") - without).max() > 100
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.eye(3),
+        np.array([[1.5, np.nan, -np.inf]]),
+        np.zeros((0, 2, 3)),
+        np.zeros(0, np.intp),
+        np.arange(4, 90, 3),
+        np.array([5, 5]),
+        np.array([7]),
+        np.linspace(0, 1, 2000, dtype=np.float32).reshape(-1, 2, 4),
+    ],
+    ids=["eye", "nan", "empty", "none", "range", "same", "single", "long"],
+)
+def test_an_array_is_written_out_as_it_is(array):
+    names = {}
+    run_script(python_script(f"value = {expression(array)}"), names)
+    np.testing.assert_allclose(names["value"], array, rtol=1e-7)
+    assert names["value"].shape == array.shape
+    assert names["value"].dtype.kind == array.dtype.kind
 
 
 def test_the_picture_is_that_of_the_window(opened, run, tmp_path):
