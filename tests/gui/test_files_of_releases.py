@@ -163,7 +163,7 @@ def test_bookmarks(release, name):
 def test_settings(release, name, remembered):
     settings = remembered(name)
     assert described_settings(settings) == said_of("settings", release, name)
-    assert settings.put_damaged_aside() is None
+    assert settings.quarantine_damaged() is None
 
 
 @pytest.mark.parametrize("release", [SECOND], ids=lambda release: release.version)

@@ -114,7 +114,7 @@ def _about(E, d, through):
             d_model=d, layers=SimpleNamespace(embedding_map=lambda what: through)
         ),
         stream=SimpleNamespace(matrix=lambda subject: E),
-        check=lambda: None,
+        raise_if_cancelled=lambda: None,
     )
 
 

@@ -495,10 +495,10 @@ def test_jobs_make_way_while_the_gui_thread_is_busy_but_only_briefly(monkeypatch
     monkeypatch.setattr(slots, "YIELD_S", 60.0)
 
     def work():
-        first.make_way()
+        first.yield_to_gui()
         count.append("before")
         passed.set()
-        first.make_way()
+        first.yield_to_gui()
         count.append("after")
 
     with first():
@@ -511,4 +511,4 @@ def test_jobs_make_way_while_the_gui_thread_is_busy_but_only_briefly(monkeypatch
     assert count == ["before", "after"]
     monkeypatch.setattr(slots, "YIELD_S", 0.001)
     with first():
-        first.make_way()  # as a job that holds what this thread waits for
+        first.yield_to_gui()  # as a job that holds what this thread waits for
