@@ -142,9 +142,11 @@ def read_rows(path: Path) -> NumberRows:
         if not entries:
             raise _refused(path, "has no columns of numbers")
         values = np.array(
-            [[_entry(path, row[at], names[at], n, comma=comma) for at in entries]
-             for n, row in enumerate(rows, start=1)]
-        )  # fmt: skip
+            [
+                [_entry(path, row[at], names[at], n, comma=comma) for at in entries]
+                for n, row in enumerate(rows, start=1)
+            ]
+        )
         labels = sorted(set(range(len(names))).difference(entries))
         if len(labels) > MAX_COLUMNS:
             raise _refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
@@ -174,9 +176,10 @@ def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool
     if len(largest) > 1:
         return largest
     return [
-        at for at in range(len(names))
+        at
+        for at in range(len(names))
         if all(_number(row[at], comma=comma) is not None for row in rows)
-    ]  # fmt: skip
+    ]
 
 
 def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> float:

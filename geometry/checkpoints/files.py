@@ -222,8 +222,9 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
     """
     try:
         matches = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
-        return tuple(sorted((int(match[1]), path) for match, path in matches
-                            if match and path.is_dir()))  # fmt: skip
+        return tuple(
+            sorted((int(match[1]), path) for match, path in matches if match and path.is_dir())
+        )
     except OSError as error:
         raise cannot_read(folder, error) from error
 

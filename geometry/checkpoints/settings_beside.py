@@ -13,8 +13,16 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.stored_settings import are_of_a_model, settings_in
 from geometry.checkpoints.stores import NO_SETTINGS, LocalFile
 
-NAMES = ("params.json", "model_config.yaml", "model_config.json", "hparams.yaml", "hparams.json",
-         "open_clip_config.json", "config.yaml", "args.yaml")  # fmt: skip
+NAMES = (
+    "params.json",
+    "model_config.yaml",
+    "model_config.json",
+    "hparams.yaml",
+    "hparams.json",
+    "open_clip_config.json",
+    "config.yaml",
+    "args.yaml",
+)
 """The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and
 more."""
 

@@ -9,8 +9,16 @@ from typing import Any
 
 from geometry.checkpoints.pickled_values import StandIn, is_whole
 
-KEYS = ("model_args", "model_config", "dims", "hparams", "hyper_parameters", "config", "cfg",
-        "args")  # fmt: skip
+KEYS = (
+    "model_args",
+    "model_config",
+    "dims",
+    "hparams",
+    "hyper_parameters",
+    "config",
+    "cfg",
+    "args",
+)
 """Names of a model's settings in training scripts: nanoGPT, Whisper, PyTorch Lightning, fairseq,
 timm. Names of model settings alone come first."""
 

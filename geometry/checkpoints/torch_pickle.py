@@ -226,17 +226,39 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _Dtype,
     ("numpy.core.multiarray", "scalar"): _number,
     ("numpy._core.multiarray", "scalar"): _number,
-}  # fmt: skip
+}
 """Other names become stand-ins, such as those of tensors that are not a single block of numbers
 (sparse, quantised)."""
 
 _STORAGES = {
-    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
-    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
-    "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128", "Untyped": "uint8",
-}  # fmt: skip
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
+    "Bool": "bool",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
+    "Untyped": "uint8",
+}
 """The dtype of each storage class."""
 
-_FORMS = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
-          "u4": "I", "u2": "H", "u1": "B", "b1": "?"}  # fmt: skip
+_FORMS = {
+    "f8": "d",
+    "f4": "f",
+    "f2": "e",
+    "i8": "q",
+    "i4": "i",
+    "i2": "h",
+    "i1": "b",
+    "u8": "Q",
+    "u4": "I",
+    "u2": "H",
+    "u1": "B",
+    "b1": "?",
+}
 """The format of each NumPy dtype in the module ``struct``."""

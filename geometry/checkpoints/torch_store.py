@@ -35,13 +35,36 @@ from geometry.checkpoints.torch_pickle import (
 from geometry.checkpoints.zip_records import Record, read_directory, record_of
 
 _DTYPES = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
-    "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
-    "complex64": "C64", "uint16": "U16", "uint32": "U32", "uint64": "U64",
-}  # fmt: skip
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "complex64": "C64",
+    "uint16": "U16",
+    "uint32": "U32",
+    "uint64": "U64",
+}
 
-_ITEM_SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "C64": 8,
-               "U16": 2, "U32": 4, "U64": 8, "complex128": 16}  # fmt: skip
+_ITEM_SIZES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "C64": 8,
+    "U16": 2,
+    "U32": 4,
+    "U64": 8,
+    "complex128": 16,
+}
 """Bytes per number; 1 if not listed."""
 
 

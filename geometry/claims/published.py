@@ -81,12 +81,14 @@ class _Known:
 
 _KNOWN: Mapping[Table, _Known] = {
     "GPT-2": _Known(
-        "gpt2", ("gpt2",), (1024, 768),
+        "gpt2",
+        ("gpt2",),
+        (1024, 768),
         "29c69587e2af826b7c159c38620a32e549a925e6d9a0dc37cb563f377f5be772",
     ),
     "BERT": _Known("bert", ("bert-base-uncased",), (512, 768)),
     "RoBERTa": _Known("roberta", ("roberta-base",), (512, 768)),
-}  # fmt: skip
+}
 _SINUSOID_WIDTH = 768
 
 
@@ -173,30 +175,44 @@ _ORDER = "Order of two of 512 rows, read linearly, errors"
 
 def _position(table: Table, value: float) -> Published:
     return Published(
-        _PROBES, _POSITION, table, value, max(0.1 * value, 0.005),
+        _PROBES,
+        _POSITION,
+        table,
+        value,
+        max(0.1 * value, 0.005),
         "The paper uses one random split of the rows; over our splits GPT-2’s error has a "
         "standard deviation of 5 %, and twice that is allowed.",
-        _position_error, "positions",
-    )  # fmt: skip
+        _position_error,
+        "positions",
+    )
 
 
 def _order(table: Table, value: float) -> Published:
     share = value / 100
     return Published(
-        _PROBES, _ORDER, table, value, 200 * math.sqrt(share * (1 - share) / N_ROWS),
+        _PROBES,
+        _ORDER,
+        table,
+        value,
+        200 * math.sqrt(share * (1 - share) / N_ROWS),
         "The paper draws 512 random pairs once; twice the standard deviation of that many draws "
         "is allowed.",
-        _order_error, "%",
-    )  # fmt: skip
+        _order_error,
+        "%",
+    )
 
 
 def _wave(count: int, value: float) -> Published:
     return Published(
-        _WAVES, f"Variance of 512 rows in {count} principal components",
-        "RoBERTa", value, 0.5,
+        _WAVES,
+        f"Variance of 512 rows in {count} principal components",
+        "RoBERTa",
+        value,
+        0.5,
         "The paper does not say whether padding rows count, two of 514.",
-        _share(count), "%",
-    )  # fmt: skip
+        _share(count),
+        "%",
+    )
 
 
 PUBLISHED: tuple[Published, ...] = (
@@ -209,11 +225,15 @@ PUBLISHED: tuple[Published, ...] = (
     _order("GPT-2", 1.56),
     _order("sinusoidal", 5.08),
     Published(
-        _RANK, "Stable rank of the rows 1–511, centred", "GPT-2", 2.05, 0.02,
+        _RANK,
+        "Stable rank of the rows 1–511, centred",
+        "GPT-2",
+        2.05,
+        0.02,
         "The paper gives two decimals, and adds the mean of sampled tokens to the rows.",
         _stable_rank,
     ),
     _wave(4, 50.51),
     _wave(12, 92.23),
-)  # fmt: skip
+)
 """In the order in which they are shown."""

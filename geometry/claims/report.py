@@ -60,9 +60,21 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 
 #: Sections about a table.
 OF_TABLE = (
-    "pca", "norms", "spectrum", "capture", "overlaps", "directions", "similarity", "dimensions",
-    "layernorm", "shape", "lookback", "kernels", "probes", "published",
-)  # fmt: skip
+    "pca",
+    "norms",
+    "spectrum",
+    "capture",
+    "overlaps",
+    "directions",
+    "similarity",
+    "dimensions",
+    "layernorm",
+    "shape",
+    "lookback",
+    "kernels",
+    "probes",
+    "published",
+)
 
 
 def report(
@@ -278,8 +290,11 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
     if lags.net is not None and lags.window is not None:
         down, across = (np.arange(size) - size // 2 for size in lags.net)
         offsets = np.stack(np.meshgrid(down, across, indexing="ij"), axis=-1).reshape(-1, 2)
-        return {"window": list(lags.window), "offsets": (-offsets).tolist(),
-                "bias": model.W_pos.T.tolist()}  # fmt: skip
+        return {
+            "window": list(lags.window),
+            "offsets": (-offsets).tolist(),
+            "bias": model.W_pos.T.tolist(),
+        }
     rows = [-(lags.first + row) for row in range(lags.count)]
     described: dict[str, Any] = {"stack": lags.side}
     described["buckets" if lags.buckets else "lags"] = rows

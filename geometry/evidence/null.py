@@ -17,8 +17,12 @@ Outcome = Literal["holds", "as any smooth curve", "does not hold", "not applicab
 "cannot tell": information is missing that would decide it.
 """
 OUTCOMES: tuple[Outcome, ...] = (
-    "holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell",
-)  # fmt: skip
+    "holds",
+    "as any smooth curve",
+    "does not hold",
+    "not applicable",
+    "cannot tell",
+)
 Side = Literal["above", "below"]
 """Side of a bound on which a number has to lie."""
 RARE = 0.05

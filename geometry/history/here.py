@@ -76,9 +76,14 @@ def history_of_layers(store: LayerStore) -> History:
     tables = store.tables
     n_layers, *shape = tables.shape
     return History(
-        tables.name, str(tables.file.path), np.arange(n_layers), (shape[0], shape[1]),
-        tables.table, unit="layer", reference=store.layer,
-    )  # fmt: skip
+        tables.name,
+        str(tables.file.path),
+        np.arange(n_layers),
+        (shape[0], shape[1]),
+        tables.table,
+        unit="layer",
+        reference=store.layer,
+    )
 
 
 def of_one_version(

@@ -103,9 +103,14 @@ def last_position(history: History) -> LastPosition:
         array.setflags(write=False)
     supports, why = _judge(history, arrays[3], arrays[4], norms[0, -1])
     return LastPosition(
-        history.steps, history.n_positions - 1, *arrays[:3], decays is not None, *arrays[3:],
-        supports, why,
-    )  # fmt: skip
+        history.steps,
+        history.n_positions - 1,
+        *arrays[:3],
+        decays is not None,
+        *arrays[3:],
+        supports,
+        why,
+    )
 
 
 def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[Array, Array]:

@@ -31,8 +31,14 @@ def _dump(region: Region) -> list[object]:
     place = [record.start, record.length, record.checksum] if isinstance(record, Record) else None
     strides = None if region.strides is None else list(region.strides)
     return [
-        info.dtype, list(info.shape), info.nbytes, region.offset, strides, region.big_endian, place,
-    ]  # fmt: skip
+        info.dtype,
+        list(info.shape),
+        info.nbytes,
+        region.offset,
+        strides,
+        region.big_endian,
+        place,
+    ]
 
 
 def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> FileIndex:

@@ -111,9 +111,13 @@ class Counting:
         energy = float(weights @ np.einsum("ij,ij->i", halves.a, halves.b))
         share = energy / token_variance(sums, layer, ordinary)
         return Counter(
-            name, halves, tokens, share, cosine(halves.a, halves.b),
+            name,
+            halves,
+            tokens,
+            share,
+            cosine(halves.a, halves.b),
             float(norms.std() / norms.mean()) if norms.mean() > 0 else 0.0,
-        )  # fmt: skip
+        )
 
 
 def angles_between(counters: Sequence[Counter]) -> dict[tuple[str, str], Array]:

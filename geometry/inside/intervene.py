@@ -222,9 +222,11 @@ def intervene(
             return Effect(name, nothing, nothing, nothing, why[name])
         values = np.concatenate(found[name])
         return Effect(
-            name, *_interval(values, seed), attention=_mean_distances(distances[name]),
+            name,
+            *_interval(values, seed),
+            attention=_mean_distances(distances[name]),
             by_window=tuple(values.tolist()) if complete else (),
-        )  # fmt: skip
+        )
 
     def effects(*, complete: bool) -> Effects:
         made = tuple(effect(name, complete) for name in wanted)

@@ -235,8 +235,9 @@ USUAL = (
     *(f"top {k}" for k in (*range(MOST_COMPONENTS + 1),)),
     "without 1-3",
     *(name for name in CHANGES if name != "identity"),
-    "shift 1", "shift 10",
-)  # fmt: skip
+    "shift 1",
+    "shift 10",
+)
 _TOP, _WITHOUT, _SHIFT, _HELIX = (
     re.compile(pattern)
     for pattern in (

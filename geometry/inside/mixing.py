@@ -57,9 +57,12 @@ class Mixing:
 
 
 def measure_mixing(
-    sums: Sums, layer: int, counters: Sequence[Counter], special: tuple[int, ...] = (),
+    sums: Sums,
+    layer: int,
+    counters: Sequence[Counter],
+    special: tuple[int, ...] = (),
     seed: int = 0,
-) -> list[Mixing]:  # fmt: skip
+) -> list[Mixing]:
     """Measure how much LayerNorm mixes each pair of counters in a layer.
 
     Parameters
@@ -77,14 +80,23 @@ def measure_mixing(
     random = np.random.default_rng(seed)
     return [
         Mixing(
-            (name_a, name_b), interaction(mean, a, b),
-            _quantiles([interaction(mean, *(rotated(rows, random) for rows in (a, b)))
-                        for _ in range(DRAWS)]),
-            _quantiles([interaction(mean, *(with_scrambled_norms(rows, random) for rows in (a, b)))
-                        for _ in range(DRAWS)]),
+            (name_a, name_b),
+            interaction(mean, a, b),
+            _quantiles(
+                [
+                    interaction(mean, *(rotated(rows, random) for rows in (a, b)))
+                    for _ in range(DRAWS)
+                ]
+            ),
+            _quantiles(
+                [
+                    interaction(mean, *(with_scrambled_norms(rows, random) for rows in (a, b)))
+                    for _ in range(DRAWS)
+                ]
+            ),
         )
         for (name_a, a), (name_b, b) in combinations(effects, 2)
-    ]  # fmt: skip
+    ]
 
 
 def resolved_pairs(

@@ -217,9 +217,15 @@ def load_network(
 
 
 def _load(
-    name: str, source: str, place: Path, device: str, weights: Weights, seed: int, head: bool,
+    name: str,
+    source: str,
+    place: Path,
+    device: str,
+    weights: Weights,
+    seed: int,
+    head: bool,
     attention: bool,
-) -> RunnableNetwork:  # fmt: skip
+) -> RunnableNetwork:
     import torch
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
@@ -241,9 +247,12 @@ def _load(
             module = kind.from_config(config, trust_remote_code=False)
     else:
         module, loading_info = kind.from_pretrained(
-            folder, output_loading_info=True, dtype=torch.float32,
-            attn_implementation="eager" if attention else None, **options,
-        )  # fmt: skip
+            folder,
+            output_loading_info=True,
+            dtype=torch.float32,
+            attn_implementation="eager" if attention else None,
+            **options,
+        )
         _check_complete(name, loading_info)
     if getattr(config, "is_encoder_decoder", False):
         module = module.get_encoder()
@@ -252,9 +261,17 @@ def _load(
     if _identity(place) != files:
         raise FileChanged(name)
     return RunnableNetwork(
-        name, source, module, blocks, causal, splitter, _longest(module, text), text.hidden_size,
-        files, kind is AutoModelForCausalLM,
-    )  # fmt: skip
+        name,
+        source,
+        module,
+        blocks,
+        causal,
+        splitter,
+        _longest(module, text),
+        text.hidden_size,
+        files,
+        kind is AutoModelForCausalLM,
+    )
 
 
 def _place(source: str) -> Path:

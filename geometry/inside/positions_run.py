@@ -186,9 +186,13 @@ def _measured(
     random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
     windows = int(sums.windows[0]), int(sums.windows[1])
     return PositionsResult(
-        tuple(layers), tuple(counters), random, windows,
-        compare(network, sums, tuple(layers)), tuple(mixing),
-    )  # fmt: skip
+        tuple(layers),
+        tuple(counters),
+        random,
+        windows,
+        compare(network, sums, tuple(layers)),
+        tuple(mixing),
+    )
 
 
 def _described(

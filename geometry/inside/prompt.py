@@ -156,8 +156,9 @@ def run_prompt(
         if size < len(tokens.ids):
             raise InsideError(
                 f"The text has {len(tokens.ids)} tokens; positions were measured in windows of "
-                f"{size}.", SHORTER,
-            )  # fmt: skip
+                f"{size}.",
+                SHORTER,
+            )
         rows = transform(place.table)
         if layer is not None:  # special tokens at the end have no position there
             end = len(tokens.ids) - len(network.splitter.after)
@@ -173,9 +174,16 @@ def run_prompt(
         )
         moved = None if transform is None else float(np.abs(after - before).sum() / 2)
     return PromptRun(
-        text, tokens.ids, tokens.texts, network.causal, change, next_tokens, moved, attention,
+        text,
+        tokens.ids,
+        tokens.texts,
+        network.causal,
+        change,
+        next_tokens,
+        moved,
+        attention,
         attention_after,
-    )  # fmt: skip
+    )
 
 
 def max_tokens(n_heads: int) -> int:
@@ -235,10 +243,15 @@ def from_json(run: Mapping[str, Any]) -> PromptRun:
     """Return the run of :func:`to_json`, without attention after the change."""
     half = np.frombuffer(b64decode(run["attention"]), "<f2").reshape(run["shape"])
     return PromptRun(
-        run["text"], tuple(run["ids"]), tuple(run["texts"]), run["causal"],
-        run["change"], tuple(NextToken(**token) for token in run["next_tokens"]), run["moved"],
+        run["text"],
+        tuple(run["ids"]),
+        tuple(run["texts"]),
+        run["causal"],
+        run["change"],
+        tuple(NextToken(**token) for token in run["next_tokens"]),
+        run["moved"],
         half.astype(np.float32),
-    )  # fmt: skip
+    )
 
 
 def _split(network: RunnableNetwork, text: str) -> TokenizedPrompt:
@@ -279,9 +292,13 @@ def _check(
 
 
 def _place(
-    network: RunnableNetwork, model: PositionalModel | None, layer: str | None, count: int,
-    length: int | None, seed: int,
-) -> tuple[Place, int]:  # fmt: skip
+    network: RunnableNetwork,
+    model: PositionalModel | None,
+    layer: str | None,
+    count: int,
+    length: int | None,
+    seed: int,
+) -> tuple[Place, int]:
     """Return the place of a change, with at least as many rows as the text has tokens."""
     if model is None:
         return find_place(network, layer, max(length or LONGEST, count), seed)
@@ -319,8 +336,10 @@ def _likeliest(
     chosen = chosen[np.argsort(-before[chosen], kind="stable")]
     return tuple(
         NextToken(
-            token, text_of(token), float(before[token]),
+            token,
+            text_of(token),
+            float(before[token]),
             None if after is None else float(after[token]),
         )
         for token in chosen.tolist()
-    )  # fmt: skip
+    )

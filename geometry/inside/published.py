@@ -41,13 +41,18 @@ class KnownModel:
 
 
 KNOWN: Mapping[str, KnownModel] = {
-    "gpt2": KnownModel("gpt2", 12, 768, {
-        STABLE_RANK: (2.05, 1.92, 1.91, 1.89, 1.88, 1.88),
-        RELATIVE_NORM: (0.807, 0.463, 0.411, 0.371, 0.344, 0.324),
-    }),
+    "gpt2": KnownModel(
+        "gpt2",
+        12,
+        768,
+        {
+            STABLE_RANK: (2.05, 1.92, 1.91, 1.89, 1.88, 1.88),
+            RELATIVE_NORM: (0.807, 0.463, 0.411, 0.371, 0.344, 0.324),
+        },
+    ),
     "bert-base-uncased": KnownModel("bert", 12, 768, {STABLE_RANK: (9.19,)}),
     "Llama-2-7b-hf": KnownModel("llama", 32, 4096, {STABLE_RANK: (52.23, 1.00)}),
-}  # fmt: skip
+}
 """Models by the last part of their name."""
 
 

@@ -95,11 +95,15 @@ def counters_as_json(
     """
     entries: dict[str, Any] = {
         name: {
-            "values": [], "tokens": [], "share": [], "halves_cosine": [], "norms_cv": [],
+            "values": [],
+            "tokens": [],
+            "share": [],
+            "halves_cosine": [],
+            "norms_cv": [],
             "angles": {},
         }
         for name in names
-    }  # fmt: skip
+    }
     for counters in layers:
         for counter in counters:
             entry = entries[counter.name]
@@ -196,8 +200,11 @@ def read_description(folder: Path, n_layers: int) -> Description:
 
 def _layer(entry: Mapping[str, Any]) -> LayerPositions:
     needed, whole = entry["texts_needed"], {"rank", "outliers", "texts_needed"}
-    real = {field.name: _real(entry[field.name]) for field in fields(LayerPositions)
-            if field.name not in whole}  # fmt: skip
+    real = {
+        field.name: _real(entry[field.name])
+        for field in fields(LayerPositions)
+        if field.name not in whole
+    }
     return LayerPositions(
         **real,
         rank=int(entry["rank"]),

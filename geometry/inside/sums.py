@@ -187,10 +187,10 @@ class Batch:
         self._columns = columns.reshape(-1, len(starts))
         length, before = sums.length, sums.n_windows
         sample = [
-            i * length + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length,
-                                   COVARIANCE_STRIDE)
+            i * length
+            + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length, COVARIANCE_STRIDE)
             for i in range(self._n)
-        ]  # fmt: skip
+        ]
         self._sample = torch.from_numpy(np.concatenate(sample)).to(to.device)
         self._chooser = self._make_chooser().to(to.device)
 
@@ -235,6 +235,9 @@ class Batch:
             warnings.simplefilter("ignore", UserWarning)  # sparse CSR support is in beta
             # Twenty times as fast as the COO format.
             return torch.sparse_csr_tensor(
-                torch.from_numpy(rows), torch.from_numpy(columns), torch.ones(len(columns)),
-                (n_values, len(self._columns)), check_invariants=False,
-            )  # fmt: skip
+                torch.from_numpy(rows),
+                torch.from_numpy(columns),
+                torch.ones(len(columns)),
+                (n_values, len(self._columns)),
+                check_invariants=False,
+            )

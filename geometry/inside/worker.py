@@ -130,10 +130,14 @@ def run_in_subprocess(measure: str, **request: Any) -> Generator[WorkerProgress,
 def _start() -> subprocess.Popen[str]:
     # All files are on this machine: the window has asked the user before any download.
     return start_own(
-        COMMAND, variables={"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        encoding="utf-8", errors="replace",
-    )  # fmt: skip
+        COMMAND,
+        variables={"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
 
 
 def _read(stream: IO[str], put: Callable[[str], None]) -> None:
@@ -226,8 +230,10 @@ def _check_same(source: str, table: str | None, fingerprint: str) -> None:
 
 
 MEASUREMENTS: Mapping[str, Callable[..., Any]] = {
-    "positions": _positions, "effects": _effects, "prompt": _prompt
-}  # fmt: skip
+    "positions": _positions,
+    "effects": _effects,
+    "prompt": _prompt,
+}
 """Measurements by name; their first parameter takes the fields of :class:`WorkerProgress`."""
 
 

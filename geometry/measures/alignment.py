@@ -110,11 +110,14 @@ def align(
     left = float(np.linalg.norm(b - scale * turned))
     apart = float(np.linalg.norm(b / size_b - agreement * turned / size_a))
     return Alignment(
-        rotation, scale, mean_a, mean_b,
+        rotation,
+        scale,
+        mean_a,
+        mean_b,
         disparity=min(apart**2, 1.0),
         rms=left / float(np.sqrt(len(b))) * unit,
         unexplained=(left / size_b) ** 2,
-    )  # fmt: skip
+    )
 
 
 def disparity(source: npt.ArrayLike, target: npt.ArrayLike) -> float:

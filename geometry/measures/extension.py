@@ -168,10 +168,12 @@ def extension(
     for array in (*errors.values(), repeated):
         array.flags.writeable = False
     return Extension(
-        kept, MappingProxyType(errors), repeated,
+        kept,
+        MappingProxyType(errors),
+        repeated,
         MappingProxyType(totals),
         MappingProxyType({method: made.times(unit) for method, made in continued.items()}),
-    )  # fmt: skip
+    )
 
 
 def extend_table(

@@ -224,8 +224,9 @@ def phase_shifts(heads: HeadProjections, positions: tuple[int, int]) -> PhaseShi
         raise RangeError(f"{first}–{last} has fewer than four positions, too few for a wave")
     found = np.full((3, n_heads), np.nan)
     for head in range(n_heads):
-        courses = _leading_pair(heads.queries[head, first : last + 1],
-                                heads.keys[head, first : last + 1])  # fmt: skip
+        courses = _leading_pair(
+            heads.queries[head, first : last + 1], heads.keys[head, first : last + 1]
+        )
         if courses is not None:
             cycles = _common_frequency(courses)
             (query, key), r2 = _waves(courses, np.array([cycles]))

@@ -91,9 +91,14 @@ def look_back_heads(
     for array in (preferred, query_share, key_share):
         array.flags.writeable = False
     return HeadLookBack(
-        heads.layer, (first, last), preferred, both[:n_heads], both[n_heads:], query_share,
+        heads.layer,
+        (first, last),
+        preferred,
+        both[:n_heads],
+        both[n_heads:],
+        query_share,
         key_share,
-    )  # fmt: skip
+    )
 
 
 def preferred_lags(heads: HeadProjections, positions: tuple[int, int]) -> npt.NDArray[np.int64]:

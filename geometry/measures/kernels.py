@@ -139,8 +139,9 @@ def head_kernels(
     one, none = (
         attention[:, lags == lag][:, 0] if lag in lags else np.zeros(n_heads) for lag in (1, 0)
     )
-    found = HeadKernels(heads.layer, (first, last), lags, scores, attention, one, none, near,
-                        distance, by_lag, maps)  # fmt: skip
+    found = HeadKernels(
+        heads.layer, (first, last), lags, scores, attention, one, none, near, distance, by_lag, maps
+    )
     for array in (lags, scores, attention, one, none, near, distance, by_lag, maps):
         array.flags.writeable = False
     return found

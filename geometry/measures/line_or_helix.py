@@ -133,9 +133,14 @@ def survival(curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1) -> Su
         for array in drawn:
             array.flags.writeable = False
         return Survival(
-            curve, distances(rows), distances(after), look_back_r2(rows, lag),
-            look_back_r2(after, lag), *drawn, mean_square,
-        )  # fmt: skip
+            curve,
+            distances(rows),
+            distances(after),
+            look_back_r2(rows, lag),
+            look_back_r2(after, lag),
+            *drawn,
+            mean_square,
+        )
 
 
 def normalised(coordinates: Array, d_model: int, token_norm: float = 0.0) -> Array:

@@ -289,9 +289,13 @@ def _closed(sums: Array) -> _Moments:
     k = sums.shape[-1] - 2
     count = sums[..., k, k]
     return _Moments(
-        count, sums[..., k, :k] / count[..., None], sums[..., :k, k] / count[..., None],
-        sums[..., k, k + 1], sums[..., k + 1, k], sums[..., :k, :k],
-    )  # fmt: skip
+        count,
+        sums[..., k, :k] / count[..., None],
+        sums[..., :k, k] / count[..., None],
+        sums[..., k, k + 1],
+        sums[..., k + 1, k],
+        sums[..., :k, :k],
+    )
 
 
 def _fit(pairs: _Moments) -> tuple[Array, Array]:

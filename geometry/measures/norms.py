@@ -105,9 +105,16 @@ def norm_profile(W_pos: npt.ArrayLike, *, after: int = AFTER, centred: bool = Fa
     values, about_mean = (in_table_unit(one, unit) for one in norms)
     values.flags.writeable = about_mean.flags.writeable = False
     return NormProfile(
-        values, about_mean, centred, after, found.mean * unit, found.std * unit, found.cv, raw,
+        values,
+        about_mean,
+        centred,
+        after,
+        found.mean * unit,
+        found.std * unit,
+        found.cv,
+        raw,
         about,
-    )  # fmt: skip
+    )
 
 
 def outlyingness(W_pos: npt.ArrayLike, *, centred: bool = False) -> Array:

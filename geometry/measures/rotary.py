@@ -18,9 +18,17 @@ import numpy.typing as npt
 from geometry.pca.components import Array
 
 __all__ = [
-    "Ramp", "lag_kernel", "llama3", "longrope", "stretched_base", "turn", "turning",
-    "turning_rates", "turns", "yarn",
-]  # fmt: skip
+    "Ramp",
+    "lag_kernel",
+    "llama3",
+    "longrope",
+    "stretched_base",
+    "turn",
+    "turning",
+    "turning_rates",
+    "turns",
+    "yarn",
+]
 
 
 def turning_rates(base: float, width: int) -> Array:

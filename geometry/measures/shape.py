@@ -250,9 +250,14 @@ def _turning(points: Array, name: ShapeName, check: Callable[[], None]) -> Shape
     for f in _lowest(sse):
         check()
         start = closed(
-            name, points, points.mean(axis=0), frames[f], float(radius[f]),
-            omega=float(omegas[f]), climb=float(climb[f]),
-        )  # fmt: skip
+            name,
+            points,
+            points.mean(axis=0),
+            frames[f],
+            float(radius[f]),
+            omega=float(omegas[f]),
+            climb=float(climb[f]),
+        )
         fits.append(_refined(points, name, start))
     return max(fits, key=lambda fit: fit.r2)
 
@@ -324,9 +329,16 @@ def _refined(
     # It computes covariances too, which may be infinite.
     with np.errstate(over="ignore", invalid="ignore"):
         found = leastsq(
-            residuals, x0, Dfun=jacobian, col_deriv=True, full_output=True,
-            ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE, maxfev=most,
-        )[0]  # fmt: skip
+            residuals,
+            x0,
+            Dfun=jacobian,
+            col_deriv=True,
+            full_output=True,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
+            gtol=TOLERANCE,
+            maxfev=most,
+        )[0]
     centre, frame, radius, drift, omega, climb = unpack(found)
     # Of a curve's equivalent descriptions, use the one with positive radius and frequency.
     if radius < 0.0:

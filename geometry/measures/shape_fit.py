@@ -75,9 +75,13 @@ class ShapeFit:
         if unit == 1.0:
             return self
         return replace(
-            self, values=in_table_unit(self.values, unit), centre=in_table_unit(self.centre, unit),
-            radius=self.radius * unit, drift=self.drift * unit, climb=self.climb * unit,
-        )  # fmt: skip
+            self,
+            values=in_table_unit(self.values, unit),
+            centre=in_table_unit(self.centre, unit),
+            radius=self.radius * unit,
+            drift=self.drift * unit,
+            climb=self.climb * unit,
+        )
 
     def at(self, i: npt.ArrayLike) -> Array:
         """Return the curve at any indices, counted from the first point: (len(i), 3).
@@ -129,6 +133,14 @@ def closed(
     for array in (values, centre, frame):
         array.flags.writeable = False
     return ShapeFit(
-        name, 1.0 - sse / sst if sst > 0.0 else 0.0, np.nan, values, centre, frame,
-        float(radius), float(drift), float(omega), float(climb),
-    )  # fmt: skip
+        name,
+        1.0 - sse / sst if sst > 0.0 else 0.0,
+        np.nan,
+        values,
+        centre,
+        frame,
+        float(radius),
+        float(drift),
+        float(omega),
+        float(climb),
+    )

@@ -32,9 +32,15 @@ MOST_NUMBERS = 2**25
 
 #: Names of a curve's parameters in a source.
 SOURCE_FIELDS = {
-    "n": "n_positions", "d": "d_model", "spacing": "spacing", "turns": "turns", "climb": "climb",
-    "offset": "offset", "noise": "noise", "seed": "seed",
-}  # fmt: skip
+    "n": "n_positions",
+    "d": "d_model",
+    "spacing": "spacing",
+    "turns": "turns",
+    "climb": "climb",
+    "offset": "offset",
+    "noise": "noise",
+    "seed": "seed",
+}
 WHOLE = ("n_positions", "d_model", "seed")
 #: Number of directions of the noise, including the curve's: enough that it is nearly orthogonal to
 #: everything, and few enough to compute and measure a curve while a slider moves.

@@ -12,10 +12,17 @@ from geometry.models.attention_layer import (
 from geometry.models.layers import Layers
 
 FLAGS = (
-    "bias", "enable_bias", "is_decoder", "layer_norm_elementwise_affine",
-    "scale_attn_by_inverse_layer_idx", "scale_attn_weights", "scale_embedding",
-    "tie_word_embeddings", "token_dropout", "use_bias",
-)  # fmt: skip
+    "bias",
+    "enable_bias",
+    "is_decoder",
+    "layer_norm_elementwise_affine",
+    "scale_attn_by_inverse_layer_idx",
+    "scale_attn_weights",
+    "scale_embedding",
+    "tie_word_embeddings",
+    "token_dropout",
+    "use_bias",
+)
 """Boolean settings."""
 
 

@@ -59,9 +59,15 @@ class Layers:
     def count(self) -> int | None:
         """Number of layers from the configuration; None if it is missing or implausible."""
         count = self.architecture.setting(
-            "{side}_layers", "num_{side}_layers", "n_layer", "num_hidden_layers", "n_layers",
-            "num_layers", "l_layers", listed=True,
-        )  # fmt: skip
+            "{side}_layers",
+            "num_{side}_layers",
+            "n_layer",
+            "num_hidden_layers",
+            "n_layers",
+            "num_layers",
+            "l_layers",
+            listed=True,
+        )
         return count if count is None or 0 <= count <= MAX_LAYERS else None
 
     @property
@@ -289,13 +295,16 @@ class Layers:
         """
         stack, count = self.architecture.stack, self.count
         if stack is None:
-            raise TensorUnavailable("The source is only a position table: it has no layers.",
-                                    "Open a checkpoint's folder.")  # fmt: skip
+            raise TensorUnavailable(
+                "The source is only a position table: it has no layers.",
+                "Open a checkpoint's folder.",
+            )
         if stack.inside:
             raise TensorUnavailable(f"{NOT_ADDED[0].upper()}{NOT_ADDED[1:]}.", LEARNED)
         if stack.alone:
-            raise TensorUnavailable("These positions are computed: there are no layers.",
-                                    "Open a model.")  # fmt: skip
+            raise TensorUnavailable(
+                "These positions are computed: there are no layers.", "Open a model."
+            )
         if not stack.layers_known:
             raise TensorUnavailable(f"{TABLE_ALONE[0].upper()}{TABLE_ALONE[1:]}.", OTHER_FAMILY)
         if layer < 0 or (count is not None and layer >= count):
@@ -305,8 +314,13 @@ class Layers:
 
     def _tensor(self, weight: WeightName, layer: int) -> str:
         stack = self.stack(layer)
-        names = {"W_Q": stack.query, "W_K": stack.key, "W_V": stack.value,
-                 "W_O": stack.out, "W_in": stack.fan_out}  # fmt: skip
+        names = {
+            "W_Q": stack.query,
+            "W_K": stack.key,
+            "W_V": stack.value,
+            "W_O": stack.out,
+            "W_in": stack.fan_out,
+        }
         return self.name_of(names[weight] or stack.query, layer)
 
     def name_of(self, suffix: str, layer: int) -> str:

@@ -57,8 +57,15 @@ ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
 embeddings to compensate."""
 
 
-EMBEDDINGS = ("embed_tokens.weight", "embed_in.weight", "wte.weight", "word_embeddings.weight",
-              "tok_embeddings.weight", "token_embd.weight", "shared.weight")  # fmt: skip
+EMBEDDINGS = (
+    "embed_tokens.weight",
+    "embed_in.weight",
+    "wte.weight",
+    "word_embeddings.weight",
+    "tok_embeddings.weight",
+    "token_embd.weight",
+    "shared.weight",
+)
 """Names of token embeddings in rotary models, and in those that add a bias by distance."""
 MAX_VOCABULARY = 10_000_000
 """Maximum size of a vocabulary in a configuration: the largest have 260,000 tokens."""
@@ -560,9 +567,10 @@ class PositionalModel:
         if (name := self._tokens_name()) is not None:
             return name
         names = [
-            name for name in self._store.tensors
+            name
+            for name in self._store.tensors
             if f".{name}".endswith(tuple(f".{suffix}" for suffix in EMBEDDINGS))
-        ]  # fmt: skip
+        ]
         return names[0] if len(names) == 1 else None
 
     # -- network -----------------------------------------------------------------------------

@@ -30,8 +30,11 @@ Name = Literal["P", "E", "W_Q", "W_K", "W_V", "W_O", "W_in"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 _READERS: dict[str, Literal["attention", "mlp"]] = {
-    "W_Q": "attention", "W_K": "attention", "W_V": "attention", "W_in": "mlp",
-}  # fmt: skip
+    "W_Q": "attention",
+    "W_K": "attention",
+    "W_V": "attention",
+    "W_in": "mlp",
+}
 """Matrices that read the residual stream through a LayerNorm, and its reader."""
 _BY_HEAD = ("W_Q", "W_K", "W_V", "W_O")
 

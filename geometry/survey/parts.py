@@ -304,9 +304,12 @@ class SurveyFile:
         table = table.replace_schema_metadata({FORMAT: json.dumps(told, sort_keys=True)})
         sink = pa.BufferOutputStream()
         parquet.write_table(
-            table, sink, row_group_size=ROWS_OF_A_GROUP, compression="zstd",
+            table,
+            sink,
+            row_group_size=ROWS_OF_A_GROUP,
+            compression="zstd",
             write_page_checksum=True,
-        )  # fmt: skip
+        )
         with writing(path):
             write_bytes(sink.getvalue(), path)
 

@@ -381,6 +381,8 @@ def _layers(path: Path) -> Iterator[Entry]:
     folder = path.parent
     for layer in range(tables.shape[0]):
         yield Entry(
-            f"{folder}/layer {layer}", folder.name or str(folder), _seed_of(folder.name),
+            f"{folder}/layer {layer}",
+            folder.name or str(folder),
+            _seed_of(folder.name),
             layer=layer,
-        )  # fmt: skip
+        )

@@ -45,9 +45,11 @@ TRIES = 5
 
 _NEEDED = ("source", "group", "seed", "step", "layer", "error")
 _TITLES = {
-    "source": "Checkpoint", "tokens": "Tokens seen", "first_position": "First position",
+    "source": "Checkpoint",
+    "tokens": "Tokens seen",
+    "first_position": "First position",
     "last_position": "Last position",
-}  # fmt: skip
+}
 _MEANINGS = {
     "source": "What was measured.",
     "group": "Its population, its model or its folder.",
@@ -358,9 +360,14 @@ def _column(name: str, kind: Kind, stored: Any) -> SurveyColumn:
     quantity = _quantities().get(name)
     if quantity is not None and (quantity.kind == "text") == (kind == "text"):
         return SurveyColumn(
-            name, quantity.title, quantity.unit, quantity.kind, quantity.meaning,
-            quantity.decimals, values,
-        )  # fmt: skip
+            name,
+            quantity.title,
+            quantity.unit,
+            quantity.kind,
+            quantity.meaning,
+            quantity.decimals,
+            values,
+        )
     of = _quantities().get(name.removesuffix("_outcome"))
     if of is not None and kind == "text":
         meaning = f"The outcome of the claim about “{of.title}”."

@@ -41,14 +41,24 @@ Row = dict[str, Any]
 """The values of a row, by the names of its columns: plain numbers, texts and bytes."""
 
 _OF_ENTRY: tuple[tuple[str, str], ...] = (
-    ("source", "text"), ("group", "text"), ("seed", "count"), ("step", "count"),
-    ("layer", "count"), ("tokens", "count"), ("commit", "text"), ("fingerprint", "text"),
-    ("scheme", "text"), ("first_position", "count"), ("last_position", "count"),
-)  # fmt: skip
+    ("source", "text"),
+    ("group", "text"),
+    ("seed", "count"),
+    ("step", "count"),
+    ("layer", "count"),
+    ("tokens", "count"),
+    ("commit", "text"),
+    ("fingerprint", "text"),
+    ("scheme", "text"),
+    ("first_position", "count"),
+    ("last_position", "count"),
+)
 _OF_FAILURE: tuple[tuple[str, str], ...] = (("error", "text"), ("temporary", "yes or no"))
 _OF_COMPONENTS: tuple[tuple[str, str], ...] = (
-    ("coordinates", "bytes"), ("directions", "bytes"), ("mean", "bytes"),
-)  # fmt: skip
+    ("coordinates", "bytes"),
+    ("directions", "bytes"),
+    ("mean", "bytes"),
+)
 WRITES_BEHIND = 8
 """Entries of the cache that may be written while the next checkpoint is fetched."""
 OUTCOMES = ("turning_share", *WEIGHED)
@@ -173,9 +183,13 @@ def schema(kept: int, *, chosen: bool = False) -> pa.Schema:
     import pyarrow as pa
 
     types = {
-        "count": pa.int64(), "share": pa.float64(), "number": pa.float64(), "text": pa.string(),
-        "bytes": pa.large_binary(), "yes or no": pa.bool_(),
-    }  # fmt: skip
+        "count": pa.int64(),
+        "share": pa.float64(),
+        "number": pa.float64(),
+        "text": pa.string(),
+        "bytes": pa.large_binary(),
+        "yes or no": pa.bool_(),
+    }
     return pa.schema([pa.field(name, types[kind]) for name, kind in columns(kept, chosen=chosen)])
 
 

@@ -317,9 +317,14 @@ class _Totals:
     def progress(self, workers: int, waiting: str = "") -> Progress:
         total = len(self.entries)
         return Progress(
-            total - len(self.missing) + self.done, total, self.failed, workers, self.requests,
-            self.nbytes, waiting,
-        )  # fmt: skip
+            total - len(self.missing) + self.done,
+            total,
+            self.failed,
+            workers,
+            self.requests,
+            self.nbytes,
+            waiting,
+        )
 
 
 class _Run:
@@ -376,9 +381,14 @@ class _Run:
             if task is None:
                 return
             future = self._client.submit(
-                measure_in_worker, self._measure, task.entry, self._file.settings, self._access,
-                self._topic, pure=False,
-            )  # fmt: skip
+                measure_in_worker,
+                self._measure,
+                task.entry,
+                self._file.settings,
+                self._access,
+                self._topic,
+                pure=False,
+            )
             self._tasks[future] = task
             future.add_done_callback(self._ended.put)
 
@@ -440,9 +450,12 @@ class _Run:
         """End the process of a worker, in place of which its nanny starts another one."""
         with suppress(OSError, TimeoutError):
             await self._client.scheduler.restart_workers(
-                workers=[worker], timeout=END_S, wait_for_workers=False, on_error="return",
+                workers=[worker],
+                timeout=END_S,
+                wait_for_workers=False,
+                on_error="return",
                 stimulus_id="too-long",
-            )  # fmt: skip
+            )
 
     def _wait(self) -> list[Future[Measured]]:
         """Return the tasks that have ended, or none when something else is to be done."""

@@ -217,9 +217,15 @@ class _Run:
 
     def _write_state(self) -> None:
         write_state(
-            self._place.work, self._settings, self._network, self._optimizer,
-            self._rows, self._memory, self._step, self._decay,
-        )  # fmt: skip
+            self._place.work,
+            self._settings,
+            self._network,
+            self._optimizer,
+            self._rows,
+            self._memory,
+            self._step,
+            self._decay,
+        )
 
     def _write_model(self) -> None:
         self._place.write_model(self._network, half=self._half)

@@ -32,8 +32,10 @@ def write_state(
     import torch
     from safetensors.torch import save
 
-    tensors = {f"memory.{name}": torch.from_numpy(value)
-               for name, value in memory.tensors(settings).items()}  # fmt: skip
+    tensors = {
+        f"memory.{name}": torch.from_numpy(value)
+        for name, value in memory.tensors(settings).items()
+    }
     tensors |= {f"rows.{name}": value for name, value in rows.tensors().items()}
     tensors["decay"] = torch.tensor(decay, dtype=torch.float64)
     for name, weight in network.named_parameters():
@@ -73,9 +75,12 @@ def read_state(
         step = int(file.metadata()["step"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         memory = Memory.of_tensors(
-            {name.removeprefix("memory."): value.numpy()
-             for name, value in tensors.items() if name.startswith("memory.")}
-        )  # fmt: skip
+            {
+                name.removeprefix("memory."): value.numpy()
+                for name, value in tensors.items()
+                if name.startswith("memory.")
+            }
+        )
         for name, weight in network.named_parameters():
             with torch.no_grad():
                 weight.copy_(tensors[f"weight.{name}"])
@@ -86,7 +91,10 @@ def read_state(
                     **{name: value.to(weight.device) for name, value in averages.items()},
                 }
         rows.restore(
-            {name.removeprefix("rows."): value
-             for name, value in tensors.items() if name.startswith("rows.")}
-        )  # fmt: skip
+            {
+                name.removeprefix("rows."): value
+                for name, value in tensors.items()
+                if name.startswith("rows.")
+            }
+        )
         return memory, step, float(tensors["decay"])

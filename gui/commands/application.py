@@ -153,9 +153,12 @@ class Application(QObject):
             self.controller.resume(left.work)
         else:
             self.controller.open_first(
-                source, self.settings.last_source, positions,
-                table=table, if_there=bool(self._beside),
-            )  # fmt: skip
+                source,
+                self.settings.last_source,
+                positions,
+                table=table,
+                if_there=bool(self._beside),
+            )
         if damaged:
             kept = ", ".join(str(file) for file in damaged)
             text = "The unsaved work of the last session is damaged and cannot be restored."

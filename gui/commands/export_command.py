@@ -127,11 +127,12 @@ def export(
     ending = out.suffix.lower()
     # First, so that a wrong column is reported before a model is downloaded.
     look: Look = {
-        "view": view.value, "theme": theme.value,
+        "view": view.value,
+        "theme": theme.value,
         "look": look_of(
             colors, line_width, point_size, curve, opacity, (period, column_of, column)
         ),
-    }  # fmt: skip
+    }
     with progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
         span = shown or model.usual_positions

@@ -84,9 +84,18 @@ def intervene(
     complete_model(source, offline=offline, whole=whole, with_table=layer is None, table=table)
     with run_bar() as report:
         effects = run(
-            source, texts, names, table=table, layer=layer, attention=attention, length=length,
-            texts_at_most=texts_at_most, seed=seed, device=device, tell=report,
-        )  # fmt: skip
+            source,
+            texts,
+            names,
+            table=table,
+            layer=layer,
+            attention=attention,
+            length=length,
+            texts_at_most=texts_at_most,
+            seed=seed,
+            device=device,
+            tell=report,
+        )
     titles = ("change", "effect", "from", "to", *("attention", "most in heads") * attention)
     print_table(titles, [_row(effects, effect) for effect in effects.effects])
     if effects.baseline is None:

@@ -27,9 +27,13 @@ def start_log() -> logging.Handler:
         path.parent.mkdir(parents=True, exist_ok=True)
         # File names and answers of servers may contain what UTF-8 cannot represent.
         handler = _LogFile(
-            path, maxBytes=1 << 20, backupCount=1, delay=True, encoding="utf-8",
+            path,
+            maxBytes=1 << 20,
+            backupCount=1,
+            delay=True,
+            encoding="utf-8",
             errors="backslashreplace",
-        )  # fmt: skip
+        )
     except OSError:
         pass  # a read-only home must not prevent the start
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -33,9 +33,16 @@ Texts = Annotated[
 
 _USUAL = PositionsSettings("")
 _TITLES = (
-    "layer", "pos", "noise", "context", "halves’ cosine", "stable rank", "rank", "relative norm",
+    "layer",
+    "pos",
+    "noise",
+    "context",
+    "halves’ cosine",
+    "stable rank",
+    "rank",
+    "relative norm",
     "top 3",
-)  # fmt: skip
+)
 
 _COMPARED = ("layer", "quantity", "published", "ours", "ours, with noise")
 
@@ -101,9 +108,11 @@ def remarks(result: PositionsResult) -> Iterator[str]:
         needed = [result.layers[i].texts_needed for i in weak]
         enough = None if None in needed else max(n for n in needed if n is not None)
         where = f"{len(weak)} of {len(result.layers)} layers"
-        advice = "the halves have nothing in common" if enough is None else (
-            f"about {format_count(enough)} texts would resolve all of them"
-        )  # fmt: skip
+        advice = (
+            "the halves have nothing in common"
+            if enough is None
+            else (f"about {format_count(enough)} texts would resolve all of them")
+        )
         total = format_count(sum(result.windows))
         yield f"Not yet resolved in {where} with {total} texts: {advice}."
     outliers = sorted({position for layer in result.layers for position in layer.outliers})

@@ -33,8 +33,13 @@ def surface_format() -> QSurfaceFormat:
     target.setProfile(QSurfaceFormat.OpenGLContextProfile.CoreProfile)
     target.setVersion(3, 2)
     target.setSwapBehavior(QSurfaceFormat.SwapBehavior.DoubleBuffer)
-    for set_size in (target.setRedBufferSize, target.setGreenBufferSize, target.setBlueBufferSize,
-                     target.setAlphaBufferSize, target.setDepthBufferSize):  # fmt: skip
+    for set_size in (
+        target.setRedBufferSize,
+        target.setGreenBufferSize,
+        target.setBlueBufferSize,
+        target.setAlphaBufferSize,
+        target.setDepthBufferSize,
+    ):
         set_size(8)
     target.setStencilBufferSize(0)
     target.setSamples(0)

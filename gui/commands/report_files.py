@@ -180,9 +180,12 @@ class ReportFiles:
 
         measured = self._measured
         render_picture(
-            self._model, path,
-            positions=measured.positions, pca=measured.pca, norms=measured.norms,
-        )  # fmt: skip
+            self._model,
+            path,
+            positions=measured.positions,
+            pca=measured.pca,
+            norms=measured.norms,
+        )
 
     def _keep(self, name: str, write: Callable[[Path], object]) -> None:
         self._write(name, write)

@@ -124,10 +124,18 @@ def _run(
     from gui.commands.application import Application
 
     application = Application(
-        qt, settings, source, positions, window=window, beside=beside, table=table,
-        offline=offline, safely=safely, greets=settings.at_first_start and picture is None,
+        qt,
+        settings,
+        source,
+        positions,
+        window=window,
+        beside=beside,
+        table=table,
+        offline=offline,
+        safely=safely,
+        greets=settings.at_first_start and picture is None,
         pictured=picture is not None,
-    )  # fmt: skip
+    )
     application.ready.connect(mark.remove)
     # What was imported stays: searching it in full collections would cost several frames.
     application.window.viewport.firstFrame.connect(gc.freeze)

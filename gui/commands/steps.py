@@ -85,7 +85,12 @@ def open_in_step(
     if offline and fresh:
         raise typer.BadParameter("cannot be combined with --offline", param_hint="--fresh")
     work = partial(
-        open_for_command, source, table,
-        offline=offline, whole=whole, fresh=fresh, on_progress=step.report,
-    )  # fmt: skip
+        open_for_command,
+        source,
+        table,
+        offline=offline,
+        whole=whole,
+        fresh=fresh,
+        on_progress=step.report,
+    )
     return step("Opening", work)

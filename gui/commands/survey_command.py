@@ -187,9 +187,12 @@ def _bar() -> Iterator[Callable[[Progress], None] | None]:
         def report(now: Progress) -> None:
             what = f"Measuring on {format_count(now.workers)} worker{'s' * (now.workers != 1)}"
             bars.update(
-                bar, description=what, completed=now.done, total=now.total,
+                bar,
+                description=what,
+                completed=now.done,
+                total=now.total,
                 text=visible(now.waiting or _costs(now)),
-            )  # fmt: skip
+            )
 
         yield report
 

@@ -103,7 +103,11 @@ def _write(out: Path, rows: list[MeasuredRow]) -> None:
     from geometry.checkpoints.whole_files import write_text, writing
     from gui.panels.compare import words as text
 
-    write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,
-             ".json": text.as_json}[out.suffix.lower()]  # fmt: skip
+    write = {
+        ".csv": text.comma_separated,
+        ".md": text.markdown,
+        ".tex": text.latex,
+        ".json": text.as_json,
+    }[out.suffix.lower()]
     with writing(out):
         write_text(write(rows), out)

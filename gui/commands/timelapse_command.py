@@ -70,9 +70,13 @@ def timelapse(
     with progress_bar(4) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
         read = partial(
-            history_for_command, model, steps,
-            offline=offline, whole=whole, on_progress=step.report,
-        )  # fmt: skip
+            history_for_command,
+            model,
+            steps,
+            offline=offline,
+            whole=whole,
+            on_progress=step.report,
+        )
         history = step("Reading the history", read)
 
         def compute() -> Session:

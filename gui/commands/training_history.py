@@ -101,8 +101,10 @@ def _fetch(
         total = gathering.plan.bytes_to_fetch
         if total:
             n = len(gathering.plan.to_fetch)
-            say(f"Downloading {n} of {gathering.plan.n_available} checkpoints of {origin.name}, "
-                f"at most {size_text(total)}.")  # fmt: skip
+            say(
+                f"Downloading {n} of {gathering.plan.n_available} checkpoints of {origin.name}, "
+                f"at most {size_text(total)}."
+            )
 
         def report(so_far: Gathered) -> None:
             if on_progress is not None:

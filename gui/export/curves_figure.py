@@ -57,16 +57,26 @@ def curves_figure(
         dots.append(placed)
         shares.append(np.linspace(0, 1, len(points)))
         axes.annotate(
-            shortened(names[key], LONGEST_NAME), (middle[0], middle[1] + ROOM), (0, -2),
-            textcoords="offset points", ha="center", va="top", color=theme.text,
+            shortened(names[key], LONGEST_NAME),
+            (middle[0], middle[1] + ROOM),
+            (0, -2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            color=theme.text,
             fontsize=0.8 * SMALL * POINTS,
-        )  # fmt: skip
+        )
     axes.add_collection(LineCollection(lines, colors=theme.faint, linewidths=0.4, zorder=1))
     if dots:
         x, y = np.concatenate(dots).T
         axes.scatter(
-            x, y, c=np.concatenate(shares), s=1.5, linewidths=0, zorder=2,
+            x,
+            y,
+            c=np.concatenate(shares),
+            s=1.5,
+            linewidths=0,
+            zorder=2,
             cmap=ListedColormap(legible(lookup_table(colormap), theme.viewport) / 255),
             rasterized=True,
-        )  # fmt: skip
+        )
     return figure

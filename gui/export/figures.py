@@ -61,9 +61,14 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT, columns: int = 0
     else:
         axes.plot(*points, color=theme.faint, linewidth=0.5)
     dots = axes.scatter(
-        *points, c=at, cmap=Colormap(COLORMAPS[0]).to_mpl(), s=6, linewidths=0, depthshade=False,
+        *points,
+        c=at,
+        cmap=Colormap(COLORMAPS[0]).to_mpl(),
+        s=6,
+        linewidths=0,
+        depthshade=False,
         rasterized=at.size > MOST_DOTS,
-    )  # fmt: skip
+    )
     shares = curve.explained_variance_ratio
     for axis, component, share in zip(
         (axes.xaxis, axes.yaxis, axes.zaxis), curve.components, shares, strict=True
@@ -87,8 +92,13 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT, columns: int = 0
         f"{name} · positions {first}–{last}, centred\n"
         f"PC {components}: {format_percent(sum(shares))} of the variance"
         + (f" · {curve.shortage}" if curve.shortage else ""),
-        x=0.02, y=0.98, ha="left", va="top", fontsize=SMALL * POINTS, color=theme.text,
-    )  # fmt: skip
+        x=0.02,
+        y=0.98,
+        ha="left",
+        va="top",
+        fontsize=SMALL * POINTS,
+        color=theme.text,
+    )
     return figure
 
 
@@ -107,9 +117,13 @@ def spectrum_figure(name: str, n_positions: int, found: Spectrum, theme: Theme =
     index = np.arange(1, values.size + 1)
     positive = values > 0.0
     axes.plot(
-        index[positive], values[positive],
-        color=theme.text, linewidth=1.0, marker="." if values.size <= 64 else "", markersize=4,
-    )  # fmt: skip
+        index[positive],
+        values[positive],
+        color=theme.text,
+        linewidth=1.0,
+        marker="." if values.size <= 64 else "",
+        markersize=4,
+    )
     if positive.any():
         axes.set_yscale("log")
     if values.size > TOP:

@@ -193,9 +193,16 @@ def vectors_of_grid(
             yield
             lower = canvas.pixels[1] - corner.y() - own.pixels[1]
             add_vectors(
-                figure, state, theme, pose, own,
-                transparent=transparent, compact=True, corner=(corner.x(), lower), stages=stages,
-            )  # fmt: skip
+                figure,
+                state,
+                theme,
+                pose,
+                own,
+                transparent=transparent,
+                compact=True,
+                corner=(corner.x(), lower),
+                stages=stages,
+            )
     return figure
 
 

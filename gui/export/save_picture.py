@@ -142,9 +142,13 @@ class PictureSaver:
         # A "/" in a revision, as in gpt2@refs/pr/1, must not become a folder.
         kinds = {chosen: _KINDS[chosen]}
         file = ask_where(
-            self._window, "Save picture", name.replace("/", "-"), kinds, _PICTURES,
+            self._window,
+            "Save picture",
+            name.replace("/", "-"),
+            kinds,
+            _PICTURES,
             session=self._session,
-        )  # fmt: skip
+        )
         if file is not None:
             self.save(file, self._options)
 
@@ -280,11 +284,14 @@ class PictureSaver:
         self._window.render(image)
         image.setDevicePixelRatio(1)  # the views' places are in pixels
         placed = [
-            (viewport, viewport.mapTo(self._window, QPoint(0, 0)) * scale,
-             Canvas.times(viewport.interactor.size().toTuple(), scale))
+            (
+                viewport,
+                viewport.mapTo(self._window, QPoint(0, 0)) * scale,
+                Canvas.times(viewport.interactor.size().toTuple(), scale),
+            )
             for viewport in self._grid.viewports
             if viewport.session.model is not None
-        ]  # fmt: skip
+        ]
         several = len(self._grid.viewports) > 1
         yield from drawing_views(image, placed, self._theme, compact=several)
         image.setDevicePixelRatio(scale)
@@ -317,9 +324,12 @@ class PictureDialog(QDialog):
             choice.chosen.connect(self._on_changed)
         size = vbox(self.scale, self.pixels, self.paper, spacing=GRID)
         rows: tuple[tuple[str, QWidget | QLayout], ...] = (
-            ("Picture", self.what), ("Format", self.kind), ("Size", size),
-            ("Background", self.background), ("", self._said),
-        )  # fmt: skip
+            ("Picture", self.what),
+            ("Format", self.kind),
+            ("Size", size),
+            ("Background", self.background),
+            ("", self._said),
+        )
         buttons = lay_out_options(self, rows)
         copy = buttons.addButton("Copy to clipboard", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(self._on_copy)
@@ -346,8 +356,9 @@ class PictureDialog(QDialog):
             whole.setValue(number)
             whole.valueChanged.connect(self._on_changed)
         for field, name, mm in (
-            (self.mm_width, "Width in mm", paper[0]), (self.mm_height, "Height in mm", paper[1]),
-        ):  # fmt: skip
+            (self.mm_width, "Width in mm", paper[0]),
+            (self.mm_height, "Height in mm", paper[1]),
+        ):
             field.setRange(5, 2000)
             field.setDecimals(1)
             field.setAccessibleName(name)
@@ -387,8 +398,12 @@ class PictureDialog(QDialog):
             said = "Drawn as vectors" if printed else f"{said}, drawn as vectors"
         self._said.setText(said)
         self.dpi.setEnabled(not vectors)
-        for part in (self.kind, self.background, self.scale.buttons[_PIXELS],
-                     self.scale.buttons[_PRINT]):  # fmt: skip
+        for part in (
+            self.kind,
+            self.background,
+            self.scale.buttons[_PIXELS],
+            self.scale.buttons[_PRINT],
+        ):
             part.setEnabled(not whole)
         self.pixels.setVisible(options.pixels is not None and not whole)
         self.paper.setVisible(options.print_mm is not None and not whole)

@@ -39,9 +39,14 @@ def scatter_figure(
     axes.add_collection(LineCollection(lines, colors=theme.faint, linewidths=0.6, zorder=1))
     colors = point_colors(scale, theme.viewport)[shown] / 255
     axes.scatter(
-        x[shown], y[shown], c=colors, s=5, linewidths=0, zorder=2,
+        x[shown],
+        y[shown],
+        c=colors,
+        s=5,
+        linewidths=0,
+        zorder=2,
         rasterized=shown.size > MOST_DOTS,
-    )  # fmt: skip
+    )
     for axis, of in ((axes.xaxis, scatter.x), (axes.yaxis, scatter.y)):
         if of.log:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
@@ -64,9 +69,15 @@ def _legend(axes: Axes, scale: ColorScale, theme: Theme) -> None:
         for name, color in rows
     ]
     axes.legend(
-        handles=dots, title=scale.title, fontsize=SMALL * POINTS, title_fontsize=SMALL * POINTS,
-        labelcolor=theme.text, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0),
-    ).get_title().set_color(theme.text)  # fmt: skip
+        handles=dots,
+        title=scale.title,
+        fontsize=SMALL * POINTS,
+        title_fontsize=SMALL * POINTS,
+        labelcolor=theme.text,
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+    ).get_title().set_color(theme.text)
 
 
 def _bar(figure: Figure, axes: Axes, scale: ColorScale, theme: Theme) -> None:

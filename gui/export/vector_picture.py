@@ -93,9 +93,16 @@ def add_text(
     """Write a text beside a pixel, vertically centred; ``size`` in pixels."""
     font = FontProperties(fname=font_file(), size=size * 72 / figure.dpi)
     figure.add_artist(
-        Text(*at, drawable(words), color=color, fontproperties=font, horizontalalignment=side,
-             verticalalignment="center_baseline", transform=_pixels(figure))
-    )  # fmt: skip
+        Text(
+            *at,
+            drawable(words),
+            color=color,
+            fontproperties=font,
+            horizontalalignment=side,
+            verticalalignment="center_baseline",
+            transform=_pixels(figure),
+        )
+    )
 
 
 def add_bar(
@@ -110,9 +117,14 @@ def add_bar(
     ]
     point = 72 / figure.dpi
     figure.add_artist(
-        PolyCollection(areas, facecolors=colors, edgecolors="face", linewidths=EDGE * point,
-                       transform=_pixels(figure))
-    )  # fmt: skip
+        PolyCollection(
+            areas,
+            facecolors=colors,
+            edgecolors="face",
+            linewidths=EDGE * point,
+            transform=_pixels(figure),
+        )
+    )
 
 
 def _pixels(figure: Figure) -> Transform:
@@ -363,9 +375,14 @@ def _texts(actor: vtkTextActor, dpi: int, unit: float) -> Iterator[Artist]:
     font = FontProperties(fname=font_file(), size=prop.GetFontSize() * unit)
     for above, line in enumerate(reversed(lines)):
         yield Text(
-            edge, bottom + above * step, line, color=(*prop.GetColor(), prop.GetOpacity()),
-            fontproperties=font, horizontalalignment=side, verticalalignment="bottom",
-        )  # fmt: skip
+            edge,
+            bottom + above * step,
+            line,
+            color=(*prop.GetColor(), prop.GetOpacity()),
+            fontproperties=font,
+            horizontalalignment=side,
+            verticalalignment="bottom",
+        )
 
 
 def _bounds(actor: vtkTextActor, words: str, dpi: int) -> list[int]:

@@ -181,8 +181,11 @@ class CapturePanel(PanelSpec[Choices, Captures]):
             f"{subject_name(view.result.of)}'s first {m} are captured at "
             f"{format_number(mean / chance, 2)} × chance (expected < 1); 95 % of {null.draws} "
             f"random ones have more than {format_number(low / chance, 2)}",
-            mean < chance, mean, "below", null,
-        )  # fmt: skip
+            mean < chance,
+            mean,
+            "below",
+            null,
+        )
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         return replace(self.defaults, k=reported.measured.rank)

@@ -286,8 +286,11 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
             f"the 40 largest entries have {format_number(mass)} of {_listed(drawn)} "
             f"(expected ≥ {SPARSE:g}); 95 % of {null.draws} random rotations have less than "
             f"{format_number(null.band[2])}",
-            mass >= SPARSE, mass, "above", null,
-        )  # fmt: skip
+            mass >= SPARSE,
+            mass,
+            "above",
+            null,
+        )
 
     def plots(self, view: DirectionsView) -> Sequence[Part]:
         result, colors = view.result, _colors(view)
@@ -398,9 +401,12 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         large = {"union_of_large_entries": _union(result, drawn)}
         more = {"random-use": random, "random-turns": turns}
         return {
-            "": directions, "positions": positions, "entries": entries, "large-entries": large,
+            "": directions,
+            "positions": positions,
+            "entries": entries,
+            "large-entries": large,
             **{name: table for name, table in more.items() if table},
-        }  # fmt: skip
+        }
 
     def script(self, view: DirectionsView) -> str:
         found, drawn = view.result, sorted(_colors(view))

@@ -29,8 +29,10 @@ JOINED = 60
 HOME = 2.5
 """Maximum of the initial error axis: an error of 1 is that of the mean."""
 NAMES: Mapping[Method, str] = {
-    "helix": "helix", "fourier": "Fourier", "interpolate": "interpolated"
-}  # fmt: skip
+    "helix": "helix",
+    "fourier": "Fourier",
+    "interpolate": "interpolated",
+}
 """Names of the methods, in the order of their colours."""
 
 
@@ -88,9 +90,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
             options=(
                 Option("helix", "Helix", "Continue the helix that is fitted to the kept rows"),
                 Option("fourier", "Fourier", "Continue a few waves of each of their components"),
-                Option(
-                    "interpolate", "Interpolate", "Stretch the kept rows over all positions"
-                ),
+                Option("interpolate", "Interpolate", "Stretch the kept rows over all positions"),
             ),
         ),
         Number(
@@ -109,7 +109,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
             tip="Draw what is made as a thin line, dashed where rows are kept, with some of its "
             "positions joined to the real ones",
         ),
-    )  # fmt: skip
+    )
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Reset to the initial share of another model's rows."""
@@ -124,12 +124,15 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         methods = sorted(NAMES, key=lambda method: method != chosen)  # the chosen one is first
         curves = [
             Curve(
-                np.arange(n), result.errors[method], colors[method],
+                np.arange(n),
+                result.errors[method],
+                colors[method],
                 width=2.0 if method == chosen else 1.0,
-                silent=method != chosen, label=NAMES[method],
+                silent=method != chosen,
+                label=NAMES[method],
             )
             for method in methods
-        ]  # fmt: skip
+        ]
         held = np.arange(result.kept, n)
         curves.append(
             Curve(held, result.last, view.theme.muted, "dotted", silent=True, label="last kept row")
@@ -163,8 +166,12 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
                 [
                     Rule(1.0, label="mean"),
                     Rule(
-                        result.kept, axis="x", label="held out",
-                        drags="kept", bounds=(FEWEST, n - 1), back=_kept(None, n),
+                        result.kept,
+                        axis="x",
+                        label="held out",
+                        drags="kept",
+                        bounds=(FEWEST, n - 1),
+                        back=_kept(None, n),
                         tip="Positions from here on are held out; drag it to keep more or fewer",
                     ),
                 ],
@@ -172,7 +179,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
                 over="position",
                 readings=readings,
             )
-        ]  # fmt: skip
+        ]
 
     def acts(self, view: ExtendView) -> Sequence[tuple[str, object]]:
         method, kept, n = view.choices.method, view.result.kept, _count(view.result)

@@ -107,9 +107,14 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
 
     def plots(self, view: FourierView) -> Sequence[Part]:
         table = Table(
-            "Directions", COLUMNS, _rows(view), _colors(view), chooses="directions", max_chosen=TOP,
+            "Directions",
+            COLUMNS,
+            _rows(view),
+            _colors(view),
+            chooses="directions",
+            max_chosen=TOP,
             tip="Click to plot only this direction; Shift-click to add or remove it",
-        )  # fmt: skip
+        )
         shifts = view.result.shifts
         heads = [] if shifts is None else [_heads(view, shifts)]
         return [_spectra(view), _waves(view), table, *heads]
@@ -189,9 +194,13 @@ def _spectra(view: FourierView) -> Plot:
 
     x_axis, y_axis = Axis("cycles over the range", log=True), Axis("amplitude", log=True)
     return Plot(
-        "Amplitude of each frequency", x_axis, y_axis, curves, hover=hover,
+        "Amplitude of each frequency",
+        x_axis,
+        y_axis,
+        curves,
+        hover=hover,
         readings=legend_of(curves),
-    )  # fmt: skip
+    )
 
 
 def _waves(view: FourierView) -> Plot:
@@ -209,10 +218,14 @@ def _waves(view: FourierView) -> Plot:
     y_axis = Axis("uⱼ", printed="uⱼ; dashed: best sinusoid")
     readings = [Reading(f"j = {j}", color=colors[j]) for j in drawn]
     return Plot(
-        "Directions and their best sinusoids", x_axis, y_axis, [*curves, *fitted], hover=hover,
+        "Directions and their best sinusoids",
+        x_axis,
+        y_axis,
+        [*curves, *fitted],
+        hover=hover,
         over="position",
         readings=[*readings, Reading("best sinusoid", color=view.theme.muted, style="dashed")],
-    )  # fmt: skip
+    )
 
 
 def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:

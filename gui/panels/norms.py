@@ -247,11 +247,13 @@ class NormsPanel(PanelSpec[Choices, Values]):
         alone = not view.others
         curves = [
             Curve(
-                _positions(own), own, theme.muted if alone else theme.text,
+                _positions(own),
+                own,
+                theme.muted if alone else theme.text,
                 width=1.0 if alone else 1.5,
             ),
             *(other.curve(_positions(_drawn(other)), _drawn(other)) for other in view.others),
-        ]  # fmt: skip
+        ]
         about_mean = _drawn_about_mean(view)
         if about_mean is not None:
             x = _positions(about_mean)

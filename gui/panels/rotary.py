@@ -146,7 +146,10 @@ class RotaryOf:
             lag_kernel(rotary.unscaled, lags) / rotary.n_pairs,
             tuple(
                 Kind(
-                    _plain(name), base, rates, turns(rates, n_context),
+                    _plain(name),
+                    base,
+                    rates,
+                    turns(rates, n_context),
                     lag_kernel(rates, lags) / len(rates),
                 )
                 for name, (base, rates) in rotary.by_layer_type.items()
@@ -155,7 +158,7 @@ class RotaryOf:
             use,
             None if use is None else lag_kernel(rotary.rates_at(use.layer), lags, use.share),
             missing,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,11 +377,19 @@ def _by_pair(view: RotaryView) -> Plot:
         Axis("pair i", whole=True),
         Axis(title, log=True),
         curves,
-        [rule, Rule(_shown_pair(view), axis="x", drags="pair", bounds=(0, len(result.turns) - 1),
-                    tip="The pair that is drawn over positions; drag it")],
+        [
+            rule,
+            Rule(
+                _shown_pair(view),
+                axis="x",
+                drags="pair",
+                bounds=(0, len(result.turns) - 1),
+                tip="The pair that is drawn over positions; drag it",
+            ),
+        ],
         hover,
         readings=_readings(view, color, beside=beside),
-    )  # fmt: skip
+    )
 
 
 def _kernel(view: RotaryView) -> Plot:
@@ -388,14 +399,19 @@ def _kernel(view: RotaryView) -> Plot:
     beside = result.scaled and view.choices.unscaled
     if beside:
         curves.append(Curve(result.lags, result.unscaled_kernel, faint, style="dashed"))
-    curves += [Curve(result.lags, kind.kernel, color, label=kind.name)
-               for kind, color in zip(result.others, more, strict=False)]  # fmt: skip
-    curves += [other.curve(other.result.lags, other.result.kernel, silent=False)
-               for other in view.others]  # fmt: skip
+    curves += [
+        Curve(result.lags, kind.kernel, color, label=kind.name)
+        for kind, color in zip(result.others, more, strict=False)
+    ]
+    curves += [
+        other.curve(other.result.lags, other.result.kernel, silent=False) for other in view.others
+    ]
     if result.head_kernels is not None:
         # Behind the others.
-        curves = [Curve(result.lags, kernel, view.theme.line, silent=True)
-                  for kernel in result.head_kernels] + curves  # fmt: skip
+        curves = [
+            Curve(result.lags, kernel, view.theme.line, silent=True)
+            for kernel in result.head_kernels
+        ] + curves
 
     def hover(curve: int, at: int) -> str:
         name = curves[curve].name or curves[curve].label or view.model.name
@@ -442,10 +458,11 @@ def _pair(view: RotaryView) -> Plot:
         over="position",
         min_width=640,
         readings=[
-            Reading("cos pθᵢ", color=cosine), Reading("sin pθᵢ", color=sine),
+            Reading("cos pθᵢ", color=cosine),
+            Reading("sin pθᵢ", color=sine),
             Reading(f"pair {pair}, one turn in {period} positions"),
         ],
-    )  # fmt: skip
+    )
 
 
 def _use(view: RotaryView, use: PairUse) -> Image:

@@ -222,8 +222,11 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         return Finding.of(
             f"{words}; 95 % of {null.draws} {random_name(null)} rise by less than "
             f"{format_number(null.band[2])}",
-            rise.size >= RISES, rise.size, "above", null,
-        )  # fmt: skip
+            rise.size >= RISES,
+            rise.size,
+            "above",
+            null,
+        )
 
     def result_for_report(
         self, reported: Reported, choices: Choices
@@ -282,9 +285,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def tables(self, view: SimilarityView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return tables by lag, of all pairs, and of a whole picture by offset."""
         result = view.result
-        by_lag = {
-            "lag": np.arange(len(result.by_lag)), "mean_cosine_at_lag": result.by_lag
-        }  # fmt: skip
+        by_lag = {"lag": np.arange(len(result.by_lag)), "mean_cosine_at_lag": result.by_lag}
         if view.nulls is not None:
             for null in view.nulls.values():
                 by_lag |= band_columns(null.by_lag)

@@ -63,46 +63,71 @@ PANELS = {
             "norms", "Norms", "Table", "norms:NormsPanel", {"norms": "of P's rows, by position"}
         ),
         PanelEntry(
-            "similarity", "Similarity", "Table", "similarity:SimilarityPanel",
+            "similarity",
+            "Similarity",
+            "Table",
+            "similarity:SimilarityPanel",
             {
                 "similarity": "of positions",
                 "similarity-projected": "of positions, in three components",
             },
         ),
         PanelEntry(
-            "dimensions", "Dimensions", "Table", "dimensions:DimensionsPanel",
+            "dimensions",
+            "Dimensions",
+            "Table",
+            "dimensions:DimensionsPanel",
             {
                 "dimensions": "single entries over position",
                 "dimensions-projected": "single entries, of three components alone",
             },
         ),
         PanelEntry(
-            "fourier", "Fourier", "Table", "fourier:FourierPanel",
-            {"fourier": "frequencies of P over position"}, section=True,
+            "fourier",
+            "Fourier",
+            "Table",
+            "fourier:FourierPanel",
+            {"fourier": "frequencies of P over position"},
+            section=True,
         ),
         PanelEntry(
-            "shape", "Shape", "Shape", "shape.spec:ShapePanel",
+            "shape",
+            "Shape",
+            "Shape",
+            "shape.spec:ShapePanel",
             {"shape": "the curve that the positions follow"},
         ),
         PanelEntry("experiment", "Line or helix", "Shape", "experiment.spec:ExperimentPanel"),
         PanelEntry(
-            "lookback", "Look back", "Shape", "lookback.spec:LookBackPanel",
+            "lookback",
+            "Look back",
+            "Shape",
+            "lookback.spec:LookBackPanel",
             {"lookback": "looking back N tokens as a rotation and a shift"},
         ),
         PanelEntry("extend", "Extend", "Shape", "extend:ExtendPanel"),
         PanelEntry(
-            "spectra", "Spectra", "Spaces", "spectra:SpectraPanel",
+            "spectra",
+            "Spectra",
+            "Spaces",
+            "spectra:SpectraPanel",
             {
                 "spectra": "singular values of P and E",
                 "spectra-weights": "singular values of the layer's weights",
             },
         ),
         PanelEntry(
-            "capture", "Capture", "Spaces", "capture:CapturePanel",
+            "capture",
+            "Capture",
+            "Spaces",
+            "capture:CapturePanel",
             {"capture": "of E's directions by P's strongest"},
         ),
         PanelEntry(
-            "overlaps", "Overlaps", "Spaces", "overlaps.spec:OverlapsPanel",
+            "overlaps",
+            "Overlaps",
+            "Spaces",
+            "overlaps.spec:OverlapsPanel",
             {
                 "overlaps-P-E": "of P's directions with E's",
                 "overlaps-attention": "of the layer's attention weights with P and E",
@@ -110,18 +135,27 @@ PANELS = {
             },
         ),
         PanelEntry(
-            "directions", "Directions", "Spaces", "directions:DirectionsPanel",
+            "directions",
+            "Directions",
+            "Spaces",
+            "directions:DirectionsPanel",
             {"directions": "P's strongest, over position and over entries"},
         ),
         PanelEntry(
-            "layernorm", "LayerNorm", "Spaces", "layernorm.spec:LayerNormPanel",
+            "layernorm",
+            "LayerNorm",
+            "Spaces",
+            "layernorm.spec:LayerNormPanel",
             {
                 "layernorm": "the error of treating token and position separately",
                 "interference": "two sums of token and position among random ones",
             },
         ),
         PanelEntry(
-            "kernels", "Kernels", "Attention", "kernels.spec:KernelsPanel",
+            "kernels",
+            "Kernels",
+            "Attention",
+            "kernels.spec:KernelsPanel",
             {"kernels": "attention by position alone of the layer's heads"},
         ),
         PanelEntry("rotary", "Rotary", "Attention", "rotary:RotaryPanel"),
@@ -129,11 +163,14 @@ PANELS = {
         PanelEntry("training", "Training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "Models", "compare.spec:ComparePanel"),
         PanelEntry(
-            "claims", "Claims", "Claims", "claims.spec:ClaimsPanel",
+            "claims",
+            "Claims",
+            "Claims",
+            "claims.spec:ClaimsPanel",
             {"claims": "the ledger; also as .md and .csv"},
         ),
     )
-}  # fmt: skip
+}
 """By name, in the order of the docks."""
 
 GROUPS: Mapping[str, tuple[PanelEntry, ...]] = {

@@ -162,9 +162,14 @@ class CurvePlot(PlotWidget):
                 self.view.setRange(xRange=visible, padding=0)
 
     def set_marker(
-        self, x: float | None, tooltip: str = "", *, label: str = "", style: Style = "solid",
+        self,
+        x: float | None,
+        tooltip: str = "",
+        *,
+        label: str = "",
+        style: Style = "solid",
         resets: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Place the vertical line at a value of x, in its units; None hides it."""
         self._marker.setVisible(x is not None)
         self.marker_tooltip, self.marker_resets, self._marker_style = tooltip, resets, style

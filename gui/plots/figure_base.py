@@ -78,9 +78,15 @@ def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
         title, loc="left", fontsize=TEXT * POINTS, color=theme.text, pad=7 + 11 * len(lines)
     )
     annotation = axes.annotate(
-        "\n".join(lines), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
-        fontsize=SMALL * POINTS, color=theme.muted, linespacing=1.25,
-    )  # fmt: skip
+        "\n".join(lines),
+        (0, 1),
+        (0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=SMALL * POINTS,
+        color=theme.muted,
+        linespacing=1.25,
+    )
     # Long lines must not enlarge this axes' share of the layout.
     annotation.set_in_layout(False)
 

@@ -27,9 +27,18 @@ from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rul
 from gui.style.theme import LIGHT, SMALL, Theme
 
 __all__ = [
-    "dress_axes", "name_axes", "name_models", "new_figure", "new_figures", "paint", "paint_band",
-    "paint_image", "paint_plot", "save_figure", "title_axes",
-]  # fmt: skip
+    "dress_axes",
+    "name_axes",
+    "name_models",
+    "new_figure",
+    "new_figures",
+    "paint",
+    "paint_band",
+    "paint_image",
+    "paint_plot",
+    "save_figure",
+    "title_axes",
+]
 
 STYLES = {"solid": "-", "dashed": (0, (4, 3)), "dotted": (0, (1, 2))}
 PIXELS = 0.65
@@ -98,18 +107,27 @@ def paint(
         labelled[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
     elif len(labelled) == 1:
         figure.legend(
-            frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text,
+            frameon=False,
+            fontsize=SMALL * POINTS,
+            labelcolor=theme.text,
             loc="outside lower left" if labelled[0] is axes[0] else "outside lower right",
             ncols=len(drawn),
-        )  # fmt: skip
+        )
     else:
         for place in labelled:
             below = offset_copy(place.transAxes, figure, y=-BELOW, units="points")
             place.legend(
-                loc="upper left", bbox_to_anchor=(-0.1, 0.0), bbox_transform=below, ncols=2,
-                frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4,
-                borderaxespad=0.0, columnspacing=1.2,
-            )  # fmt: skip
+                loc="upper left",
+                bbox_to_anchor=(-0.1, 0.0),
+                bbox_transform=below,
+                ncols=2,
+                frameon=False,
+                fontsize=SMALL * POINTS,
+                labelcolor=theme.text,
+                handlelength=1.4,
+                borderaxespad=0.0,
+                columnspacing=1.2,
+            )
     title_axes(axes[0], title, detail, theme)
     name_models(figure, others, own, theme, what=what if labelled else "")
     return figure
@@ -131,9 +149,14 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
         own = plot.curves[0]
         at = np.array(plot.rings.positions, dtype=int) - int(own.x[0])
         axes.plot(
-            own.x[at], own.y[at], "o",
-            color=theme.warning, markersize=5, fillstyle="none", clip_on=False,
-        )  # fmt: skip
+            own.x[at],
+            own.y[at],
+            "o",
+            color=theme.warning,
+            markersize=5,
+            fillstyle="none",
+            clip_on=False,
+        )
     if plot.x.span is not None:
         axes.set_xlim(*plot.x.span)
     y = plot.y.home or plot.y.span
@@ -150,9 +173,13 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     # Zero has no logarithm, so it has the colour of the lower level.
     values = np.maximum(image.values, low) if image.log else image.values
     shown = axes.imshow(
-        values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="antialiased",
-        interpolation_stage="rgba", extent=(x - 0.5, x + columns - 0.5, y + rows - 0.5, y - 0.5),
-    )  # fmt: skip
+        values,
+        cmap=Colormap(image.colormap).to_mpl(),
+        norm=norm,
+        interpolation="antialiased",
+        interpolation_stage="rgba",
+        extent=(x - 0.5, x + columns - 0.5, y + rows - 0.5, y - 0.5),
+    )
     if image.tiles is not None:
         _number_tiles(axes, image.tiles)
     figure = axes.get_figure(root=True)
@@ -204,10 +231,17 @@ def name_models(
     figure.set_size_inches(width, height + LEGEND_ROW * (rows + 0.5))
     legend = figure.legend(
         handles=[Line2D([], [], color=color, linewidth=1.2, label=name) for name, color in models],
-        loc="outside lower left", ncols=columns, frameon=False, fontsize=SMALL * POINTS,
-        labelcolor=theme.text, handlelength=1.4, columnspacing=1.6, title=what or None,
-        title_fontproperties={"size": SMALL * POINTS}, alignment="left",
-    )  # fmt: skip
+        loc="outside lower left",
+        ncols=columns,
+        frameon=False,
+        fontsize=SMALL * POINTS,
+        labelcolor=theme.text,
+        handlelength=1.4,
+        columnspacing=1.6,
+        title=what or None,
+        title_fontproperties={"size": SMALL * POINTS},
+        alignment="left",
+    )
     legend.get_title().set_color(theme.muted)
 
 
@@ -217,10 +251,15 @@ def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
         if axis.log:
             shown &= values > 0.0
     axes.plot(
-        curve.x[shown], curve.y[shown], color=curve.color, linewidth=PIXELS * (curve.width + 0.3),
-        linestyle=STYLES[curve.style], label=curve.label or "_",
-        marker="." if curve.dots else "", markersize=3,
-    )  # fmt: skip
+        curve.x[shown],
+        curve.y[shown],
+        color=curve.color,
+        linewidth=PIXELS * (curve.width + 0.3),
+        linestyle=STYLES[curve.style],
+        label=curve.label or "_",
+        marker="." if curve.dots else "",
+        markersize=3,
+    )
 
 
 def _is_labelled(plot: Plot) -> bool:
@@ -243,9 +282,14 @@ def paint_band(axes: Axes, band: Band) -> None:
         axes.plot(x, line, color=band.color, alpha=EDGE, linewidth=PIXELS, zorder=0.6)
     if band.middle is not None:
         axes.plot(
-            x, band.middle[shown], color=band.color, alpha=EDGE, linewidth=PIXELS,
-            linestyle=STYLES["dotted"], zorder=0.6,
-        )  # fmt: skip
+            x,
+            band.middle[shown],
+            color=band.color,
+            alpha=EDGE,
+            linewidth=PIXELS,
+            linestyle=STYLES["dotted"],
+            zorder=0.6,
+        )
 
 
 def _paint_rule(axes: Axes, rule: Rule, theme: Theme) -> None:
@@ -258,10 +302,16 @@ def _paint_rule(axes: Axes, rule: Rule, theme: Theme) -> None:
     else:
         where, beside, transform = (rule.at, 0.97), (4, 0), ("data", "axes fraction")
     axes.annotate(
-        rule.label, where, beside, xycoords=transform, textcoords="offset points",
-        ha="center" if rule.axis == "y" else "left", va="bottom" if rule.axis == "y" else "top",
-        fontsize=SMALL * POINTS, color=theme.muted,
-    )  # fmt: skip
+        rule.label,
+        where,
+        beside,
+        xycoords=transform,
+        textcoords="offset points",
+        ha="center" if rule.axis == "y" else "left",
+        va="bottom" if rule.axis == "y" else "top",
+        fontsize=SMALL * POINTS,
+        color=theme.muted,
+    )
 
 
 def _titled(axis: Axis) -> str:

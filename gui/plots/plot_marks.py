@@ -268,7 +268,13 @@ def _places(point: QPointF, width: float, height: float) -> list[QRectF]:
     right, left, centre = point.x() + gap, point.x() - gap - width, point.x() - width / 2
     above, below, middle = point.y() - gap - height, point.y() + gap, point.y() - height / 2
     corners = (
-        (right, middle), (left, middle), (centre, above), (centre, below),
-        (right, above), (left, above), (right, below), (left, below),
-    )  # fmt: skip
+        (right, middle),
+        (left, middle),
+        (centre, above),
+        (centre, below),
+        (right, above),
+        (left, above),
+        (right, below),
+        (left, below),
+    )
     return [QRectF(x, y, width, height) for x, y in corners]

@@ -69,15 +69,23 @@ class PaintedPlot(QWidget):
             self.widget: CurvePlot = PositionCurves(theme, plot.x.title, plot.y.title)
         elif plot.scrubs:
             self.widget = ScrubPlot(
-                theme, plot.y.title, plot.x.title, log_x=plot.x.log, log_y=plot.y.log,
+                theme,
+                plot.y.title,
+                plot.x.title,
+                log_x=plot.x.log,
+                log_y=plot.y.log,
                 tip=plot.scrub_tip,
-            )  # fmt: skip
+            )
             self.widget.stepped.connect(lambda step, _: self.stepped.emit(step))
         else:
             self.widget = CurvePlot(
-                theme, plot.x.title, plot.y.title,
-                log_x=plot.x.log, log_y=plot.y.log, whole_x=plot.x.whole,
-            )  # fmt: skip
+                theme,
+                plot.x.title,
+                plot.y.title,
+                log_x=plot.x.log,
+                log_y=plot.y.log,
+                whole_x=plot.x.whole,
+            )
         self.widget.setAccessibleName(plot.name)
         self.widget.pointHovered.connect(self._on_hovered)
         self.widget.pointClicked.connect(self._on_clicked)
@@ -104,9 +112,13 @@ class PaintedPlot(QWidget):
         # While scrubbing, the curves are unchanged, and painting them is slow.
         if not (isinstance(self.widget, ScrubPlot) and _same_curves(plot, self._drawn)):
             self.widget.set_curves(
-                plot.curves, plot.x.span, plot.y.span, plot.rules,
-                home_y=plot.y.home, bands=plot.bands,
-            )  # fmt: skip
+                plot.curves,
+                plot.x.span,
+                plot.y.span,
+                plot.rules,
+                home_y=plot.y.home,
+                bands=plot.bands,
+            )
         self._drawn = plot
         if self.readings is not None:
             self.readings.show_readings(plot.readings)
@@ -115,9 +127,12 @@ class PaintedPlot(QWidget):
             self.widget.set_marker(None)
         else:
             self.widget.set_marker(
-                marker.at, marker.tip, label=marker.label, style=marker.style,
+                marker.at,
+                marker.tip,
+                label=marker.label,
+                style=marker.style,
                 resets=marker.back is not None,
-            )  # fmt: skip
+            )
         if isinstance(self.widget, PositionCurves):
             rings = plot.rings
             self.widget.marks.set_ringed(() if rings is None else rings.positions)
@@ -251,8 +266,11 @@ class PaintedImage(QWidget):
             self._levels = None
         before, self._image = self._image, image
         if (image.tiles, image.first, image.step, image.values.shape) != (
-            before.tiles, before.first, before.step, before.values.shape
-        ):  # fmt: skip
+            before.tiles,
+            before.first,
+            before.step,
+            before.values.shape,
+        ):
             self._cell = None  # cells have changed
         if self.widget.accessibleName() != image.name:
             self.widget.setAccessibleName(image.name)

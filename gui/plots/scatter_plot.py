@@ -123,8 +123,9 @@ class ScatterPlot(PlotWidget):
 
     def _build_axes(self, scatter: Scatter) -> None:
         for side, axis, row, column in (
-            ("bottom", scatter.x, 1, 1), ("left", scatter.y, 0, 0),
-        ):  # fmt: skip
+            ("bottom", scatter.x, 1, 1),
+            ("left", scatter.y, 0, 0),
+        ):
             old = self.x_axis if side == "bottom" else self.y_axis
             kind = LogAxis if axis.log else PlotAxis
             new_axis = kind(side, axis.title, whole=axis.whole)  # type: ignore[arg-type]
@@ -169,9 +170,10 @@ class ScatterPlot(PlotWidget):
         unique, which = np.unique(colors[shown], axis=0, return_inverse=True)
         brushes = np.array([pg.mkBrush(*map(int, color)) for color in unique] or [None])
         self._points.setData(
-            self._places[shown, 0], self._places[shown, 1],
+            self._places[shown, 0],
+            self._places[shown, 1],
             brush=brushes[which.ravel()] if shown.size else None,
-        )  # fmt: skip
+        )
 
     def _draw_rings(self) -> None:
         at = self._places[self._selected]

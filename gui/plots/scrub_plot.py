@@ -58,9 +58,14 @@ class ScrubPlot(CurvePlot):
         self.set_theme(theme)
 
     def set_marker(
-        self, x: float | None, tooltip: str = "", *, label: str = "", style: Style = "solid",
+        self,
+        x: float | None,
+        tooltip: str = "",
+        *,
+        label: str = "",
+        style: Style = "solid",
         resets: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Place the cursor at a step; None hides it."""
         self._at_x = x
         self._place_cursor()

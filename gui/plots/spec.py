@@ -289,11 +289,17 @@ class Line:
         style, width = self.look
         return [
             Curve(
-                x[run], self.values[run], self.color, style, width, silent=True,
-                label=self.name if named and not number else "", dots=dots and not self.dashed,
+                x[run],
+                self.values[run],
+                self.color,
+                style,
+                width,
+                silent=True,
+                label=self.name if named and not number else "",
+                dots=dots and not self.dashed,
             )
             for number, run in enumerate(self.runs())
-        ]  # fmt: skip
+        ]
 
     def runs(self) -> Iterator[slice]:
         """Yield the runs with values, between gaps."""

@@ -183,9 +183,13 @@ def _leader(x: float, y: float, box: Box) -> np.ndarray:
 
 
 def _untangled(
-    x: float, y: float, boxes: Sequence[Box], leaders: Sequence[np.ndarray],
-    others: Sequence[Box], scale: float,
-) -> list[Box]:  # fmt: skip
+    x: float,
+    y: float,
+    boxes: Sequence[Box],
+    leaders: Sequence[np.ndarray],
+    others: Sequence[Box],
+    scale: float,
+) -> list[Box]:
     """Return the boxes whose leaders cross no other leader and no label, and that lie on none."""
     if not boxes or not leaders:
         return list(boxes)

@@ -44,9 +44,16 @@ MAX_MODELS = 9
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
 """Shown positions and components of models, by their keys."""
 _COLORED_BY = (
-    "model", "curve", "norms", "color_by", "color_component", "color_period", "color_column",
-    "color_span", "dragging",
-)  # fmt: skip
+    "model",
+    "curve",
+    "norms",
+    "color_by",
+    "color_component",
+    "color_period",
+    "color_column",
+    "color_span",
+    "dragging",
+)
 
 
 class Comparing:
@@ -333,9 +340,15 @@ class Comparing:
 
     def _keep(self, key: int, source: str, *, in_grid: bool) -> ComparedKeeper:
         keeper = self._keepers[key] = ComparedKeeper(
-            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener,
+            key,
+            source,
+            self._jobs,
+            self._fetching,
+            self._on_shown,
+            self._on_failed,
+            self._opener,
             in_grid=in_grid,
-        )  # fmt: skip
+        )
         self._follow(keeper.session)
         self._coloring[key] = Listening()
         for name in _COLORED_BY:
@@ -384,9 +397,14 @@ class Comparing:
         if shown is not None:
             opened = shown.opened
             return ArrangedModel(
-                key, shown.wanted, session.components, in_grid, opened.model, opened.curve,
+                key,
+                shown.wanted,
+                session.components,
+                in_grid,
+                opened.model,
+                opened.curve,
                 opened.norms,
-            )  # fmt: skip
+            )
         assert keeper is not None
         wanted = keeper.opening.wanted or OpenRequest(keeper.compared.source)
         return ArrangedModel(key, wanted, session.components, in_grid)

@@ -204,9 +204,14 @@ class Controller:
         self._reopening.go_to(work)
 
     def open_first(
-        self, source: str | None, last: str = "", positions: tuple[int, int] | None = None,
-        *, table: str | None = None, if_there: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        source: str | None,
+        last: str = "",
+        positions: tuple[int, int] | None = None,
+        *,
+        table: str | None = None,
+        if_there: bool = False,
+    ) -> None:
         """Open the first model of a window.
 
         Parameters

@@ -35,8 +35,11 @@ def check_hosts(session: Session, sources: Iterable[str], file: str) -> None:
     if not ON_WINDOWS:
         return
     own = () if session.model is None else (session.model.source,)
-    known = {host_of(part) for opened in (*session.recent, *session.surveys, *own, file)
-             for part in _parts(opened)}  # fmt: skip
+    known = {
+        host_of(part)
+        for opened in (*session.recent, *session.surveys, *own, file)
+        for part in _parts(opened)
+    }
     for source in sources:
         for part in _parts(source):
             if (host := host_of(part)) and host not in known:

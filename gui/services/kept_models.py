@@ -18,8 +18,20 @@ from gui.style.theme import format_bytes
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-           "October", "November", "December")  # fmt: skip
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 class Cache(Protocol):

@@ -74,9 +74,17 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         advice = ONLINE if retry else UNSET
     inside = bool(source) and isinstance(error, NoPositionalEmbeddings)
     return Notice(
-        text, advice, details, candidates, source, retry, whole, inside, first_rows=first_rows,
+        text,
+        advice,
+        details,
+        candidates,
+        source,
+        retry,
+        whole,
+        inside,
+        first_rows=first_rows,
         asks=isinstance(error, NotAsked),
-    )  # fmt: skip
+    )
 
 
 def compared_notice(error: Exception, what: str, source: str = "") -> Notice:

@@ -103,8 +103,15 @@ class Thumbnail(QWidget):
             spare = fitting.deviceIndependentSize() - self.size().toSizeF()
             painter.drawPixmap(round(-spare.width() / 2), round(-spare.height() / 2), fitting)
         marked = self.hasFocus() or self.current
-        painter.setPen(QColor(self._theme.text if self.hasFocus() else
-                              self._theme.muted if marked else self._theme.line))  # fmt: skip
+        painter.setPen(
+            QColor(
+                self._theme.text
+                if self.hasFocus()
+                else self._theme.muted
+                if marked
+                else self._theme.line
+            )
+        )
         painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         if marked:
             painter.drawRect(self.rect().adjusted(1, 1, -2, -2))

@@ -173,9 +173,11 @@ class BookmarksPanel(Panel):
         self._scroll.setVisible(bool(keys))
         self.add.setEnabled(self.session.model is not None)
         for button, on in (
-            (self.go, at >= 0), (self.remove, at >= 0), (self.up, at > 0),
+            (self.go, at >= 0),
+            (self.remove, at >= 0),
+            (self.up, at > 0),
             (self.down, 0 <= at < len(keys) - 1),
-        ):  # fmt: skip
+        ):
             button.setVisible(bool(keys))
             button.setEnabled(on)
 
@@ -259,9 +261,16 @@ class BookmarksPanel(Panel):
         buttons = hbox(self.go, self.up, self.down, self.remove, 1, spacing=GRID // 2)
         offer = _framed(self._offer)
         vbox(
-            _framed(self.add), _framed(self.empty), (self._scroll, 1), offer, _framed(buttons), 0,
-            parent=self, spacing=GRID, margins=(0, GRID // 2, 0, GRID // 2),
-        )  # fmt: skip
+            _framed(self.add),
+            _framed(self.empty),
+            (self._scroll, 1),
+            offer,
+            _framed(buttons),
+            0,
+            parent=self,
+            spacing=GRID,
+            margins=(0, GRID // 2, 0, GRID // 2),
+        )
 
 
 def _framed(part: QWidget | QHBoxLayout) -> QWidget:

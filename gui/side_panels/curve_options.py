@@ -57,10 +57,13 @@ class CurveOptions(QFrame):
         self._title = title = label("After refit", "muted")
         title.setToolTip(wrapped(self.after_drag.accessibleName()))
         vbox(
-            *self.sliders.values(), hbox(1, self.reset),
+            *self.sliders.values(),
+            hbox(1, self.reset),
             hbox(title, (self.after_drag, 1), spacing=GRID // 2),
-            parent=self, spacing=GRID // 2, margins=(GRID, GRID, GRID, GRID),
-        )  # fmt: skip
+            parent=self,
+            spacing=GRID // 2,
+            margins=(GRID, GRID, GRID, GRID),
+        )
         for field, slider in self.sliders.items():
             slider.changed.connect(lambda value, field=field: self.lookRequested.emit(field, value))
         self.reset.clicked.connect(self._reset)

@@ -283,9 +283,15 @@ class InspectorPanel(Panel):
         )
         content = QWidget()
         vbox(
-            self.card, self.beside, near_title, self.nearest, (self._list_part(), 1), 0,
-            parent=content, spacing=GRID // 2,
-        )  # fmt: skip
+            self.card,
+            self.beside,
+            near_title,
+            self.nearest,
+            (self._list_part(), 1),
+            0,
+            parent=content,
+            spacing=GRID // 2,
+        )
         self._scroll = _Scroll(content)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.sentence)
@@ -298,9 +304,14 @@ class InspectorPanel(Panel):
         head = hbox((self.listed_title, 1), self.copy_list, self.clear, spacing=GRID // 2)
         # Spare height of a tall dock is below the list.
         vbox(
-            self.pair, head, (self.listed, 100), 1,
-            parent=self._list, spacing=GRID // 2, margins=(0, GRID, 0, 0),
-        )  # fmt: skip
+            self.pair,
+            head,
+            (self.listed, 100),
+            1,
+            parent=self._list,
+            spacing=GRID // 2,
+            margins=(0, GRID, 0, 0),
+        )
         return self._list
 
 

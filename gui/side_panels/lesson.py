@@ -248,9 +248,17 @@ class LessonPanel(Panel):
         buttons = hbox(self.again, 1, self.previous, self.next, spacing=GRID)
         fetch = (self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
         page = vbox(
-            top, buttons, self.title, (self.page, 1), self.note, fetch, self.further,
-            parent=self, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
-        )  # fmt: skip
+            top,
+            buttons,
+            self.title,
+            (self.page, 1),
+            self.note,
+            fetch,
+            self.further,
+            parent=self,
+            spacing=GRID // 2,
+            margins=(GRID, GRID // 2, GRID, GRID),
+        )
         page.insertSpacing(page.indexOf(self.title), GRID // 2)
         page.insertSpacing(page.indexOf(self.page), GRID // 2)
 

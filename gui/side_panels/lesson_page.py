@@ -27,8 +27,11 @@ from gui.widgets.tooltips import wrapped
 ANSWER = "answer:"
 """The link that shows the answer."""
 HEADINGS: Mapping[Section, str] = {
-    "look": "LOOK AT", "try": "TRY", "question": "A QUESTION", "answer": "AN ANSWER",
-}  # fmt: skip
+    "look": "LOOK AT",
+    "try": "TRY",
+    "question": "A QUESTION",
+    "answer": "AN ANSWER",
+}
 LINE_HEIGHT = 125
 """Line height in percent of the font's, for legibility of longer texts."""
 _OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)

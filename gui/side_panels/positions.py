@@ -104,9 +104,15 @@ class PositionsPanel(Panel):
         shortcuts = hbox(*zip(self.presets, shares, strict=True), spacing=GRID // 2)
         self._controls = QWidget()
         vbox(
-            self.slider, exact, shortcuts, (self.components, 100), 0,
-            parent=self._controls, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
-        )  # fmt: skip
+            self.slider,
+            exact,
+            shortcuts,
+            (self.components, 100),
+            0,
+            parent=self._controls,
+            spacing=GRID // 2,
+            margins=(GRID, GRID // 2, GRID, GRID),
+        )
         empty = QWidget()
         QVBoxLayout(empty).addWidget(self.message)
         self._stack = QStackedLayout(self)

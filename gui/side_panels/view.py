@@ -122,7 +122,7 @@ class ViewPanel(Panel):
                 ("table", "Whole table", "Each colour has the same meaning in every range"),
             ),
             "Span of the colour map",
-        )  # fmt: skip
+        )
         self.outside = Segmented(
             (
                 ("hidden", "Hidden", "Show only the positions of the range"),

@@ -288,11 +288,13 @@ def pack_layout(layout: Layout) -> Fields:
         "hidden": dict(layout.hidden),
         "floating": {
             name: {
-                "area": place.area, "rectangle": list(place.rectangle), "hidden": place.hidden,
+                "area": place.area,
+                "rectangle": list(place.rectangle),
+                "hidden": place.hidden,
             }
             for name, place in layout.floating.items()
         },
-    }  # fmt: skip
+    }
 
 
 def _pack(node: Node) -> Fields:

@@ -6,8 +6,12 @@ import os
 
 from PySide6.QtGui import QGuiApplication
 
-PORTAL = ("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
-          "org.freedesktop.portal.Settings", "Read")  # fmt: skip
+PORTAL = (
+    "org.freedesktop.portal.Desktop",
+    "/org/freedesktop/portal/desktop",
+    "org.freedesktop.portal.Settings",
+    "Read",
+)
 WAIT_MS = 300
 """Maximum wait for the desktop's answer."""
 

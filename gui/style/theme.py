@@ -124,14 +124,28 @@ DARK = Theme(
 THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
 SERIES: dict[ThemeName, tuple[str, ...]] = {
     "light": (
-        "#1d2129", "#0029c4", "#995a16", "#184800", "#b01bee", "#377c78", "#8b224c", "#7a5ab3",
+        "#1d2129",
+        "#0029c4",
+        "#995a16",
+        "#184800",
+        "#b01bee",
+        "#377c78",
+        "#8b224c",
+        "#7a5ab3",
         "#561183",
     ),
     "dark": (
-        "#e6e8eb", "#18cff5", "#ce6c12", "#7fbe53", "#c74cfe", "#3a967e", "#f699b4", "#9589c8",
+        "#e6e8eb",
+        "#18cff5",
+        "#ce6c12",
+        "#7fbe53",
+        "#c74cfe",
+        "#3a967e",
+        "#f699b4",
+        "#9589c8",
         "#eed232",
     ),
-}  # fmt: skip
+}
 """Colours of several curves in one plot: the open model's, and those of eight others.
 
 Each has a contrast of 4.5:1 to the plot's background, and they are distinct for dichromats, too.

@@ -8,9 +8,13 @@ from gui.style.theme import format_number
 
 NO_NUMBER = "–"
 DRAWN = {
-    "process": "smooth random curves", "walk": "random walks", "shuffled": "random orders",
-    "turned": "random rotations", "frames": "random rotations", "entries": "random choices",
-}  # fmt: skip
+    "process": "smooth random curves",
+    "walk": "random walks",
+    "shuffled": "random orders",
+    "turned": "random rotations",
+    "frames": "random rotations",
+    "entries": "random choices",
+}
 """What is drawn at random, in two words, by the name of a null distribution."""
 
 

@@ -50,9 +50,19 @@ class ColorStrip(QWidget):
         self.setAccessibleName("Colours of all views")
         self._listening = Listening()
         for name in (
-            "model", "curve", "norms", "color_by", "color_component", "colormap", "color_span",
-            "color_limits", "color_period", "color_column", "cyclic_colormap", "tokens",
-        ):  # fmt: skip
+            "model",
+            "curve",
+            "norms",
+            "color_by",
+            "color_component",
+            "colormap",
+            "color_span",
+            "color_limits",
+            "color_period",
+            "color_column",
+            "cyclic_colormap",
+            "tokens",
+        ):
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
         self._listening.to(session.events.compared, self._listen_to_compared)

@@ -78,9 +78,14 @@ class GridCell(QWidget):
         self.close_button.clicked.connect(self.closeRequested)
         buttons = (self.larger, self.menu_button, self.close_button)
         row = hbox(
-            self.mark, self.name, (self.facts, 1), *buttons,
-            parent=self.header, spacing=GRID // 2, margins=(GRID, 1, GRID // 2, 1),
-        )  # fmt: skip
+            self.mark,
+            self.name,
+            (self.facts, 1),
+            *buttons,
+            parent=self.header,
+            spacing=GRID // 2,
+            margins=(GRID, 1, GRID // 2, 1),
+        )
         row.insertSpacing(1, GRID // 4)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._column = vbox(self.header, (viewport, 1), parent=self, spacing=0)
@@ -212,9 +217,10 @@ class GridCell(QWidget):
         self.larger.setVisible(not narrow)
         self.close_button.setVisible(not narrow)
         for button, what in (
-            (self.larger, "Maximise"), (self.menu_button, "Menu of"),
+            (self.larger, "Maximise"),
+            (self.menu_button, "Menu of"),
             (self.close_button, "Close"),
-        ):  # fmt: skip
+        ):
             button.setAccessibleName(f"{what} {self.name.text()}")
         if session.opening:
             self.facts.setText("opening…" if narrow else session.status)

@@ -14,9 +14,13 @@ from gui.widgets.tooltips import wrapped
 
 Index = QModelIndex | QPersistentModelIndex
 MOVES = (
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+    Qt.Key.Key_Home,
     Qt.Key.Key_End,
-)  # fmt: skip
+)
 """Keys that move the current row."""
 
 

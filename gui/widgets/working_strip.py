@@ -41,9 +41,14 @@ class WorkingStrip(QFrame):
         self.bar.setFixedWidth(BAR)
         margins = (GRID, 1, 1, 1)
         hbox(
-            (self.message, 1), self.bar, self.cancel, self.again,
-            parent=self, spacing=GRID, margins=margins,
-        )  # fmt: skip
+            (self.message, 1),
+            self.bar,
+            self.cancel,
+            self.again,
+            parent=self,
+            spacing=GRID,
+            margins=margins,
+        )
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:

@@ -32,9 +32,13 @@ LINES = 420
 ABOVE, SHARES = ("inspector", "prompt"), (0.3, 0.22, 0.48)
 """Other panels in the bookmarks' column, and the division of the column."""
 PREFERENCES = (
-    "keep_turned", "norms_quantity", "norms_relative", "cameras_linked", "ranges_linked",
+    "keep_turned",
+    "norms_quantity",
+    "norms_relative",
+    "cameras_linked",
+    "ranges_linked",
     "compare_columns",
-)  # fmt: skip
+)
 """Fields of saved work that are preferences, not part of a view."""
 
 

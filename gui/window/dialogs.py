@@ -112,11 +112,20 @@ def shortcuts_dialog(parent: QWidget, commands: Iterable[Command] = COMMANDS) ->
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keyboard and mouse reference")
     panels = (*DIGITS, *keys_of("Panels"))
-    left = (("Mouse in the 3D view", viewport_rows(commands)), ("Mouse in a plot", PLOT),
-            ("Range slider", SLIDER), ("Training panel", TRAINING),
-            ("Compare", keys_of("Compare")))  # fmt: skip
-    middle = (("File", keys_of("File")), ("Edit", keys_of("Edit")), ("Panels", panels),
-              ("Help", keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
+    left = (
+        ("Mouse in the 3D view", viewport_rows(commands)),
+        ("Mouse in a plot", PLOT),
+        ("Range slider", SLIDER),
+        ("Training panel", TRAINING),
+        ("Compare", keys_of("Compare")),
+    )
+    middle = (
+        ("File", keys_of("File")),
+        ("Edit", keys_of("Edit")),
+        ("Panels", panels),
+        ("Help", keys_of("Help")),
+        ("Table of models", TABLE),
+    )
     right = (("View", (*keys_of("View"), *turning)), ("Positions", keys_of("Positions")))
     room = room_on_screen(dialog).shrunkBy(AROUND_KEYS)
     for columns in ((left, middle, right), ((*left, *middle, *right),)):

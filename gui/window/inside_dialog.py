@@ -46,9 +46,13 @@ ABOUT = (
 MEASURE = "Measure"
 _USUAL = PositionsSettings("", "")
 _COUNTERS = {
-    "position": "Position", "sentence": "Sentence", "word": "Word in the sentence",
-    "line": "Character in the line", "brackets": "Bracket depth", "newline": "Since the newline",
-}  # fmt: skip
+    "position": "Position",
+    "sentence": "Sentence",
+    "word": "Word in the sentence",
+    "line": "Character in the line",
+    "brackets": "Bracket depth",
+    "newline": "Since the newline",
+}
 _STEPS = 1000
 """Steps of the bar during a download."""
 _DEVICES = ("cpu", "cuda", "mps")
@@ -111,9 +115,13 @@ class InsideDialog(QDialog):
         for number, box in enumerate(self.counters.values()):
             places.addWidget(box, number // 2, number % 2)
         sizes = hbox(
-            self.windows, label("windows of", "muted"), self.length, label("tokens", "muted"), 1,
+            self.windows,
+            label("windows of", "muted"),
+            self.length,
+            label("tokens", "muted"),
+            1,
             spacing=GRID,
-        )  # fmt: skip
+        )
         form = grid(self._fields, 2 * GRID, GRID)
         rows: tuple[tuple[str, QWidget | QLayout], ...] = (
             ("Model", hbox((self.source, 1), browse, spacing=GRID)),
@@ -136,9 +144,15 @@ class InsideDialog(QDialog):
         about = label(ABOUT, "muted", wrap=True)
         margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
         column = vbox(
-            about, self._fields, self.bar, self.message, self.buttons,
-            parent=self, spacing=2 * GRID, margins=margins,
-        )  # fmt: skip
+            about,
+            self._fields,
+            self.bar,
+            self.message,
+            self.buttons,
+            parent=self,
+            spacing=2 * GRID,
+            margins=margins,
+        )
         for text in (about, self.message):
             text.setFixedWidth(WIDTH)
         column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)

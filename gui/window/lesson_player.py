@@ -39,9 +39,15 @@ WIDTH, MIN_HEIGHT, BELOW = 336, 320, {"inspector": 208, "prompt": 152, BOOKMARKS
 pixels.
 """
 ALWAYS = (
-    "components", "color_component", "color_by", "outside", "sphere", "prompt", "norms_quantity",
+    "components",
+    "color_component",
+    "color_by",
+    "outside",
+    "sphere",
+    "prompt",
+    "norms_quantity",
     "norms_after",
-)  # fmt: skip
+)
 OF_MODEL = ("positions", "selection", "snapshot")
 """Session fields set by a lesson that are restored only for the same model."""
 

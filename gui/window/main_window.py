@@ -245,9 +245,25 @@ class MainWindow(HostWindow):
     def show_menu(self, at: QPoint) -> None:
         """Show the viewport's context menu at a point of the screen."""
         menu = QMenu(self)
-        names = ("view_side", "view_article", "frame", "spin", "", "select_box", "select_lasso",
-                 "focus_on_selection", "measure", "", "parallel", "faint", "sphere", "",
-                 "save_picture", "copy_picture", "export_scene")  # fmt: skip
+        names = (
+            "view_side",
+            "view_article",
+            "frame",
+            "spin",
+            "",
+            "select_box",
+            "select_lasso",
+            "focus_on_selection",
+            "measure",
+            "",
+            "parallel",
+            "faint",
+            "sphere",
+            "",
+            "save_picture",
+            "copy_picture",
+            "export_scene",
+        )
         for name in names:
             if name:
                 menu.addAction(self.commands.by_name[name])

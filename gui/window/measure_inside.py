@@ -150,9 +150,14 @@ class InsideMeasurer:
 
         fetch = Fetch(guarded)
         self._window.controller.in_background(
-            SLOT, fetch, on_result, what, on_progress=on_progress,
-            on_failed=lambda: dialog.show_running(False), stop=fetch.stop,
-        )  # fmt: skip
+            SLOT,
+            fetch,
+            on_result,
+            what,
+            on_progress=on_progress,
+            on_failed=lambda: dialog.show_running(False),
+            stop=fetch.stop,
+        )
 
     def _measure(self, settings: PositionsSettings, out: Path, device: str) -> None:
         from geometry.inside.worker import run_in_subprocess

@@ -253,8 +253,9 @@ class Palette(QFrame):
                 QApplication.sendEvent(self.list, event)
                 return True
             if event.type() == QEvent.Type.KeyPress and event.key() in (
-                Qt.Key.Key_Return, Qt.Key.Key_Enter,
-            ):  # fmt: skip
+                Qt.Key.Key_Return,
+                Qt.Key.Key_Enter,
+            ):
                 self._run(self.list.currentItem())
                 return True
         return super().eventFilter(watched, event)

@@ -11,12 +11,20 @@ from gui.window.arrangement.workspaces import WORKSPACES
 
 TOOLS = (
     (("side_panels", "◧"),),
-    (("view_side", "Side"), ("view_article", "Article"), ("view_isometric", "Isometric"),
-     ("view_xy", "xy"), ("view_xz", "xz"), ("view_yz", "yz"), ("frame", "Fit"), ("spin", "Spin")),
+    (
+        ("view_side", "Side"),
+        ("view_article", "Article"),
+        ("view_isometric", "Isometric"),
+        ("view_xy", "xy"),
+        ("view_xz", "xz"),
+        ("view_yz", "yz"),
+        ("frame", "Fit"),
+        ("spin", "Spin"),
+    ),
     (("select_box", "Box"), ("select_lasso", "Lasso"), ("measure", "Measure")),
     (("parallel", "Parallel"), ("faint", "Outside"), ("sphere", "Sphere")),
     (("bookmark", "Bookmark"), ("save_picture", "Picture")),
-)  # fmt: skip
+)
 """Groups of commands with short titles."""
 
 

@@ -17,8 +17,15 @@ from geometry.models.schemes.rotary import Rotary
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
 
-N_HEADS = ("{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
-           "attention_heads", "num_{side}_attention_heads")  # fmt: skip
+N_HEADS = (
+    "{side}_attention_heads",
+    "n_head",
+    "num_attention_heads",
+    "n_heads",
+    "num_heads",
+    "attention_heads",
+    "num_{side}_attention_heads",
+)
 """Settings with the number of attention heads."""
 
 
@@ -189,8 +196,10 @@ class Architecture:
         lengths = (
             "max_{side}_position_embeddings",
             "max_target_positions" if self.stack.side == "decoder" else "max_source_positions",
-            "n_positions", "max_position_embeddings", "block_size",
-        )  # fmt: skip
+            "n_positions",
+            "max_position_embeddings",
+            "block_size",
+        )
         rows, width = self.setting(*lengths), self.setting(*keys)
         if self.stack.patches:
             rows = None  # that setting is for the text

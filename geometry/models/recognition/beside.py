@@ -8,17 +8,21 @@ from types import MappingProxyType
 
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"distance_embedding\.weight$|\brel_embeddings\.weight$", "vectors by distance in attention"),
-    (r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
-     "a bias of attention scores by distance"),
-    (r"relative_position_bias_table$|continuous_position_bias_mlp\.\d\.weight$|rel_pos_x_bias",
-     "a bias of attention scores by offset in two directions"),
+    (
+        r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
+        "a bias of attention scores by distance",
+    ),
+    (
+        r"relative_position_bias_table$|continuous_position_bias_mlp\.\d\.weight$|rel_pos_x_bias",
+        "a bias of attention scores by offset in two directions",
+    ),
     (r"\brel_pos_h$", "vectors by offset in rows and columns in attention"),
     (r"relative_pos_embeddings\.weight$", "a bias of attention scores by distance and content"),
     (r"mid_position_embeddings$", "a table before each later layer"),
     (r"time_embeddings$|temporal_embeddings\.position_embeddings$", "a table of frames"),
     (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
-)  # fmt: skip
+)
 """Regular expressions of names of tensors, with their meaning."""
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))

@@ -217,9 +217,12 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     for reading in place.readings:
         if len(zero) == 1 and reading.cut is None and reading.row_of_position_0 == zero[0] + 1:
             return replace(
-                reading, notes=place.notes, sides=place.sides, lenient=place.lenient,
+                reading,
+                notes=place.notes,
+                sides=place.sides,
+                lenient=place.lenient,
                 chosen=place.chosen,
-            )  # fmt: skip
+            )
     raise UnknownRows(info, tuple(sorted(place.row_of_position_0 for place in place.readings)))
 
 

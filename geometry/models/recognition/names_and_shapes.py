@@ -28,9 +28,28 @@ AMBIGUOUS = "position_embeddings.weight"
 COPIES = ("model", "state_dict", "module", "net", "network", "student", "online")
 """Words in the names of a checkpoint with several copies of its weights, best first; averages and
 the states of optimizers come after names without such a word."""
-AVERAGES = ("ema", "swa", "average", "averaged", "avg", "shadow", "momentum", "teacher", "target",
-            "ref", "reference", "init", "initial", "old", "optimizer", "grad", "grads", "gradients",
-            "m", "v")  # fmt: skip
+AVERAGES = (
+    "ema",
+    "swa",
+    "average",
+    "averaged",
+    "avg",
+    "shadow",
+    "momentum",
+    "teacher",
+    "target",
+    "ref",
+    "reference",
+    "init",
+    "initial",
+    "old",
+    "optimizer",
+    "grad",
+    "grads",
+    "gradients",
+    "m",
+    "v",
+)
 
 _SIDE = re.compile(r"\.(en|de)coder\.[^.]+(\.weight)?$")
 """The word for a side directly before the name of a table."""
@@ -67,9 +86,11 @@ def _alone(row: Stack) -> Stack:
 
 
 _SAVED_ALONE = [
-    (kind, (_alone(row),)) for kind, rows in _ALL.items() for row in rows
+    (kind, (_alone(row),))
+    for kind, rows in _ALL.items()
+    for row in rows
     if row.positions.startswith(("decoder.", "encoder."))
-]  # fmt: skip
+]
 """Towers of families with two, without the word for their side in their names."""
 _TABLES = tuple(
     {row.positions for _, rows in (*_ALL.items(), *_SAVED_ALONE) for row in rows if row.positions}
@@ -167,8 +188,10 @@ def _best(
     """Return the families that fit these tables best, for sides not in ``sides``."""
     scored: list[tuple[float, int, list[Match]]] = []
     towers = tuple(name for name in names if not _SIDE.search(f".{name}"))
-    for kind, rows, own in (*((*item, names) for item in _ALL.items()),
-                            *((*item, towers) for item in _SAVED_ALONE)):  # fmt: skip
+    for kind, rows, own in (
+        *((*item, names) for item in _ALL.items()),
+        *((*item, towers) for item in _SAVED_ALONE),
+    ):
         fits = [_match(index, config, kind, row, own) for row in rows]
         family = [fit for fit in fits if fit is not None]
         if not family or sides & {match.stack.side for match in family}:

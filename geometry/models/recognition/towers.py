@@ -61,8 +61,12 @@ LAGS: Mapping[str, Callable[[Index, Mapping[str, Any]], Iterable[Lags]]] = {
 NOT_USED = "its table"
 """Beginning of the reason for a model whose table is stored and not added."""
 
-PLACES = {"text_config": "text_model.", "vision_config": "vision_model.",
-          "image_config": "image_model.", "backbone_config": "backbone."}  # fmt: skip
+PLACES = {
+    "text_config": "text_model.",
+    "vision_config": "vision_model.",
+    "image_config": "image_model.",
+    "backbone_config": "backbone.",
+}
 """Common part of the names of a part's tensors, by the key of its configuration."""
 
 

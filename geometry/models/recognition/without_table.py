@@ -23,12 +23,23 @@ _ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
 """Rotary families whose settings were not compared with their code, or that have parts."""
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
 _FAMILIES_IN_TWO = (
-    "beit", "data2vec-vision", "donut-swin", "maskformer", "maskformer-swin", "swin", "swin2sr",
+    "beit",
+    "data2vec-vision",
+    "donut-swin",
+    "maskformer",
+    "maskformer-swin",
+    "swin",
+    "swin2sr",
     "swinv2",
-)  # fmt: skip
+)
 _RELATIVE_FAMILIES = (
-    "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano",
-)  # fmt: skip
+    "t5",
+    "mt5",
+    "umt5",
+    "longt5",
+    "switch_transformers",
+    "pop2piano",
+)
 
 WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
     {

@@ -54,8 +54,16 @@ def find_alibi(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> La
     if config.get("alibi_scaling"):  # of Jais, for longer texts
         note = "The alibi_scaling of config.json is not used."
     side: Side = "encoder" if kind in ENCODERS else "decoder"
-    return Lags("alibi", 0, SHOWN_LAGS, tuple(slopes.tolist()), tensor="".join(stored[:1]),
-                side=side, tensors=stored, note=note)  # fmt: skip
+    return Lags(
+        "alibi",
+        0,
+        SHOWN_LAGS,
+        tuple(slopes.tolist()),
+        tensor="".join(stored[:1]),
+        side=side,
+        tensors=stored,
+        note=note,
+    )
 
 
 def _bias_max(config: Mapping[str, Any]) -> float:

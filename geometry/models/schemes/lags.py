@@ -277,8 +277,9 @@ def _check_network(index: Mapping[str, TensorInfo], last: str) -> None:
 
 
 def _of_picture(window: tuple[int, int], count: int, tensors: tuple[str, ...]) -> Lags:
-    return Lags("relative", 0, count, tensor=tensors[0], side="encoder", window=window,
-                tensors=tensors)  # fmt: skip
+    return Lags(
+        "relative", 0, count, tensor=tensors[0], side="encoder", window=window, tensors=tensors
+    )
 
 
 def _window_of(name: str, rows: int, config: Mapping[str, Any]) -> tuple[int, int]:

@@ -27,9 +27,8 @@ def find_relative_tables(index: Mapping[str, TensorInfo], config: Mapping[str, A
         Their number contradicts the configuration.
     """
     distances = in_order(
-        name for name in index
-        if name.endswith(f".{DISTANCES}") and "crossattention" not in name
-    )  # fmt: skip
+        name for name in index if name.endswith(f".{DISTANCES}") and "crossattention" not in name
+    )
     if distances:
         return [_by_distance(index, config, distances)]
     names = [name for name in index if name == EMBEDDINGS or name.endswith(f".{EMBEDDINGS}")]
@@ -47,8 +46,15 @@ def _by_distance(
         raise SourceError(f"{names[0]} should have a row for lag 0 in its middle, got {rows} rows.")
     unused = [name for name in index if name.endswith("position_embeddings.weight")]
     note = f"{unused[0]} is stored, and not added to tokens." if unused else ""
-    return Lags("relative table", 1 - (rows + 1) // 2, rows, tensor=names[0], side="encoder",
-                tensors=names, note=note)  # fmt: skip
+    return Lags(
+        "relative table",
+        1 - (rows + 1) // 2,
+        rows,
+        tensor=names[0],
+        side="encoder",
+        tensors=names,
+        note=note,
+    )
 
 
 def _of_deberta(
@@ -72,8 +78,16 @@ def _of_deberta(
     norm = _norm(index, config, name) if kind != "deberta" else None
     if norm is not None:
         notes.append(f"The vectors in use are those of {name} after LayerNorm ({norm.gain}).")
-    return Lags("relative table", -(rows // 2), rows, tensor=name, side="encoder",
-                buckets=of_buckets, norm=norm, note=" ".join(notes))  # fmt: skip
+    return Lags(
+        "relative table",
+        -(rows // 2),
+        rows,
+        tensor=name,
+        side="encoder",
+        buckets=of_buckets,
+        norm=norm,
+        note=" ".join(notes),
+    )
 
 
 def _norm(index: Mapping[str, TensorInfo], config: Mapping[str, Any], name: str) -> LagNorm | None:

@@ -23,14 +23,41 @@ from geometry.models.schemes.rotary_settings import (
 
 SHARED = frozenset(
     (
-        "bamba", "diffusion_gemma_text", "gemma4_text", "gemma4_unified_text", "glm", "glm4",
-        "glm4_moe", "glm4_moe_lite", "glm4v_moe_text", "glm4v_text", "glm_image_text",
-        "glm_ocr_text", "glmasr_encoder", "gpt_neox", "gpt_neox_japanese", "laguna", "lfm3",
-        "mellum", "mimo_v2_flash", "moonshine", "moonshine_streaming", "nemotron", "persimmon",
-        "phi", "phi3", "phi4_multimodal", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_next",
-        "qwen4_exp_text", "recurrent_gemma", "solar_open", "stablelm",
+        "bamba",
+        "diffusion_gemma_text",
+        "gemma4_text",
+        "gemma4_unified_text",
+        "glm",
+        "glm4",
+        "glm4_moe",
+        "glm4_moe_lite",
+        "glm4v_moe_text",
+        "glm4v_text",
+        "glm_image_text",
+        "glm_ocr_text",
+        "glmasr_encoder",
+        "gpt_neox",
+        "gpt_neox_japanese",
+        "laguna",
+        "lfm3",
+        "mellum",
+        "mimo_v2_flash",
+        "moonshine",
+        "moonshine_streaming",
+        "nemotron",
+        "persimmon",
+        "phi",
+        "phi3",
+        "phi4_multimodal",
+        "qwen3_5_moe_text",
+        "qwen3_5_text",
+        "qwen3_next",
+        "qwen4_exp_text",
+        "recurrent_gemma",
+        "solar_open",
+        "stablelm",
     )
-)  # fmt: skip
+)
 """Families whose code has a setting for the turned share of each head."""
 OTHER_CODE = frozenset(("bamba", "jina_embeddings_v3", "nomic_bert", "gte"))
 """Families whose models were published with other code, which has its own names."""
@@ -41,9 +68,20 @@ _GEMMA4 = ("diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemm
 _FIXED = {"codegen", "gptj", "roformer"}
 """Families whose code has fixed rates."""
 _ALL = ROTARY_FAMILIES.keys()
-_LATENT = ("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
-           "glm_moe_dsa", "hy_v4", "longcat_flash", "minicpm3", "mistral_large4_text",
-           "youtu")  # fmt: skip
+_LATENT = (
+    "axk1",
+    "axk2",
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "glm4_moe_lite",
+    "glm_moe_dsa",
+    "hy_v4",
+    "longcat_flash",
+    "minicpm3",
+    "mistral_large4_text",
+    "youtu",
+)
 """Families in which a part of each head turns, with its own width."""
 
 HAVE: Mapping[str, Collection[str]] = MappingProxyType(
@@ -69,7 +107,10 @@ HAVE: Mapping[str, Collection[str]] = MappingProxyType(
         "qk_rope_head_dim": _LATENT,
         "rope_interleave": ("axk1", "deepseek_v3", "glm4_moe_lite", "youtu"),
         "rope_local_base_freq": (
-            "gemma3_text", "gemma3n_text", "t5gemma2_decoder", "t5gemma2_text",
+            "gemma3_text",
+            "gemma3n_text",
+            "t5gemma2_decoder",
+            "t5gemma2_text",
         ),
         "rope_scaling_layers": ("molmo2_text",),
         "rope_theta": _ALL - _FIXED,
@@ -77,12 +118,17 @@ HAVE: Mapping[str, Collection[str]] = MappingProxyType(
         "rotary_emb_base": _NEOX,
         "rotary_pct": _NEOX,
         "sliding_window_pattern": (
-            "cohere2", "exaone4", "exaone_moe", "gemma3_text", "t5gemma2_decoder", "t5gemma2_text",
+            "cohere2",
+            "exaone4",
+            "exaone_moe",
+            "gemma3_text",
+            "t5gemma2_decoder",
+            "t5gemma2_text",
             *_GEMMA4,
         ),
         "use_bidirectional_attention": ("gemma", "gemma2", "gemma3_text", *_GEMMA4),
     }
-)  # fmt: skip
+)
 """Families of transformers by setting."""
 ONLY_IN_GROUP: Mapping[str, Collection[str]] = MappingProxyType(
     {

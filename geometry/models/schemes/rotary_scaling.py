@@ -144,8 +144,9 @@ def _yarn_factor(given: Given, by: float) -> float:
 
     factor = given.number("attention_factor")
     # For these two, zero means none.
-    scales = [given.number(key) if given.value(key) != 0 else None
-              for key in ("mscale", "mscale_all_dim")]  # fmt: skip
+    scales = [
+        given.number(key) if given.value(key) != 0 else None for key in ("mscale", "mscale_all_dim")
+    ]
     if factor is not None:
         return factor
     own, of_all = scales

@@ -89,9 +89,11 @@ def find_derived(source: str) -> Derived | None:
     what, _, of = (part.strip() for part in arguments.partition(","))
     if not what or not of or is_derived(of):
         needed = {
-            "tokens": "a list", "resampled": "a size", "pair": "a pair",
+            "tokens": "a list",
+            "resampled": "a size",
+            "pair": "a pair",
             "extended": "a method, two numbers of rows",
-        }[kind]  # fmt: skip
+        }[kind]
         raise SourceError(
             f"{visible(source)!r} should name {needed} and a model.", f"Use the form {FORMS[kind]}."
         )

@@ -212,9 +212,12 @@ def open_layer(file: Path, layer: int | None, source: str) -> PositionalModel:
     name = f"layer {number}"
     place = Architecture(None, None, "", name, {})
     return PositionalModel(
-        LayerStore(tables, number), place, source=source, name=f"{tables.name} · {name}",
+        LayerStore(tables, number),
+        place,
+        source=source,
+        name=f"{tables.name} · {name}",
         folder=file.parent,
-    )  # fmt: skip
+    )
 
 
 def read_layers(file: Path) -> LayerTables:
@@ -257,9 +260,18 @@ def read_layers(file: Path) -> LayerTables:
         source = str(metadata.get("source") or "")
         places = tuple(int(i) for i in special)
         return LayerTables(
-            opened, name, source, shape, windows.astype(np.int64), places, share, noise, cosine,
-            by_layer.get("random_share"), (half_a, half_b),
-        )  # fmt: skip
+            opened,
+            name,
+            source,
+            shape,
+            windows.astype(np.int64),
+            places,
+            share,
+            noise,
+            cosine,
+            by_layer.get("random_share"),
+            (half_a, half_b),
+        )
 
 
 def _column(region: Region) -> npt.NDArray[Any] | None:

@@ -28,16 +28,28 @@ from geometry.models.sources.computed import OneTable
 from geometry.models.sources.derived import Derived, chosen_of
 from geometry.models.tokens import without_row
 
-LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    "numbers": tuple(map(str, range(1000))),
-    "weekdays": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    "months": (
-        "January", "February", "March", "April", "May", "June",
-        "July", "August", "September", "October", "November", "December",
-    ),
-    "years": tuple(map(str, range(1900, 2000))),
-    "letters": tuple(string.ascii_lowercase),
-})  # fmt: skip
+LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "numbers": tuple(map(str, range(1000))),
+        "weekdays": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+        "months": (
+            "January",
+            "February",
+            "March",
+            "April",
+            "May",
+            "June",
+            "July",
+            "August",
+            "September",
+            "October",
+            "November",
+            "December",
+        ),
+        "years": tuple(map(str, range(1900, 2000))),
+        "letters": tuple(string.ascii_lowercase),
+    }
+)
 """Lists by name."""
 MAX_FILE = 1_000_000
 """Bytes of a list's file: a thousand times those of most lists."""
@@ -110,10 +122,15 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     labels = tuple(visible(entries[number]) for number in kept)
     left_out = [entry for entry, token in zip(entries, ids, strict=True) if token is None]
     place = Architecture(
-        None, None, "", "token embeddings", {},
+        None,
+        None,
+        "",
+        "token embeddings",
+        {},
         notes=tuple(filter(None, (_note(model.name, left_out, spaced=spaced),))),
-        rows=LabelledRows(labels, _columns(labels)), chosen=chosen_of(model),
-    )  # fmt: skip
+        rows=LabelledRows(labels, _columns(labels)),
+        chosen=chosen_of(model),
+    )
     return PositionalModel(
         OneTable("token embeddings", table, of=model),
         place,

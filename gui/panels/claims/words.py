@@ -22,12 +22,29 @@ if TYPE_CHECKING:
 
 PENDING = "…"
 SHORT_ARTICLES = {
-    HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Helixscope",
-}  # fmt: skip
+    HELIX: "Helix",
+    NORMS: "Norms",
+    SUBSPACES: "Insights",
+    WHY: "Comments",
+    OURS: "Helixscope",
+}
 _COLUMNS = (
-    "id", "article", "statement", "quantity", "expected", "reason", "measured", "outcome", "null",
-    "null_p5", "null_p95", "draws", "why", "interval_low", "interval_high",
-)  # fmt: skip
+    "id",
+    "article",
+    "statement",
+    "quantity",
+    "expected",
+    "reason",
+    "measured",
+    "outcome",
+    "null",
+    "null_p5",
+    "null_p95",
+    "draws",
+    "why",
+    "interval_low",
+    "interval_high",
+)
 
 
 def word(verdict: Verdict) -> str:
@@ -112,8 +129,15 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
         quantity = below(verdict) + (f" ({verdict.why_null})" if verdict.why_null else "")
         null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
         outcome = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
-        row = (f"{sign(verdict)} {outcome}", claim.statement, quantity, measured(verdict),
-                 expected(verdict), null, claim.article)  # fmt: skip
+        row = (
+            f"{sign(verdict)} {outcome}",
+            claim.statement,
+            quantity,
+            measured(verdict),
+            expected(verdict),
+            null,
+            claim.article,
+        )
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
     if published:
         lines += ["", "## Published numbers", "", "| Quantity | Published | Measured | | Source |"]
@@ -137,9 +161,19 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
             drawn = (null.name, repr(low), repr(high), str(null.draws))
         if verdict.interval is not None:
             texts = (repr(verdict.interval[0]), repr(verdict.interval[1]))
-        row = (claim.id, claim.article, claim.statement, claim.quantity, str(claim.expected),
-               claim.reason, value, verdict.outcome or "", *drawn, verdict.why_null or "",
-               *texts)  # fmt: skip
+        row = (
+            claim.id,
+            claim.article,
+            claim.statement,
+            claim.quantity,
+            str(claim.expected),
+            claim.reason,
+            value,
+            verdict.outcome or "",
+            *drawn,
+            verdict.why_null or "",
+            *texts,
+        )
         writer.writerow(map(cell, row))
     return file.getvalue()
 
@@ -186,9 +220,14 @@ def ledger_figure(
 
     def write(x: float, text: str, color: str, size: int = SMALL, side: str = "left") -> None:
         figure.text(
-            x / WIDTH, at / height, text, color=color, fontsize=size * POINTS,
-            ha=side, va="top",
-        )  # fmt: skip
+            x / WIDTH,
+            at / height,
+            text,
+            color=color,
+            fontsize=size * POINTS,
+            ha=side,
+            va="top",
+        )
 
     write(_OUTCOME, f"Claims: {counts(verdicts)}", theme.text, TEXT)
     at -= 1.5 * LINE

@@ -133,9 +133,16 @@ class AlignedRow(Panel):
         controls = QWidget()
         row = FlowRow(controls)
         for widget in (
-            label("Overlay", "muted"), self.what, self.first, self.last, self.step, self.how,
-            self.mirror, self.middle, self.coloring,
-        ):  # fmt: skip
+            label("Overlay", "muted"),
+            self.what,
+            self.first,
+            self.last,
+            self.step,
+            self.how,
+            self.mirror,
+            self.middle,
+            self.coloring,
+        ):
             row.addWidget(widget)
         line = hbox((self.readout, 1), self.copy, spacing=GRID)
         vbox(controls, line, parent=self, spacing=GRID // 2)

@@ -86,9 +86,11 @@ class ColumnChooser(QDialog):
             item.setData(KEY, key)
             item.setToolTip(wrapped(COLUMNS[number_of(key)].tip))
             item.setFlags(
-                Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-                | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsDragEnabled
-            )  # fmt: skip
+                Qt.ItemFlag.ItemIsEnabled
+                | Qt.ItemFlag.ItemIsSelectable
+                | Qt.ItemFlag.ItemIsUserCheckable
+                | Qt.ItemFlag.ItemIsDragEnabled
+            )
             state = Qt.CheckState.Checked if key in shown else Qt.CheckState.Unchecked
             item.setCheckState(state)
             self.list.addItem(item)

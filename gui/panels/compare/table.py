@@ -546,9 +546,13 @@ class _View(QTableView):
         now = marked[0].row() if marked else -1
         page = max(self.viewport().height() // ROW_HEIGHT - 1, 1)
         row = {
-            Qt.Key.Key_Up: now - 1, Qt.Key.Key_Down: now + 1, Qt.Key.Key_PageUp: now - page,
-            Qt.Key.Key_PageDown: now + page, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last,
-        }[Qt.Key(key)]  # fmt: skip
+            Qt.Key.Key_Up: now - 1,
+            Qt.Key.Key_Down: now + 1,
+            Qt.Key.Key_PageUp: now - page,
+            Qt.Key.Key_PageDown: now + page,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: last,
+        }[Qt.Key(key)]
         row, bar = min(max(row, 0), last), self.horizontalScrollBar()
         before = bar.value()
         self.selectRow(row)

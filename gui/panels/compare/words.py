@@ -58,9 +58,18 @@ RANGE = "range"
 ALL = (RANGE, *(quantity.key for quantity in QUANTITIES))
 """Keys of the columns that can be hidden and moved, in the order of :data:`COLUMNS`."""
 STANDARD = (
-    RANGE, "n_positions", "d_model", "variance_3", "effective_rank", "verdict", "turning_share",
-    "helix_r2", "turns", "norm_mean", "lookback_r2",
-)  # fmt: skip
+    RANGE,
+    "n_positions",
+    "d_model",
+    "variance_3",
+    "effective_rank",
+    "verdict",
+    "turning_share",
+    "helix_r2",
+    "turns",
+    "norm_mean",
+    "lookback_r2",
+)
 """Default columns."""
 MAX_WIDTH = 1000
 """Maximum width of a column in pixels."""
@@ -267,11 +276,24 @@ def markdown(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
 
 
 _TEX = {
-    "\\": r"\textbackslash{}", "%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "$": r"\$",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "°": r"$^\circ$", "²": "$^2$", "‖": r"$\|$", "–": "--", "\N{MINUS SIGN}": "$-$",
-    "\N{THIN SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "%": r"\%",
+    "&": r"\&",
+    "_": r"\_",
+    "#": r"\#",
+    "$": r"\$",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "°": r"$^\circ$",
+    "²": "$^2$",
+    "‖": r"$\|$",
+    "–": "--",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{THIN SPACE}": r"\,",
+    "\N{NO-BREAK SPACE}": "~",
+}
 
 
 def latex(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:

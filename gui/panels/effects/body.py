@@ -52,10 +52,13 @@ Role = Qt.ItemDataRole
 CHANGE, EFFECT, INTERVAL = range(3)
 COLUMNS = (
     Column("In place of P", "The changed table; click to see its curve", left=True),
-    Column("Effect", "By how much the loss grows, in nats per token; of an encoder, how far its "
-                     "last states move"),
+    Column(
+        "Effect",
+        "By how much the loss grows, in nats per token; of an encoder, how far its "
+        "last states move",
+    ),
     Column("95 %", "The interval that covers 95 % of resampled texts"),
-)  # fmt: skip
+)
 ROW_HEIGHT = 22
 WIDTHS = {EFFECT: 8, INTERVAL: 14}
 ROOM = {INTERVAL: 420}

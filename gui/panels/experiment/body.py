@@ -45,31 +45,61 @@ MIN_POSITIONS = 16
 SWATCH = "●"
 WIDTH = 30 * GRID
 FIELDS = (
-    ("n_positions", "Positions", Scale(MIN_POSITIONS, MAX_POSITIONS, 0, 0),
-     "Number of positions on the curve"),
-    ("turns", "Turns", Scale(0.25, 60, 2, 0),
-     "Number of turns of the circle and the helix, from the first position to the last"),
-    ("climb", "Climb", Scale(0, 1, 3),
-     "Share of each step of the helix that is along its axis: 0 is a circle, 1 is a line"),
-    ("token_norm", "Token", Scale(0, 100, 2, 3),
-     "Length of the token embedding that is added to every position before LayerNorm, in units of"
-     " the embedding; 0 for positions alone"),
-    ("offset", "Offset", Scale(0, 100, 2, 3),
-     "Perpendicular distance of the origin from the middle of each curve, in units of the "
-     "embedding; LayerNorm projects from the origin"),
-    ("spacing", "Spacing", Scale(0.001, 100, 4, 0),
-     (
-         "Distance between neighbouring positions, in units of the embedding, equal on all three "
-         "curves"
-     )),
-    ("noise", "Noise", Scale(0, 3, 2, 2),
-     (
-         "Length of the random displacement of each position from its curve, as a share of the "
-         "spacing"
-     )),
-    ("lag", "Look back", Scale(1, MAX_POSITIONS // 2, 0, 0),
-     "How many tokens a single rotation and shift looks back"),
-)  # fmt: skip
+    (
+        "n_positions",
+        "Positions",
+        Scale(MIN_POSITIONS, MAX_POSITIONS, 0, 0),
+        "Number of positions on the curve",
+    ),
+    (
+        "turns",
+        "Turns",
+        Scale(0.25, 60, 2, 0),
+        "Number of turns of the circle and the helix, from the first position to the last",
+    ),
+    (
+        "climb",
+        "Climb",
+        Scale(0, 1, 3),
+        "Share of each step of the helix that is along its axis: 0 is a circle, 1 is a line",
+    ),
+    (
+        "token_norm",
+        "Token",
+        Scale(0, 100, 2, 3),
+        "Length of the token embedding that is added to every position before LayerNorm, in units "
+        "of the embedding; 0 for positions alone",
+    ),
+    (
+        "offset",
+        "Offset",
+        Scale(0, 100, 2, 3),
+        "Perpendicular distance of the origin from the middle of each curve, in units of the "
+        "embedding; LayerNorm projects from the origin",
+    ),
+    (
+        "spacing",
+        "Spacing",
+        Scale(0.001, 100, 4, 0),
+        "Distance between neighbouring positions, in units of the embedding, equal on all three "
+        "curves",
+    ),
+    (
+        "noise",
+        "Noise",
+        Scale(0, 3, 2, 2),
+        (
+            "Length of the random displacement of each position from its curve, as a share of the "
+            "spacing"
+        ),
+    ),
+    (
+        "lag",
+        "Look back",
+        Scale(1, MAX_POSITIONS // 2, 0, 0),
+        "How many tokens a single rotation and shift looks back",
+    ),
+)
 """Name, label, scale and explanation of each; the first fields are visible without scrolling."""
 
 

@@ -142,9 +142,13 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         figure, (curves, *axes) = new_figures(theme, FIGURE, columns=3)
         for kind, survival in view.result.curves.items():
             curves.plot(
-                *flat(drawn(survival, view.choices)).T, ".-", markersize=2, linewidth=0.5,
-                color=colors_of(theme)[kind], label=NAMES[kind],
-            )  # fmt: skip
+                *flat(drawn(survival, view.choices)).T,
+                ".-",
+                markersize=2,
+                linewidth=0.5,
+                color=colors_of(theme)[kind],
+                label=NAMES[kind],
+            )
         curves.set_aspect("equal", adjustable="datalim")
         curves.set_xticks([])
         curves.set_yticks([])

@@ -16,15 +16,24 @@ EVEN = 0.9
 NO_NUMBER = "–"
 
 COLUMNS = (
-    ("Uniformity", "The shortest step between neighbours as a share of the mean step: 1 where all "
-     "steps are equal"),
-    ("Indistinguishable", "Number of positions with another position, not a neighbour, nearer than "
-     "three quarters of a mean step: the two are hard to distinguish"),
-    ("Look back", "R² of looking back N tokens by one rotation and shift for all positions: fitted "
-     "on the first half of the positions, scored on the second, in three components. 1 is "
-     "perfect; below 0 is worse than no motion"),
+    (
+        "Uniformity",
+        "The shortest step between neighbours as a share of the mean step: 1 where all "
+        "steps are equal",
+    ),
+    (
+        "Indistinguishable",
+        "Number of positions with another position, not a neighbour, nearer than "
+        "three quarters of a mean step: the two are hard to distinguish",
+    ),
+    (
+        "Look back",
+        "R² of looking back N tokens by one rotation and shift for all positions: fitted "
+        "on the first half of the positions, scored on the second, in three components. 1 is "
+        "perfect; below 0 is worse than no motion",
+    ),
     ("‖p‖²", "Mean squared length of the stored rows, which weight decay penalises"),
-)  # fmt: skip
+)
 
 
 def cells(survival: Survival, *, after: bool) -> tuple[str, ...]:

@@ -260,8 +260,14 @@ class HeadWall(PictureGrid):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         across, _ = self._arrangement()
         last = len(self.cards) - 1
-        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -across,
-                 Qt.Key.Key_Down: across, Qt.Key.Key_Home: -last, Qt.Key.Key_End: last}  # fmt: skip
+        steps = {
+            Qt.Key.Key_Left: -1,
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Up: -across,
+            Qt.Key.Key_Down: across,
+            Qt.Key.Key_Home: -last,
+            Qt.Key.Key_End: last,
+        }
         step = steps.get(Qt.Key(event.key()))
         if step is None or not self.cards:
             super().keyPressEvent(event)

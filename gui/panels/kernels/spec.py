@@ -237,9 +237,12 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         """Reset to the first layer's head with the smallest mean lag."""
         lags = model.lags
         return replace(
-            super().choices_for(model, choices), layer=0, head=None, by_lag=lags is not None,
+            super().choices_for(model, choices),
+            layer=0,
+            head=None,
+            by_lag=lags is not None,
             by_offset=lags is not None and lags.net is not None,
-        )  # fmt: skip
+        )
 
     def question(self, scope: Scope, choices: Choices) -> KernelsOf:
         return KernelsOf(choices.of, scope.positions, choices.head)
@@ -256,8 +259,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             f"(expected ≥ {LOCAL:g}); {random.draws} random rotations of P reach at most "
             f"{format_percent(float(random.values[-1]))}, previous token at most "
             f"{format_number(float(before.values[-1]))}",
-            near >= LOCAL, near, "above", random,
-        )  # fmt: skip
+            near >= LOCAL,
+            near,
+            "above",
+            random,
+        )
 
     def compared_question(self, scope: Scope, choices: Choices) -> NearestHeadOf:
         return NearestHeadOf(choices.of, scope.positions)
@@ -445,8 +451,10 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             lags[f"attention_of_head_{head}"] = kernels.attention[head]
             lags[f"score_of_head_{head}"] = kernels.scores[head]
         tables: dict[str, Mapping[str, np.ndarray]] = {
-            "": heads, "lags": lags, "map": {f"map_of_head_{result.head}": result.weights}
-        }  # fmt: skip
+            "": heads,
+            "lags": lags,
+            "map": {f"map_of_head_{result.head}": result.weights},
+        }
         real = over_tokens(view, result)
         if real is not None:
             tables["tokens"] = {f"attention_of_head_{result.head}_over_tokens": real}
@@ -527,10 +535,16 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     readings = [Reading(head, color=view.theme.text), *(band.reading() for band in bands)]
     maps = _maps(view, result)
     plot = Plot(
-        name, x, y, drawn,
-        hover=hover, stretch=6, min_width=NARROW if len(maps) == 1 else NARROW_FOR_TWO,
-        readings=readings, bands=bands,
-    )  # fmt: skip
+        name,
+        x,
+        y,
+        drawn,
+        hover=hover,
+        stretch=6,
+        min_width=NARROW if len(maps) == 1 else NARROW_FOR_TWO,
+        readings=readings,
+        bands=bands,
+    )
     return [plot, *maps]
 
 
@@ -636,9 +650,14 @@ def query_of(result: Kernels | ByOffset, current: int | None) -> int | None:
 
 def order_of(kernels: HeadKernels, sort: Sort) -> np.ndarray:
     """Return the sorted heads, (n_heads,) int."""
-    keys = {"nearest": kernels.mean_lag, "previous": -kernels.previous_token, "self": -kernels.own,
-            "near": -kernels.mass_lag_0_10, "lag": -kernels.by_lag_alone,
-            "number": np.arange(kernels.n_heads)}  # fmt: skip
+    keys = {
+        "nearest": kernels.mean_lag,
+        "previous": -kernels.previous_token,
+        "self": -kernels.own,
+        "near": -kernels.mass_lag_0_10,
+        "lag": -kernels.by_lag_alone,
+        "number": np.arange(kernels.n_heads),
+    }
     return np.argsort(keys[sort], kind="stable")
 
 
@@ -647,9 +666,9 @@ def score_of(kernels: HeadKernels, sort: Sort, head: int) -> str:
     if sort == "nearest":
         lag = float(kernels.mean_lag[head])
         return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
-    values = {
-        "self": kernels.own, "near": kernels.mass_lag_0_10, "lag": kernels.by_lag_alone
-    }.get(sort, kernels.previous_token)  # fmt: skip
+    values = {"self": kernels.own, "near": kernels.mass_lag_0_10, "lag": kernels.by_lag_alone}.get(
+        sort, kernels.previous_token
+    )
     return format_number(float(values[head]))
 
 

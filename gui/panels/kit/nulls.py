@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from geometry.evidence.null import Null, Outcome, Side
 
 RandomCurves = Literal["process", "walk"]
-RANDOM_NAMES: dict[RandomCurves, str] = {
-    "process": "smooth random curves", "walk": "random walks"
-}  # fmt: skip
+RANDOM_NAMES: dict[RandomCurves, str] = {"process": "smooth random curves", "walk": "random walks"}
 """Names of random curves, by the name of their null distribution."""
 FEWEST_RANDOM = 8
 """Minimum number of positions of a range that is compared with random curves."""
@@ -72,5 +70,7 @@ def null_band(x: np.ndarray, band: NullBand, theme: Theme, label: str = "") -> B
 def band_columns(band: NullBand) -> dict[str, np.ndarray]:
     """Return the columns of a band for a panel's numbers."""
     return {
-        f"{band.name}_p5": band.low, f"{band.name}_p50": band.middle, f"{band.name}_p95": band.high
-    }  # fmt: skip
+        f"{band.name}_p5": band.low,
+        f"{band.name}_p50": band.middle,
+        f"{band.name}_p95": band.high,
+    }

@@ -202,9 +202,13 @@ class PanelSpec(ABC, Generic[C, R]):
         names = view.other_names
         own = (view.name, view.color or view.theme.text) if names else None
         return paint(
-            self.plots(view), *self.printed_heading(view), view.theme,
-            others=names, own=own, what=self.compares(view.choices),
-        )  # fmt: skip
+            self.plots(view),
+            *self.printed_heading(view),
+            view.theme,
+            others=names,
+            own=own,
+            what=self.compares(view.choices),
+        )
 
     def printed_heading(self, view: View[C, R]) -> tuple[str, str]:
         """Return title and subtitle of the printed figure, with the finding."""

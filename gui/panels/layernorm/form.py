@@ -23,21 +23,24 @@ TOKEN_TIP = (
     "number after #, such as #100, selects the token with that id."
 )
 EXAMPLES: tuple[tuple[Example, str, str], ...] = (
-    ("two tokens", "Two tokens",
-     (
-         "“cat” at 3 and “apple” at 6, as in the article; random tokens where these are not "
-         "single tokens"
-     )),
-    ("one token", "One token",
-     "One token at two positions: only the positions differ"),
-    ("one position", "One position",
-     "Two tokens at one position: only the tokens differ"),
-    ("most alike", "Position-like token",
-     "The token with the largest cosine with any position, half the table away from it, and "
-     "another token at that position: is the first mistaken for a token at that position?"),
-    ("nearest", "Nearest pair",
-     "The two closest sums of all random pairs"),
-)  # fmt: skip
+    (
+        "two tokens",
+        "Two tokens",
+        (
+            "“cat” at 3 and “apple” at 6, as in the article; random tokens where these are not "
+            "single tokens"
+        ),
+    ),
+    ("one token", "One token", "One token at two positions: only the positions differ"),
+    ("one position", "One position", "Two tokens at one position: only the tokens differ"),
+    (
+        "most alike",
+        "Position-like token",
+        "The token with the largest cosine with any position, half the table away from it, and "
+        "another token at that position: is the first mistaken for a token at that position?",
+    ),
+    ("nearest", "Nearest pair", "The two closest sums of all random pairs"),
+)
 WIDTH = 46 * GRID
 """Maximum width, in pixels."""
 

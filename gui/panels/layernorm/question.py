@@ -284,9 +284,14 @@ def _compared(
     (a, b), similarity = (term.token.id for term in terms), None
     if a is not None and b is not None:
         similarity = interference(
-            tokens, model.W_pos, (a, first.position), (b, second.position),
-            among=among, token_scale=model.token_scale, type_row=model.token_type,
-        )  # fmt: skip
+            tokens,
+            model.W_pos,
+            (a, first.position),
+            (b, second.position),
+            among=among,
+            token_scale=model.token_scale,
+            type_row=model.token_type,
+        )
     return ComparedSums(terms[0], terms[1], among, similarity)
 
 

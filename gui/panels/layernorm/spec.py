@@ -240,9 +240,12 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         ]
         others = _beside(view, "orthogonal")
         return paint(
-            [_errors([*curves, *others]), _cosines(view, result)], *self.heading(view), theme,
-            others=view.other_names, what="Orthogonal, median",
-        )  # fmt: skip
+            [_errors([*curves, *others]), _cosines(view, result)],
+            *self.heading(view),
+            theme,
+            others=view.other_names,
+            what="Orthogonal, median",
+        )
 
     def heading(self, view: LayerNormView) -> tuple[str, str]:
         result, name = view.result, view.model.name

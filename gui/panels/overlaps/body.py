@@ -250,8 +250,11 @@ class OverlapGrid(PictureGrid):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Step through the cells, and open one with Enter."""
         steps = {
-            Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1,
-        }  # fmt: skip
+            Qt.Key.Key_Left: -1,
+            Qt.Key.Key_Up: -1,
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Down: 1,
+        }
         key = Qt.Key(event.key())
         if self.figure is not None and key in steps:
             start = -steps[key] if self._current is None else self._current

@@ -32,9 +32,11 @@ def draw_pair(view: OverlapsView, caption: str) -> Figure:
     figure, axes = new_figure(theme, FIGURE_SIZE)
     image = _draw_picture(axes, picture, view)
     axes.set_title(
-        title_of(overlap.rows, overlap.columns), loc="left", fontsize=TEXT * POINTS,
+        title_of(overlap.rows, overlap.columns),
+        loc="left",
+        fontsize=TEXT * POINTS,
         color=theme.text,
-    )  # fmt: skip
+    )
     name_axes(axes, f"{overlap.columns.name} direction j", f"{overlap.rows.name} direction i")
     _add_bar(figure, image, [axes], theme)
     _add_caption(figure, caption, 72, theme)
@@ -76,9 +78,15 @@ def _draw_reason(axes: Axes, why: str, theme: Theme) -> None:
     axes.set_yticks([])
     _frame(axes, theme)
     axes.text(
-        0.5, 0.5, textwrap.fill(why, 24), transform=axes.transAxes, ha="center", va="center",
-        fontsize=SMALL * POINTS, color=theme.muted,
-    )  # fmt: skip
+        0.5,
+        0.5,
+        textwrap.fill(why, 24),
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        fontsize=SMALL * POINTS,
+        color=theme.muted,
+    )
 
 
 def _frame(axes: Axes, theme: Theme) -> None:
@@ -91,10 +99,12 @@ def _draw_picture(axes: Axes, picture: np.ndarray, view: OverlapsView) -> AxesIm
     (rows, columns), look, levels = picture.shape, view.choices.look, levels_of(view)
     _frame(axes, view.theme)
     return axes.imshow(
-        picture, cmap=Colormap(look.colormap).to_mpl(), aspect="equal",
+        picture,
+        cmap=Colormap(look.colormap).to_mpl(),
+        aspect="equal",
         norm=LogNorm(*levels, clip=True) if look.log else Normalize(*levels),
         extent=(0.5, columns + 0.5, rows + 0.5, 0.5),
-    )  # fmt: skip
+    )
 
 
 def _add_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], theme: Theme) -> None:

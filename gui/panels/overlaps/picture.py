@@ -179,8 +179,9 @@ def describe(subject: Subject, gain: Gain = "") -> str:
     if subject.name in TABLES:
         return f"{subject.name} {'centred' if subject.centred else 'uncentred'}"
     head = "" if subject.head is None else f" head {subject.head}"
-    return ", ".join(filter(None, (f"{subject.name} layer {subject.layer}{head} {side_of(subject)}",
-                                   gain)))  # fmt: skip
+    return ", ".join(
+        filter(None, (f"{subject.name} layer {subject.layer}{head} {side_of(subject)}", gain))
+    )
 
 
 def corners(contrast: Contrast) -> str:
@@ -201,14 +202,19 @@ def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
     compared = f"{describe(rows, overlap.gains[0])} {TIMES} {describe(columns, overlap.gains[1])}"
     if {rows.name, columns.name} & set(TABLES):
         compared += ", all rows"
-    return " · ".join(filter(None, (
-        model.name,
-        compared,
-        f"{corners(overlap.contrast)} {TIMES} chance",
-        f"3{TIMES}3 sum {sum_text(overlap.top3)}",
-        "" if in_one_space(rows, columns) else "two different spaces, of equal size",
-        blur_text(blur),
-    )))  # fmt: skip
+    return " · ".join(
+        filter(
+            None,
+            (
+                model.name,
+                compared,
+                f"{corners(overlap.contrast)} {TIMES} chance",
+                f"3{TIMES}3 sum {sum_text(overlap.top3)}",
+                "" if in_one_space(rows, columns) else "two different spaces, of equal size",
+                blur_text(blur),
+            ),
+        )
+    )
 
 
 def sum_text(top3: float) -> str:
@@ -221,18 +227,25 @@ def figure_caption(model: PositionalModel, figure: OverlapFigure, blur: float) -
     rows = [cell.rows for cell in figure.cells]
     first = figure.overlaps[0]
     gains = sorted({cell.gains[0] for cell in figure.overlaps} - {""})
-    heads = "" if rows[0].name not in WITH_HEADS else (
-        "all heads" if rows[0].head is None else f"head {rows[0].head}"
-    )  # fmt: skip
+    heads = (
+        ""
+        if rows[0].name not in WITH_HEADS
+        else ("all heads" if rows[0].head is None else f"head {rows[0].head}")
+    )
     centred = "centred" if first.columns.centred else "uncentred"
     writes = any(row.name == "W_O" for row in rows)
     sides = "input sides, of W_O the output side" if writes else "input side"
-    return " · ".join(filter(None, (
-        model.name,
-        ", ".join(filter(None, (f"layer {rows[0].layer}", heads))),
-        sides,
-        ", ".join(gains),
-        f"P and E {centred}, all stored rows",
-        f"chance 1/{format_count(round(1 / first.contrast.chance))}",
-        blur_text(blur),
-    )))  # fmt: skip
+    return " · ".join(
+        filter(
+            None,
+            (
+                model.name,
+                ", ".join(filter(None, (f"layer {rows[0].layer}", heads))),
+                sides,
+                ", ".join(gains),
+                f"P and E {centred}, all stored rows",
+                f"chance 1/{format_count(round(1 / first.contrast.chance))}",
+                blur_text(blur),
+            ),
+        )
+    )

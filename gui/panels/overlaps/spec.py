@@ -60,11 +60,20 @@ if TYPE_CHECKING:
 MANY = 1000
 """Layers on offer if their number is unknown."""
 CLAIMED: tuple[tuple[str, Name, Name], ...] = (
-    ("P_E.strong_weak", "P", "E"), ("P_E.weak_strong", "P", "E"), ("P_E.strong", "P", "E"),
-    ("W_Q_P", "W_Q", "P"), ("W_K_P", "W_K", "P"), ("W_V_P", "W_V", "P"), ("W_O_P", "W_O", "P"),
-    ("W_Q_E", "W_Q", "E"), ("W_K_E", "W_K", "E"), ("W_V_E", "W_V", "E"), ("W_O_E", "W_O", "E"),
-    ("W_in_P", "W_in", "P"), ("W_in_E", "W_in", "E"),
-)  # fmt: skip
+    ("P_E.strong_weak", "P", "E"),
+    ("P_E.weak_strong", "P", "E"),
+    ("P_E.strong", "P", "E"),
+    ("W_Q_P", "W_Q", "P"),
+    ("W_K_P", "W_K", "P"),
+    ("W_V_P", "W_V", "P"),
+    ("W_O_P", "W_O", "P"),
+    ("W_Q_E", "W_Q", "E"),
+    ("W_K_E", "W_K", "E"),
+    ("W_V_E", "W_V", "E"),
+    ("W_O_E", "W_O", "E"),
+    ("W_in_P", "W_in", "P"),
+    ("W_in_E", "W_in", "E"),
+)
 """Claims of the ledger about overlaps, each with its two matrices."""
 APART: tuple[set[Name], ...] = ({"P", "E"}, {"W_in", "P"}, {"W_O", "E"})
 """Matrices whose strong directions differ according to the articles; all others' coincide."""

@@ -53,8 +53,13 @@ MEANINGS = {
         "helix fits is plotted."
     ),
 }
-NULLS = {"process": "smooth", "matern": "rougher", "walk": "walks", "band": "slow waves",
-         "phase": "random phases"}  # fmt: skip
+NULLS = {
+    "process": "smooth",
+    "matern": "rougher",
+    "walk": "walks",
+    "band": "slow waves",
+    "phase": "random phases",
+}
 """Names of the random curves, within a line."""
 BEYOND = " Even random curves made only of slow waves do not turn as evenly."
 FEW_TURNS = (
@@ -336,9 +341,17 @@ class ShapeNumbers(QWidget):
         table = (self.table, 0, Qt.AlignmentFlag.AlignLeft)
         self.random = NullStrip()
         vbox(
-            self.verdict, self.meaning, reasons, self.random, table, smoothness, 1,
-            parent=self, spacing=GRID // 2, margins=(0, GRID // 2, 0, 0),
-        )  # fmt: skip
+            self.verdict,
+            self.meaning,
+            reasons,
+            self.random,
+            table,
+            smoothness,
+            1,
+            parent=self,
+            spacing=GRID // 2,
+            margins=(0, GRID // 2, 0, 0),
+        )
 
     def fit(self, room: int) -> int:
         """Hide columns that do not fit in a width; return the width of the table."""

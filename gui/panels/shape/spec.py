@@ -224,10 +224,18 @@ def shape_of(
         Turning shares of random curves, if known.
     """
     curves = tuple(
-        FittedCurve(name, fit.r2, fit.score, fit.turns, fit.radius,
-              fit.drift * (len(coordinates) - 1), fit.climb_per_turn, FREE[name])
+        FittedCurve(
+            name,
+            fit.r2,
+            fit.score,
+            fit.turns,
+            fit.radius,
+            fit.drift * (len(coordinates) - 1),
+            fit.climb_per_turn,
+            FREE[name],
+        )
         for name, fit in shapes.fits.items()
-    )  # fmt: skip
+    )
     fits: Mapping[str, ShapeFit] = {str(name): fit for name, fit in shapes.fits.items()}
     rough = roughness(coordinates) if len(coordinates) >= FEWEST else None
     return Shape(
@@ -410,10 +418,15 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         name_models(figure, view.other_names, (view.name, theme.text), theme)
         below.set_ylim(0.0, None)
         below.annotate(
-            f"RMS\n{format_number(shape.rms(name))}", (1, shape.rms(name)), (4, 0), va="center",
-            xycoords=below.get_yaxis_transform(), textcoords="offset points",
-            fontsize=SMALL * POINTS, color=theme.muted,
-        )  # fmt: skip
+            f"RMS\n{format_number(shape.rms(name))}",
+            (1, shape.rms(name)),
+            (4, 0),
+            va="center",
+            xycoords=below.get_yaxis_transform(),
+            textcoords="offset points",
+            fontsize=SMALL * POINTS,
+            color=theme.muted,
+        )
         name_axes(below, "Position", "Distance (units of P)")
         rough = " · ".join(rough_parts(shape).values())
         figure.suptitle(

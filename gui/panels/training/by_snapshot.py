@@ -110,7 +110,7 @@ def plot_by_snapshot(
         scrubs="snapshot",
         scrub_stops=places,
         scrub_tip=SCRUB_TIP.format(unit=unit),
-    )  # fmt: skip
+    )
 
 
 def share_lines(view: View) -> list[Line]:

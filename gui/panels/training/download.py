@@ -158,9 +158,17 @@ class DownloadForm(Panel):
         hbox(1, self.button, self.cancel, 1, parent=self._buttons, spacing=GRID)
         working = (self._working, 0, Qt.AlignmentFlag.AlignHCenter)
         vbox(
-            1, self.message, self.advice, self._choice, working, self.skipped, self._buttons, 1,
-            parent=self, spacing=GRID,
-        )  # fmt: skip
+            1,
+            self.message,
+            self.advice,
+            self._choice,
+            working,
+            self.skipped,
+            self._buttons,
+            1,
+            parent=self,
+            spacing=GRID,
+        )
 
 
 def _line(role: str) -> QLabel:

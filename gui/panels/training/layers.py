@@ -36,8 +36,13 @@ NO_DESCRIPTION = "positions.json is gone or damaged"
 ROOMY = 900
 """Minimum width with four plots, in pixels."""
 DECOMPOSED = (
-    "share_context", "share_rest", "stable_rank", "rank", "relative_norm", "standard_error",
-)  # fmt: skip
+    "share_context",
+    "share_rest",
+    "stable_rank",
+    "rank",
+    "relative_norm",
+    "standard_error",
+)
 """Attributes of :class:`geometry.inside.layers.LayerPositions` that are plotted."""
 
 
@@ -119,21 +124,23 @@ def _position_plots(view: View) -> list[Plot | Image]:
     assert layers is not None
     return [
         plot_by_snapshot(
-            view, _variance(view, layers),
+            view,
+            _variance(view, layers),
             Axis("share of variance", printed="share of a token’s variance"),
         ),
         _agreement(view, [Line("cosine", layers.halves_cosine, SERIES[view.theme.name][3])]),
-        plot_by_snapshot(
-            view, share_lines(view), Axis("share, R²", printed="share of pos, R²")
-        ),
+        plot_by_snapshot(view, share_lines(view), Axis("share, R²", printed="share of pos, R²")),
         plot_by_snapshot(
             view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), min_width=WIDE
         ),
         plot_by_snapshot(
-            view, turn_lines(view), Axis("turns", printed="turns of the helix"),
-            empty=NO_TURNS, min_width=WIDE,
+            view,
+            turn_lines(view),
+            Axis("turns", printed="turns of the helix"),
+            empty=NO_TURNS,
+            min_width=WIDE,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
@@ -214,11 +221,13 @@ def _counter_plots(view: View) -> list[Plot | Image]:
         cosines.append(Line(counter.name, counter.halves_cosine, color))
     plots: list[Plot | Image] = [
         plot_by_snapshot(
-            view, shares, Axis("share of variance", printed="share of a token’s variance"),
+            view,
+            shares,
+            Axis("share of variance", printed="share of a token’s variance"),
             empty=NO_COUNTERS,
         ),
         _agreement(view, cosines, NO_COUNTERS),
-    ]  # fmt: skip
+    ]
     if len(counters) > 1:
         at = view.choices.snapshot
         layer = history.shown if at is None or at >= history.n_snapshots else at
@@ -230,9 +239,11 @@ def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
     """Return the matrix of smallest principal angles between counters in a layer."""
     names = [counter.name for counter in counters]
     values = np.array(
-        [[counter.angles[name][layer] if name in counter.angles else 0.0 for name in names]
-         for counter in counters]
-    )  # fmt: skip
+        [
+            [counter.angles[name][layer] if name in counter.angles else 0.0 for name in names]
+            for counter in counters
+        ]
+    )
 
     def hover(row: int, column: int) -> str:
         if row == column:
@@ -245,6 +256,12 @@ def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
 
     axis = Axis("counter", whole=True)
     return Image(
-        "Smallest angles between counters", axis, axis, values, "viridis", (0.0, 90.0),
-        hover=hover, unit="degrees",
-    )  # fmt: skip
+        "Smallest angles between counters",
+        axis,
+        axis,
+        values,
+        "viridis",
+        (0.0, 90.0),
+        hover=hover,
+        unit="degrees",
+    )

@@ -75,9 +75,19 @@ class Player(QWidget):
 
     def _lay_out(self) -> None:
         row = hbox(
-            self.back, self.play, self.on, self.first, (self.slider, 2), self.last,
-            (self.readout, 1), self.speed, self.loop, self.now, parent=self, spacing=GRID // 2,
-        )  # fmt: skip
+            self.back,
+            self.play,
+            self.on,
+            self.first,
+            (self.slider, 2),
+            self.last,
+            (self.readout, 1),
+            self.speed,
+            self.loop,
+            self.now,
+            parent=self,
+            spacing=GRID // 2,
+        )
         for part in (self.first, self.readout):
             row.insertSpacing(row.indexOf(part), GRID // 2)
 

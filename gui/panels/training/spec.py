@@ -182,23 +182,31 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                 view, norm_lines(view), Axis("norm", printed="norm of the row", log=True)
             ),
             plot_by_snapshot(
-                view, turn_lines(view), Axis("turns", printed="turns of the helix"),
-                empty=NO_TURNS, min_width=WIDE * (third != "turns"),
+                view,
+                turn_lines(view),
+                Axis("turns", printed="turns of the helix"),
+                empty=NO_TURNS,
+                min_width=WIDE * (third != "turns"),
             ),
             plot_by_snapshot(
-                view, _loss(view), Axis("loss (nats)"),
-                empty=NO_LOSS, min_width=WIDE * (third != "loss"),
+                view,
+                _loss(view),
+                Axis("loss (nats)"),
+                empty=NO_LOSS,
+                min_width=WIDE * (third != "loss"),
             ),
             plot_by_snapshot(
-                view, _sparsity(view),
+                view,
+                _sparsity(view),
                 Axis(
                     f"mass of {HEAVIEST} entries",
                     printed=f"mass of the {HEAVIEST} largest entries",
                 ),
-                empty=NO_SPARSITY, min_width=WIDE * (third != "sparsity"),
+                empty=NO_SPARSITY,
+                min_width=WIDE * (third != "sparsity"),
                 null=view.result.sparse.turned,
             ),
-        ]  # fmt: skip
+        ]
 
     def heading(self, view: View) -> tuple[str, str]:
         layers = view.result.layers

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 SHAPES: Mapping[str, str] = {
-    "line": "a line", "arc": "an arc", "circle": "a circle", "helix": "a helix",
-    "drifting_helix": "a helix that grows wider or narrower", "none": "no simple curve",
-}  # fmt: skip
+    "line": "a line",
+    "arc": "an arc",
+    "circle": "a circle",
+    "helix": "a helix",
+    "drifting_helix": "a helix that grows wider or narrower",
+    "none": "no simple curve",
+}
 STEADY, SPARSE, FRAYED = 0.1, 0.9, 1.5
 """Steady: maximum variation of norms. Sparse: minimum share of a direction in 40 entries. Frayed:
 minimum ratio of early to late residuals.

@@ -184,9 +184,14 @@ class Bookmarks:
         self._session.notice = notice_of(error, "The bookmarks cannot be changed")
 
     def add(
-        self, name: str, model: str, work: Work, picture: bytes, note: str = "",
+        self,
+        name: str,
+        model: str,
+        work: Work,
+        picture: bytes,
+        note: str = "",
         then: Callable[[str], None] = lambda _: None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Append a view, by default with an unused name; return its key.
 
         Once it has been saved, ``then`` is called with the key.

@@ -132,9 +132,11 @@ class Reopening:
         """Open a file of saved work; if it cannot be read, a notice gives the reason."""
         path = Path(source).expanduser()
         self._opening.read_first(
-            source, lambda: open_work(path, lambda work: self._check_hosts(work, path)),
-            lambda work: self.show(work, of_file=True), "The project could not be opened",
-        )  # fmt: skip
+            source,
+            lambda: open_work(path, lambda work: self._check_hosts(work, path)),
+            lambda work: self.show(work, of_file=True),
+            "The project could not be opened",
+        )
 
     def go_to(self, work: Work) -> None:
         """Show saved work of the open model or a compared one, or open its model first."""
@@ -249,9 +251,13 @@ class Reopening:
         """Show a compared model again, and return its key."""
         again = _wanted(other)
         return self._comparing.add(
-            again.source, again.positions, other.components, table=again.table,
-            in_grid=other.in_grid, unasked=unasked,
-        )  # fmt: skip
+            again.source,
+            again.positions,
+            other.components,
+            table=again.table,
+            in_grid=other.in_grid,
+            unasked=unasked,
+        )
 
     def _keys(self, work: Work) -> list[int | None]:
         """Return the keys of a bookmark's compared models.

@@ -179,8 +179,11 @@ def _version(work: Work) -> int:
 
 def _model(work: Work | OtherView) -> dict[str, str | None]:
     return {
-        "source": work.source, "beside": work.beside, "table": work.table, "commit": work.commit,
-    }  # fmt: skip
+        "source": work.source,
+        "beside": work.beside,
+        "table": work.table,
+        "commit": work.commit,
+    }
 
 
 def read_work(path: Path) -> Work:

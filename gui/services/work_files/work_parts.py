@@ -134,16 +134,22 @@ def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
     else:
         target = {"step": what.step}
     return {
-        **target, "how": wanted.how, "mirrored": wanted.mirrored, "middle": wanted.middle,
+        **target,
+        "how": wanted.how,
+        "mirrored": wanted.mirrored,
+        "middle": wanted.middle,
         "coloring": wanted.coloring,
-    }  # fmt: skip
+    }
 
 
 def unpack_alignment(content: Fields, n_others: int) -> CurveAlignment:
     """Return an alignment from JSON; ``n_others`` is the number of compared models."""
     what, how, middle, mirrored = (
-        _what(content, n_others), content["how"], content["middle"], content["mirrored"],
-    )  # fmt: skip
+        _what(content, n_others),
+        content["how"],
+        content["middle"],
+        content["mirrored"],
+    )
     if how not in get_args(How) or middle not in (None, *get_args(Middle)):
         raise ValueError(f"a curve cannot be aligned as {how!r}, {middle!r}")
     if not flag(mirrored):

@@ -135,9 +135,15 @@ class ModelPanel(Panel):
         self._stack.addWidget(self.message)
         buttons = hbox(self.folder, self.file, spacing=GRID)
         self._column = vbox(
-            self.search, (self._stack, 1), self.explanation, self.working, buttons,
-            parent=self, spacing=GRID // 2, margins=(GRID, GRID // 2, GRID, GRID),
-        )  # fmt: skip
+            self.search,
+            (self._stack, 1),
+            self.explanation,
+            self.working,
+            buttons,
+            parent=self,
+            spacing=GRID // 2,
+            margins=(GRID, GRID // 2, GRID, GRID),
+        )
         self.explanation.hide()
 
     def _connect(self) -> None:

@@ -363,14 +363,26 @@ class GroupBar(QWidget):
         signs = [("all", "▴", "Show the result panels", lambda: self.allRequested.emit())]
         if not closed:
             signs = [
-                ("maximize", "□", "Maximise this panel, or bring back the others",
-                 lambda: self.maximizeRequested.emit(self._front)),
-                ("float", "↗", "Show this panel in a window of its own",
-                 lambda: self.floatRequested.emit(self._front)),
-                ("close", "✕", "Close this panel; reopen it from the Panels menu",
-                 lambda: self.closeRequested.emit(self._front)),
+                (
+                    "maximize",
+                    "□",
+                    "Maximise this panel, or bring back the others",
+                    lambda: self.maximizeRequested.emit(self._front),
+                ),
+                (
+                    "float",
+                    "↗",
+                    "Show this panel in a window of its own",
+                    lambda: self.floatRequested.emit(self._front),
+                ),
+                (
+                    "close",
+                    "✕",
+                    "Close this panel; reopen it from the Panels menu",
+                    lambda: self.closeRequested.emit(self._front),
+                ),
                 ("all", "▾", "Hide the result panels", lambda: self.allRequested.emit()),
-            ]  # fmt: skip
+            ]
         for name, sign, tip, slot in signs:
             self.buttons[name] = button = title_button(sign, tip, slot)
             row.addWidget(button)

@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
 AREAS: Mapping[Area, Qt.DockWidgetArea] = {
-    "left": LEFT, "right": RIGHT, "top": Qt.DockWidgetArea.TopDockWidgetArea, "bottom": BOTTOM,
-}  # fmt: skip
+    "left": LEFT,
+    "right": RIGHT,
+    "top": Qt.DockWidgetArea.TopDockWidgetArea,
+    "bottom": BOTTOM,
+}
 _NAMES = {area: name for name, area in AREAS.items()}
 _ORIENTATIONS = {"row": Qt.Orientation.Horizontal, "column": Qt.Orientation.Vertical}
 NARROW = frozenset(dock.name for dock in DOCKS if dock.area != BOTTOM)
@@ -122,9 +125,13 @@ def drop_dragged_dock() -> None:
     if isinstance(dragged, QDockWidget):
         at = QPointF(QCursor.pos())
         release = QMouseEvent(
-            QEvent.Type.MouseButtonRelease, dragged.mapFromGlobal(at), at,
-            Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
-        )  # fmt: skip
+            QEvent.Type.MouseButtonRelease,
+            dragged.mapFromGlobal(at),
+            at,
+            Qt.MouseButton.LeftButton,
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
         QApplication.sendEvent(dragged, release)
 
 

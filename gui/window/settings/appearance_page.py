@@ -94,9 +94,12 @@ class AppearancePage(QWidget):
         form.setVerticalSpacing(GRID // 2)
         form.setColumnMinimumWidth(2, GRID)
         form.setColumnStretch(5, 1)
-        controls = (("Theme", self.theme), ("Size of text", self.text_size),
-                    ("Colour map at start", self.colormap),
-                    ("Initial range", self.range))  # fmt: skip
+        controls = (
+            ("Theme", self.theme),
+            ("Size of text", self.text_size),
+            ("Colour map at start", self.colormap),
+            ("Initial range", self.range),
+        )
         for number, (text, control) in enumerate(controls):
             row, column = number // 2, 3 * (number % 2)
             name = label(text, "muted")

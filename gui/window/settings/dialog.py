@@ -125,9 +125,16 @@ class SettingsDialog(QDialog):
         )
         inside = QWidget()
         column = vbox(
-            look, self.appearance, downloads, (self.kept, 1), network, self.offline, self.token,
-            parent=inside, spacing=GRID,
-        )  # fmt: skip
+            look,
+            self.appearance,
+            downloads,
+            (self.kept, 1),
+            network,
+            self.offline,
+            self.token,
+            parent=inside,
+            spacing=GRID,
+        )
         margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
         vbox((ScrollColumn(inside), 1), buttons, parent=self, spacing=GRID, margins=margins)
         # In reading order; the places of the buttons depend on the desktop.

@@ -31,8 +31,12 @@ HINT = "Choose a command, then press its new key here."
 NONE = "No key"
 _NAME = Qt.ItemDataRole.UserRole
 _MODIFIERS = (
-    Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_AltGr, Qt.Key.Key_Meta,
-)  # fmt: skip
+    Qt.Key.Key_Shift,
+    Qt.Key.Key_Control,
+    Qt.Key.Key_Alt,
+    Qt.Key.Key_AltGr,
+    Qt.Key.Key_Meta,
+)
 _NAVIGATION = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 

@@ -41,9 +41,15 @@ MEANING = (
 )
 _ROW = Qt.ItemDataRole.UserRole
 _MOVES = (
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_PageUp,
-    Qt.Key.Key_PageDown, Qt.Key.Key_Home, Qt.Key.Key_End,
-)  # fmt: skip
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)
 
 
 def drawn_rows(order: np.ndarray, selected: np.ndarray) -> np.ndarray:

@@ -157,19 +157,25 @@ class SurveyOpener:
             open_them()
 
         self._window.controller.in_background(
-            TABLES, lambda: [remembered_name(as_named(source)) for source in measured], use,
-            "The checkpoints could not be opened", stop=lambda: None,
-        )  # fmt: skip
+            TABLES,
+            lambda: [remembered_name(as_named(source)) for source in measured],
+            use,
+            "The checkpoints could not be opened",
+            stop=lambda: None,
+        )
 
     def _read_curves(self, window: SurveyWindow, sources: tuple[str, ...]) -> None:
         from geometry.survey.curves import read_curves
 
         survey = window.survey
         self._window.controller.in_background(
-            CURVES, lambda: read_curves(survey, sources), window.show_curves,
-            "The curves could not be read", on_failed=lambda: window.show_curves({}),
+            CURVES,
+            lambda: read_curves(survey, sources),
+            window.show_curves,
+            "The curves could not be read",
+            on_failed=lambda: window.show_curves({}),
             stop=lambda: None,
-        )  # fmt: skip
+        )
 
     def _update(self, outcome: Survey | HelixscopeError | None) -> None:
         if self.shown is None:

@@ -162,10 +162,12 @@ class SurveyWindow(QWidget):
         self.lines = QCheckBox("Join steps")
         self.lines.setToolTip(wrapped("Draw a line along the steps of each training"))
         for part, name in (
-            (self.x_box, "Column along x"), (self.y_box, "Column along y"),
+            (self.x_box, "Column along x"),
+            (self.y_box, "Column along y"),
             (self.color_box, "Colour by"),
-            (self.log_x, "Logarithmic x axis"), (self.log_y, "Logarithmic y axis"),
-        ):  # fmt: skip
+            (self.log_x, "Logarithmic x axis"),
+            (self.log_y, "Logarithmic y axis"),
+        ):
             part.setAccessibleName(name)
             part.setToolTip(wrapped(name))
         for box in (self.x_box, self.y_box, self.color_box):
@@ -196,14 +198,20 @@ class SurveyWindow(QWidget):
 
     def _arrange(self) -> None:
         top = hbox(
-            self.progress, self.undrawn, (self.note, 1), self.selection, self.open, self.beside,
+            self.progress,
+            self.undrawn,
+            (self.note, 1),
+            self.selection,
+            self.open,
+            self.beside,
             spacing=GRID,
-        )  # fmt: skip
+        )
         controls = hbox(parent=self._scatter_controls, spacing=GRID)
         for name, box, *more in (
-            ("x", self.x_box, self.log_x), ("y", self.y_box, self.log_y),
+            ("x", self.x_box, self.log_x),
+            ("y", self.y_box, self.log_y),
             ("Colour", self.color_box),
-        ):  # fmt: skip
+        ):
             controls.addWidget(label(name, "muted"))
             controls.addWidget(box)
             for part in more:
@@ -211,9 +219,14 @@ class SurveyWindow(QWidget):
             controls.addSpacing(GRID)
         controls.addWidget(self.lines)
         hbox(
-            self.page, self._scatter_controls, 1, self.columns, self.export, parent=self._controls,
+            self.page,
+            self._scatter_controls,
+            1,
+            self.columns,
+            self.export,
+            parent=self._controls,
             spacing=2 * GRID,
-        )  # fmt: skip
+        )
         scatter = QWidget()
         hbox((self.plot, 1), self.bar, self.swatches, parent=scatter, spacing=GRID)
         self.pages.addWidget(scatter)
@@ -223,9 +236,14 @@ class SurveyWindow(QWidget):
         self._splitter.addWidget(self.table)
         self._splitter.setChildrenCollapsible(False)
         vbox(
-            top, self._controls, (self._splitter, 1), (self.empty, 1), parent=self, spacing=GRID,
+            top,
+            self._controls,
+            (self._splitter, 1),
+            (self.empty, 1),
+            parent=self,
+            spacing=GRID,
             margins=(GRID, GRID, GRID, GRID),
-        )  # fmt: skip
+        )
 
     def _set_heights(self) -> None:
         """Set the table's height, at most half, unless the user has moved the splitter."""
@@ -305,8 +323,9 @@ class SurveyWindow(QWidget):
         self.undrawn.setText(f"{format_count(none)} without a point here" if none else "")
         self.undrawn.setVisible(none > 0 and self.page.value() == "scatter")
         for check, on, column in (
-            (self.log_x, choices.log_x, choices.x), (self.log_y, choices.log_y, choices.y),
-        ):  # fmt: skip
+            (self.log_x, choices.log_x, choices.x),
+            (self.log_y, choices.log_y, choices.y),
+        ):
             check.setChecked(on)
             check.setEnabled(survey.columns[column].kind != "text")
         self.lines.setChecked(choices.lines)
@@ -496,17 +515,23 @@ class SurveyWindow(QWidget):
         columns, choices, path = self.survey.columns, self.choices, self.survey.path
         if self.page.value() == "curves":
             return curves_script(
-                path, self.curves.names, self.curves.view, colormap=COLORMAP,
+                path,
+                self.curves.names,
+                self.curves.view,
+                colormap=COLORMAP,
                 parts=self.survey.in_parts,
-            )  # fmt: skip
+            )
         x = drawn_column(columns[choices.x], log=choices.log_x)
         y = drawn_column(columns[choices.y], log=choices.log_y)
         return survey_script(
-            path, x, y, drawn_column(columns[choices.color]),
+            path,
+            x,
+            y,
+            drawn_column(columns[choices.color]),
             lines=choices.lines and bool(self.survey.runs),
             parts=self.survey.in_parts,
             colormap=COLORMAP,
-        )  # fmt: skip
+        )
 
     @property
     def _file_name(self) -> str:

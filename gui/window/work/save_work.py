@@ -163,9 +163,12 @@ class WorkSaver:
 
         session.status = f"Saving {path}…"
         self._window.controller.in_background(
-            f"{SLOT} {path}", write, done, "The project could not be saved",
+            f"{SLOT} {path}",
+            write,
+            done,
+            "The project could not be saved",
             on_failed=self._after.clear,
-        )  # fmt: skip
+        )
 
     def _front(self) -> str:
         """Return the name of the front dock under the viewport; "" for none."""

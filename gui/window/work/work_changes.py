@@ -177,13 +177,20 @@ class WorkChanges(QObject):
             if key in opened:
                 other, request = opened[key]
                 others[key] = (
-                    *_model(other, request), other.positions, other.components, in_grid,
-                )  # fmt: skip
+                    *_model(other, request),
+                    other.positions,
+                    other.components,
+                    in_grid,
+                )
             elif (view := awaited.get(key)) is not None and view.positions is not None:
                 others[key] = (
-                    _repo(view.source), view.table, view.commit, view.positions, view.components,
+                    _repo(view.source),
+                    view.table,
+                    view.commit,
+                    view.positions,
+                    view.components,
                     in_grid,
-                )  # fmt: skip
+                )
             else:
                 others[key] = None
         keys = [key for key in comparing.keys if key in others]
