@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geometry.claims.measurements import Measurements
-from geometry.claims.published import PUBLISHED, compare_all, is_table, published_for
+from geometry.claims.published import PUBLISHED, compare_published, is_table, published_for
 from geometry.claims.report import report
 from geometry.measures.probes import order_probe, position_probe
 from geometry.models.sources.opening import open_model
@@ -34,7 +34,7 @@ def named(written, tmp_path):
 
 @pytest.mark.slow
 def test_gpt2_is_within_what_the_papers_allow(gpt2):
-    found = compare_all(Measurements(gpt2))
+    found = compare_published(Measurements(gpt2))
     assert [(one.published.value, one.within) for one in found] == [
         (1.03, True), (1.56, True), (2.05, True),
     ]  # fmt: skip
@@ -60,7 +60,7 @@ def test_the_sinusoidal_table_of_the_paper(size, known):
 
 
 def test_the_sinusoidal_table_is_within_what_the_paper_allows():
-    found = compare_all(Measurements(open_model("sinusoidal:512x768")))
+    found = compare_published(Measurements(open_model("sinusoidal:512x768")))
     assert [(one.published.value, one.within) for one in found] == [(0.0, True), (5.08, True)]
 
 
@@ -78,7 +78,7 @@ BERT = "embeddings.position_embeddings.weight"
 ])  # fmt: skip
 def test_models_are_known_by_name_family_and_size(named, name, family, rows, values):
     model = named(name, family, BERT, rows, 768)
-    found = compare_all(Measurements(model))
+    found = compare_published(Measurements(model))
     assert [one.published.value for one in found] == values
     # Random rows are none of theirs.
     assert not any(one.within for one in found)
@@ -87,7 +87,7 @@ def test_models_are_known_by_name_family_and_size(named, name, family, rows, val
 @pytest.mark.slow
 def test_another_model_in_a_folder_of_the_name_has_its_own_numbers(named):
     model = named("gpt2", "gpt2", "wpe.weight", 1024, 768)
-    found = compare_all(Measurements(model))
+    found = compare_published(Measurements(model))
     assert [one.published.value for one in found] == [1.03, 1.56, 2.05]
     assert not any(one.within for one in found)
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 
 import geometry
 from geometry.claims.measurements import Measurements
-from geometry.claims.published import PUBLISHED, Compared, compare_all
+from geometry.claims.published import PUBLISHED, Compared, compare_published
 from geometry.models.sources.opening import open_model
 from gui.panels.claims.published import OURS, QUANTITY, SOURCE, WITHIN
 from gui.panels.claims.published import PUBLISHED as GIVEN
@@ -23,7 +23,7 @@ def sinusoid():
 
 @pytest.fixture(scope="module")
 def compared(sinusoid):
-    return compare_all(Measurements(sinusoid))
+    return compare_published(Measurements(sinusoid))
 
 
 @pytest.fixture
