@@ -130,8 +130,9 @@ def test_labels_that_are_all_the_same_are_predicted():
 def test_turned_and_moved(seed, n, d):
     table = smooth(n, d, seed)
     turned = table @ rotation(d, seed)
-    np.testing.assert_allclose(position_probe(turned).error, position_probe(table).error)
-    np.testing.assert_allclose(order_probe(turned).error, order_probe(table).error)
+    # Guesses are rounded to positions: one of them may fall on the other side of a half.
+    np.testing.assert_allclose(position_probe(turned).error, position_probe(table).error, rtol=0.02)
+    np.testing.assert_allclose(order_probe(turned).error, order_probe(table).error, rtol=0.02)
     moved = turned * 1e6 + 1e5
     np.testing.assert_allclose(position_probe(moved).error, position_probe(table).error, rtol=0.02)
     assert centred_stable_rank(moved) == pytest.approx(centred_stable_rank(table), rel=1e-6)
