@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QByteArray, QSettings
 
 from gui.commands.qt_start import surface_format
 from gui.services.controller import Controller
@@ -181,31 +180,3 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
     )
     assert printed.splitlines() == [f"{GPT2} None True", "set()"]
     assert loopback_hub.requests == []
-
-
-@pytest.mark.slow
-def test_a_changed_byte_of_qt_s_in_the_settings_of_0_1_does_not_end_the_process(
-    tmp_path, run_python
-):
-    """It ended every start: Qt reads its own bytes without a check."""
-    old = Path(__file__).resolve().parents[2] / "fixtures" / "0.1" / "settings" / "light.ini"
-    ini = tmp_path / "settings.json"
-    ini.write_bytes(old.read_bytes())
-    store = QSettings(str(ini), QSettings.Format.IniFormat)
-    state = bytearray(store.value("window/state").data())
-    state[137] ^= 0xFF
-    store.setValue("window/state", QByteArray(bytes(state)))
-    store.sync()
-    printed = run_python(
-        "from pathlib import Path\n"
-        "from gui.commands.application import Application\n"
-        "from gui.commands.qt_start import prepare_qt\n"
-        "from gui.window.settings.settings import Settings\n"
-        "qt = prepare_qt()\n"
-        f"application = Application(qt, Settings(Path({str(ini)!r})), 'sample')\n"
-        "while application.session.model is None or not application.idle:\n"
-        "    qt.processEvents()\n"
-        "print(application.settings.theme, application.session.notice)\n"
-        "application.close()\n"
-    )
-    assert printed == "light None\n"
