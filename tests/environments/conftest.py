@@ -49,7 +49,8 @@ class App:
         """
 
         def begin() -> None:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGHUP):  # ignored by `nohup`, or beside a shell
+                signal.signal(number, signal.SIG_DFL)
             if terminal is not None:
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
