@@ -38,6 +38,8 @@ class Command:
     tip: str = ""  # One sentence for the status bar and the tooltip
     checkable: bool = False  # Whether it is a switch
     needs_model: bool = False  # Whether it needs an open model
+    # Of a switch for a field of the session: the field, its value when on, and when off.
+    field: tuple[str, object, object] | None = None
 
     @property
     def has_plain_key(self) -> bool:
@@ -90,7 +92,8 @@ COMMANDS = for_system((
             "Ask the Hub whether the branch or tag has a newer commit, and open it",
             needs_model=True),
     Command("work_offline", "File", "Work offline", "Ctrl+Shift+W",
-            "Make no network requests; models downloaded before still open", checkable=True),
+            "Make no network requests; models downloaded before still open", checkable=True,
+            field=("offline", True, False)),
     Command("measure_inside", "File-", "Measure positions inside a model…", "Ctrl+Shift+I",
             "Measure the positions in each layer of any transformer, from forward passes over "
             "texts"),
@@ -145,7 +148,8 @@ COMMANDS = for_system((
             needs_model=True),
     Command("measure", "Positions", "Measure distance", "M",
             "Draw a line between the last two selected positions and show its length",
-            checkable=True, needs_model=True),
+            checkable=True, needs_model=True,
+            field=("measure", True, False)),
     Command("clear_selection", "Positions", "Clear selection", "Esc",
             "Cancel downloads and computations, else stop the animation, else close the notice, "
             "else select none"),
@@ -194,14 +198,18 @@ COMMANDS = for_system((
     Command("move_down", "View/Rotate and move", "Move down", "Ctrl+Down",
             "Move the curve on the screen", needs_model=True),
     Command("parallel", "View-", "Parallel projection", "P",
-            "No perspective: equal lengths parallel to the screen are drawn equal", checkable=True),
+            "No perspective: equal lengths parallel to the screen are drawn equal", checkable=True,
+            field=("projection", "parallel", "perspective")),
     Command("faint", "View", "Show positions outside the range", "O",
-            "Draw them in a faint colour, in the same components", checkable=True),
+            "Draw them in a faint colour, in the same components", checkable=True,
+            field=("outside", "faint", "hidden")),
     Command("color_range", "View", "Colour by shown range", "R",
             "Apply the full colour map to the shown range instead of the whole table",
-            checkable=True),
+            checkable=True,
+            field=("color_span", "range", "table")),
     Command("sphere", "View", "Show sphere of mean norm", "N",
-            "Draw where rows of mean norm lie in the shown components", checkable=True),
+            "Draw where rows of mean norm lie in the shown components", checkable=True,
+            field=("sphere", True, False)),
     Command("bookmark", "View-", "Bookmark this view", "Ctrl+D",
             "Save the model, range, colours and camera as a bookmark",
             needs_model=True),
@@ -236,9 +244,11 @@ COMMANDS = for_system((
     Command("compare_alone", "Compare", "Maximise this view", "Ctrl+Shift+M",
             "Show only the open model's view, or all views again", needs_model=True),
     Command("cameras_linked", "Compare-", "Link cameras", "Ctrl+Shift+L",
-            "Show all curves from the same direction", checkable=True),
+            "Show all curves from the same direction", checkable=True,
+            field=("cameras_linked", True, False)),
     Command("ranges_linked", "Compare", "Link positions and components", "Ctrl+Shift+P",
-            "Use the open model's range and components for all models", checkable=True),
+            "Use the open model's range and components for all models", checkable=True,
+            field=("ranges_linked", True, False)),
     Command("lay_over", "Compare-", "Overlay a curve…", "Ctrl+Shift+Y",
             "Another model, other positions or a training step, aligned or in the same components",
             needs_model=True),

@@ -23,7 +23,7 @@ from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import vbox
 from gui.widgets.label import without_keys
 from gui.window import dialogs, exports
-from gui.window.actions import Actions
+from gui.window.actions import COMMANDS, Actions
 from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.arrangement.focus_navigation import focus_next_panel, focus_view
 from gui.window.arrangement.layout import apply_layout
@@ -56,17 +56,6 @@ if TYPE_CHECKING:
     from gui.viewport.marquee import Shape
     from gui.window.main_window import MainWindow
 
-SWITCHES: dict[str, tuple[str, object]] = {
-    "parallel": ("projection", "parallel"),
-    "faint": ("outside", "faint"),
-    "color_range": ("color_span", "range"),
-    "sphere": ("sphere", True),
-    "measure": ("measure", True),
-    "work_offline": ("offline", True),
-    "cameras_linked": ("cameras_linked", True),
-    "ranges_linked": ("ranges_linked", True),
-}
-"""Commands that are switches: their session field, and its value when on."""
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
 """Steps to the right and upwards, by arrow key."""
 DRAWING = (
@@ -246,6 +235,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     """Return the handler of each command, by its name in :data:`gui.window.actions.COMMANDS`."""
     view, controller = window.viewport.camera, window.controller
     return {
+        **{c.name: partial(_set_field, window, *c.field) for c in COMMANDS if c.field},
         "open_folder": window.open_folder,
         "open_file": window.open_file,
         "open_tokens": window.open_tokens,
@@ -295,10 +285,6 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         **{f"move_{name}": partial(view.shift, *step) for name, step in STEPS.items()},
         "roll_left": lambda: view.turn(0, 0, -1),
         "roll_right": lambda: view.turn(0, 0, 1),
-        "parallel": lambda on: window.set_field("projection", "parallel" if on else "perspective"),
-        "faint": lambda on: window.set_field("outside", "faint" if on else "hidden"),
-        "color_range": lambda on: window.set_field("color_span", "range" if on else "table"),
-        "sphere": lambda on: window.set_field("sphere", on),
         "bookmark": window.bookmarks.add,
         "bookmarks": window.bookmarks.show,
         "theme_system": lambda _: window.choose_theme("system"),
@@ -329,7 +315,6 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "compare_previous": lambda: window.side_by_side.go_on(-1),
         "compare_alone": window.side_by_side.toggle_alone,
         "cameras_linked": window.grid.link_cameras,
-        "ranges_linked": lambda on: window.set_field("ranges_linked", on),
         "lay_over": lambda: window.start_in("compare"),
         "compare_clear": controller.comparing.clear,
         "guide": window.guide.open,
@@ -337,6 +322,10 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "shortcuts": lambda: dialogs.show_shortcuts(window, window.commands.commands.values()),
         "about": lambda: dialogs.show_about(window),
     }
+
+
+def _set_field(window: MainWindow, field: str, on: object, off: object, checked: bool) -> None:
+    window.set_field(field, on if checked else off)
 
 
 def arm(window: MainWindow, shape: Shape | None) -> None:
@@ -370,9 +359,11 @@ def connect_switches(session: Session, commands: Actions, listening: Listening) 
     def show(name: str, field: str, on: object) -> None:
         commands.by_name[name].setChecked(getattr(session, field) == on)
 
-    for name, (field, on) in SWITCHES.items():
-        listening.to(session.events[field], partial(show, name, field, on))
-        show(name, field, on)
+    for command in COMMANDS:
+        if command.field:
+            field, on, _ = command.field
+            listening.to(session.events[field], partial(show, command.name, field, on))
+            show(command.name, field, on)
 
 
 def connect_centre(window: MainWindow) -> None:
