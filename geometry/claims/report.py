@@ -16,9 +16,12 @@ from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
 from geometry.claims.group_claims import check_groups, member
 from geometry.claims.measurements import LEADING, Measurements, Scope
-from geometry.claims.report_kernels import describe_kernels
-from geometry.claims.report_lookback import describe_lookback
-from geometry.claims.report_probes import describe_probes, describe_published
+from geometry.claims.report_sections import (
+    describe_kernels,
+    describe_lookback,
+    describe_probes,
+    describe_published,
+)
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.inside.intervene import Effects

@@ -22,7 +22,7 @@ from geometry.hub.faults import (
     Offline,
     duration_text,
 )
-from geometry.hub.retry_after import wait_asked_for
+from geometry.hub.retry_policy import wait_asked_for
 
 if TYPE_CHECKING:
     import httpx2

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import FileChanged, RangeError, SourceError
 from geometry.checkpoints.stores import LocalFile
-from geometry.history.checkpoints import coarse_first
-from geometry.history.gathering import Gathering
+from geometry.history.gathering import Gathering, coarse_first
 from geometry.history.here import ATTEMPTS, NoHistory, history_here, of_one_version
 from geometry.history.history import History, in_memory
 from geometry.history.origins import Snapshot, find_history, list_snapshots

@@ -25,7 +25,7 @@ from geometry.hub.faults import (
     Offline,
     duration_text,
 )
-from geometry.hub.retry_after import wait_asked_for
+from geometry.hub.retry_policy import wait_asked_for
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault
 

@@ -15,7 +15,7 @@ from geometry.hub.answers import next_request
 from geometry.hub.budgets import Budgets
 from geometry.hub.client import Hub
 from geometry.hub.faults import BrokenTransfer, HubBusy, HubError, NotOnHub
-from geometry.hub.retry_after import wait_asked_for
+from geometry.hub.retry_policy import wait_asked_for
 from tests.geometry.hub_asking import ADDRESS, ASKS, QUICK, WEIGHTS, fails
 from tests.raw_server import CLOSE, Asked, Piece, RawServer, answer, chunked, endless
 

@@ -10,7 +10,7 @@ import transformers
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
-from geometry.hub.hub_torch import TAIL_BYTES
+from geometry.hub.hub_files import TAIL_BYTES
 from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES
 from tests.geometry.hub_kinds import write_model

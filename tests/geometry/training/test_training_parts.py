@@ -15,6 +15,7 @@ from geometry.training.network import (
     new_optimizer,
 )
 from geometry.training.position_rows import PositionRows, continued
+from geometry.training.run import Windows
 from geometry.training.schedule import (
     learning_rate,
     positions_in_use,
@@ -24,7 +25,6 @@ from geometry.training.schedule import (
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 from geometry.training.tokenization import END, learn_tokens, write_tokens
-from geometry.training.windows import Windows
 from tools.campaigns.failing_disk import SmallDisk
 
 TINY = TrainingSettings(
