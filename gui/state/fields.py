@@ -1,12 +1,11 @@
-"""Declarations of the session's fields, with the uses that the application makes of them."""
+"""Declarations of the session's fields, and the types that values from files are read as."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, TypeGuard
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, Literal
 
-from gui.state.values import MAX_COLUMNS, ColumnWidths
+from msgspec import Meta
 
 LARGEST_WHOLE = 2**31 - 1
 """Largest integer of a saved field: Qt's controls hold none beyond."""
@@ -16,14 +15,42 @@ LONGEST_TEXT = 1_000_000
 """Maximum number of characters of a note or a prompt in saved work: ten times those that are split
 into tokens.
 """
-MAX_SELECTED = 100_000
-"""Maximum number of selected positions: no table has more."""
+Whole = Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)]
+Counting = Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)]
+"""An integer from 1."""
+Numbers = Annotated[tuple[Counting, ...], Meta(min_length=1)]
+"""Integers from 1, at least one of them."""
+Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Three = tuple[Counting, Counting, Counting]
+"""Three components."""
+Selection = Annotated[tuple[Whole, ...], Meta(max_length=100_000)]
+"""Positions, at most those of the largest tables."""
 UNCHANGED = object()
 """Sentinel: the current value is kept."""
 _TRAITS = "traits"
 
-Check = Callable[[object], bool]
-"""Returns whether a value from a file is valid for a field."""
+
+def one_of(*allowed: object) -> Any:
+    """Return the type of some values."""
+    return Literal.__getitem__(allowed)
+
+
+def integer(minimum: int, maximum: int = LARGEST_WHOLE) -> Any:
+    """Return the type of integers within two bounds, both included."""
+    return Annotated[int, Meta(ge=minimum, le=maximum)]
+
+
+def between(bounds: tuple[float, float]) -> Any:
+    """Return the type of numbers within two bounds, both included."""
+    return Annotated[float, Meta(ge=bounds[0], le=bounds[1])]
+
+
+def as_json(value: object) -> Any:
+    """Return a value with lists for its tuples, and dicts for its dataclasses."""
+    if is_dataclass(value):
+        return {f.name: as_json(getattr(value, f.name)) for f in fields(value)}
+    return [as_json(item) for item in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +58,7 @@ class Traits:
     """How the application uses a field of the session."""
 
     undo: str = ""  # Its name in the Edit menu; "" if its changes are not undone
-    # The check of its values in files of saved work; None if it is not saved.
-    saved: Check | None = None
+    saved: Any = None  # The type of its values in files of saved work; None if it is not saved
     absent: object = UNCHANGED  # The value for files that lack the field
     linked: bool = False  # Whether all views show the open model's value
     drawn: bool = False  # Whether the 3D view shows it
@@ -47,51 +73,3 @@ def traits(**given: Any) -> dict[str, Traits]:
 def traits_of(cls: Any) -> dict[str, Traits]:
     """Return the traits of all fields of a dataclass, by their names."""
     return {f.name: f.metadata.get(_TRAITS, Traits()) for f in fields(cls)}
-
-
-# ---- checks ----------------------------------------------------------------------------
-
-
-def one_of(*allowed: object) -> Check:
-    """Return the check for a choice."""
-    return lambda value: value in allowed
-
-
-def flag(value: object) -> TypeGuard[bool]:
-    """Return whether a value is a bool."""
-    return isinstance(value, bool)
-
-
-def whole(value: object, minimum: int = 0) -> TypeGuard[int]:
-    """Return whether a value is an integer from ``minimum`` to :data:`LARGEST_WHOLE`."""
-    return (
-        isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= LARGEST_WHOLE
-    )
-
-
-def three(value: object) -> TypeGuard[tuple[int, int, int]]:
-    """Return whether a value is three components, from 1."""
-    return isinstance(value, tuple) and len(value) == 3 and all(whole(k, 1) for k in value)
-
-
-def position_tuple(value: object) -> TypeGuard[tuple[int, ...]]:
-    """Return whether a value is a tuple of positions."""
-    return isinstance(value, tuple) and len(value) <= MAX_SELECTED and all(map(whole, value))
-
-
-def text(value: object) -> TypeGuard[str]:
-    """Return whether a value is a text that is not too long."""
-    return isinstance(value, str) and len(value) <= LONGEST_TEXT
-
-
-def column_widths(value: object) -> TypeGuard[ColumnWidths]:
-    """Return whether a value is keys of columns with their widths."""
-    return isinstance(value, tuple) and len(value) <= MAX_COLUMNS and all(map(_column_width, value))
-
-
-def _column_width(value: object) -> bool:
-    match value:
-        case (str() as key, width):
-            return len(key) <= LONGEST_NAME and whole(width)
-        case _:
-            return False

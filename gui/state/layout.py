@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
+from msgspec import Meta, convert
+
+from gui.state.fields import as_json
 from gui.state.values import Fields
 
 Area = Literal["left", "right", "top", "bottom"]
 Direction = Literal["row", "column"]
 """Side by side, or one above the other."""
 WindowState = Literal["normal", "maximised", "full screen"]
-Rectangle: TypeAlias = tuple[int, int, int, int]
-"""Left, top, width, height in logical pixels."""
-Size: TypeAlias = tuple[int, int]
-"""Width and height in logical pixels."""
 
 LARGEST = 32_767
 """Maximum coordinate and size in pixels: that of X11, more than four of the widest screens."""
@@ -23,7 +22,13 @@ MAX_DOCKS = 200
 """Maximum number of docks in a layout: more than ten times the number of panels."""
 DEEPEST = 8
 """Maximum depth of splits within splits; dragging creates two."""
-LONGEST_NAME = 100
+_Coordinate = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
+_Length = Annotated[int, Meta(ge=1, le=LARGEST)]
+Rectangle: TypeAlias = tuple[_Coordinate, _Coordinate, _Length, _Length]
+"""Left, top, width, height in logical pixels."""
+Size: TypeAlias = tuple[_Length, _Length]
+"""Width and height in logical pixels."""
+DockName = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,14 +291,7 @@ def pack_layout(layout: Layout) -> Fields:
         **window,
         **{area: _pack(node) for area, node in layout.areas.items()},
         "hidden": dict(layout.hidden),
-        "floating": {
-            name: {
-                "area": place.area,
-                "rectangle": list(place.rectangle),
-                "hidden": place.hidden,
-            }
-            for name, place in layout.floating.items()
-        },
+        "floating": {name: as_json(place) for name, place in layout.floating.items()},
     }
 
 
@@ -308,104 +306,46 @@ def unpack_layout(value: object) -> Layout:
 
     Raises ValueError: it does not have the form that :func:`pack_layout` writes.
     """
-    parts = _object(value)
-    areas: dict[Area, Node] = {}
-    for area in get_args(Area):
-        if area in parts:
-            areas[area] = _node(parts[area], 0)
-    hidden = {_name(name): _area(area) for name, area in _object(parts.get("hidden", {})).items()}
-    floating = {
-        _name(name): _floating(_object(place))
-        for name, place in _object(parts.get("floating", {})).items()
-    }
-    names = [name for node in areas.values() for name in docks_in(node)] + [*hidden, *floating]
+    nodes, others = convert(value, Fields), convert(value, _OtherPlaces)
+    areas = {area: _node(nodes[area], 0) for area in get_args(Area) if area in nodes}
+    names = [name for node in areas.values() for name in docks_in(node)]
+    names += [*others.hidden, *others.floating]
     if len(names) > MAX_DOCKS or len(names) != len(set(names)):
         raise ValueError("a dock has two places, or there are too many docks")
-    window = _size(parts["window"]) if "window" in parts else None
-    return Layout(areas, hidden, floating, window)
+    return Layout(areas, others.hidden, others.floating, others.window)
 
 
-def pack_place(place: WindowPlace) -> Fields:
-    """Return a window's place as a JSON object."""
-    return {"rectangle": list(place.rectangle), "state": place.state}
+@dataclass(frozen=True, slots=True)
+class _OtherPlaces:
+    """What is not an area of a :class:`Layout` in JSON."""
+
+    hidden: Mapping[DockName, Area] = field(default_factory=dict)
+    floating: Mapping[DockName, Floating] = field(default_factory=dict)
+    window: Size | None = None
 
 
-def unpack_place(value: object) -> WindowPlace:
-    """Return the window's place in a JSON object.
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node in JSON: tabs, or the parts of a row or a column."""
 
-    Raises ValueError: it does not have the form that :func:`pack_place` writes.
-    """
-    parts = _object(value)
-    state = parts.get("state")
-    if state not in get_args(WindowState):
-        raise ValueError(f"a window cannot be {state!r}")
-    return WindowPlace(_rectangle(parts.get("rectangle")), cast(WindowState, state))
+    size: Annotated[int, Meta(ge=0, le=LARGEST)]
+    tabs: tuple[DockName, ...] = ()
+    front: str = ""
+    row: tuple[object, ...] = ()
+    column: tuple[object, ...] = ()
 
 
 def _node(value: object, depth: int) -> Node:
-    parts = _object(value)
-    size = _pixels(parts.get("size"), 0)
-    if "tabs" in parts:
-        docks = tuple(map(_name, _list(parts["tabs"])))
-        front = parts.get("front")
-        if front not in docks:
-            raise ValueError(f"{front!r} is none of the tabs")
-        return Tabs(docks, _name(front), size)
-    directions: tuple[Direction, ...] = get_args(Direction)
-    given = [direction for direction in directions if direction in parts]
-    if len(given) != 1 or depth >= DEEPEST:
-        raise ValueError("a place is neither tabs nor a split, or is too deep")
-    nodes = tuple(_node(child, depth + 1) for child in _list(parts[given[0]]))
-    return Split(given[0], nodes, size)
-
-
-def _floating(parts: Fields) -> Floating:
-    hidden = parts.get("hidden")
-    if not isinstance(hidden, bool):
-        raise ValueError(f"a dock cannot be hidden: {hidden!r}")
-    return Floating(_area(parts.get("area")), _rectangle(parts.get("rectangle")), hidden)
-
-
-def _rectangle(value: object) -> Rectangle:
-    if not isinstance(value, list) or len(value) != 4:
-        raise ValueError(f"{value!r} is not a rectangle")
-    left, top = (_pixels(number, -LARGEST) for number in value[:2])
-    width, height = (_pixels(number, 1) for number in value[2:])
-    return left, top, width, height
-
-
-def _size(value: object) -> Size:
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError(f"{value!r} is not a size")
-    width, height = (_pixels(number, 1) for number in value)
-    return width, height
-
-
-def _pixels(value: object, minimum: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= LARGEST:
-        raise ValueError(f"{value!r} is not a number of pixels")
-    return value
-
-
-def _area(value: object) -> Area:
-    if value not in get_args(Area):
-        raise ValueError(f"{value!r} is not an area")
-    return cast(Area, value)
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME:
-        raise ValueError(f"{value!r} is not the name of a dock")
-    return value
-
-
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list) or not 0 < len(value) <= MAX_DOCKS:
-        raise ValueError(f"{value!r} is not a list of places")
-    return value
-
-
-def _object(value: object) -> Fields:
-    if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is not an object")
-    return value
+    if depth > DEEPEST:
+        raise ValueError("places are too deep")
+    place = convert(value, _Place)
+    match place:
+        case _Place(tabs=docks, row=(), column=()) if place.front in docks:
+            return Tabs(docks, place.front, place.size)
+        case _Place(tabs=(), row=parts, column=()) if parts:
+            direction: Direction = "row"
+        case _Place(tabs=(), row=(), column=parts) if parts:
+            direction = "column"
+        case _:
+            raise ValueError("a place is neither tabs nor a split")
+    return Split(direction, tuple(_node(part, depth + 1) for part in parts), place.size)

@@ -9,26 +9,24 @@ a window.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from psygnal import SignalGroupDescriptor
 
 from gui.state.fields import (
     UNCHANGED,
-    Check,
+    Counting,
+    Selection,
+    Text,
+    Three,
     Traits,
-    column_widths,
-    flag,
+    Whole,
+    between,
     one_of,
-    position_tuple,
-    text,
-    three,
     traits,
     traits_of,
-    whole,
 )
 from gui.state.guides import same_basis
 from gui.state.values import (
@@ -51,7 +49,6 @@ from gui.state.values import (
     Outside,
     Projection,
     Quantity,
-    within,
 )
 from gui.style.theme import COLORMAPS, CYCLIC
 from gui.style.token_text import token_label
@@ -83,23 +80,7 @@ MAIN = 0
 """The key of the open model in the grid; no :class:`ComparedModel` has it."""
 
 
-def _is_column(value: object) -> bool:
-    from geometry.checkpoints.column_files import PositionColumn
-
-    return value is None or isinstance(value, PositionColumn)
-
-
-def _is_basis(value: object) -> bool:
-    from geometry.history.timelapse import Basis
-
-    return value in get_args(Basis)
-
-
-def _is_snapshot(value: object) -> bool:
-    return value is None or whole(value)
-
-
-def _colouring(saved: Check, **given: Any) -> dict[str, Traits]:
+def _colouring(saved: Any, **given: Any) -> dict[str, Traits]:
     return traits(undo="colours", saved=saved, linked=True, drawn=True, **given)
 
 
@@ -107,7 +88,7 @@ def _look(default: float, bounds: tuple[float, float], name: str) -> dict[str, T
     """Return the traits of a size or the opacity of the curve."""
     return traits(
         undo=name,
-        saved=partial(within, bounds=bounds),
+        saved=between(bounds),
         absent=default,
         linked=True,
         drawn=True,
@@ -128,17 +109,17 @@ class Wanted:
     dragging: bool = field(default=False, metadata=traits(linked=True))
     # The principal components on the three axes, 1-based.
     components: tuple[int, int, int] = field(
-        default=(1, 2, 3), metadata=traits(undo="components", saved=three)
+        default=(1, 2, 3), metadata=traits(undo="components", saved=Three)
     )
     # Colouring of the curve; the component for colouring by a component (1-based); the period in
     # positions, and the column of the user's own table, for colouring by these.
-    color_by: ColorBy = field(default="position", metadata=_colouring(one_of(*get_args(ColorBy))))
-    color_component: int = field(default=4, metadata=_colouring(partial(whole, minimum=1)))
+    color_by: ColorBy = field(default="position", metadata=_colouring(ColorBy))
+    color_component: int = field(default=4, metadata=_colouring(Counting))
     color_period: float = field(
-        default=PERIOD, metadata=_colouring(partial(within, bounds=PERIODS), absent=PERIOD)
+        default=PERIOD, metadata=_colouring(between(PERIODS), absent=PERIOD)
     )
     color_column: PositionColumn | None = field(
-        default=None, metadata=_colouring(_is_column, absent=None)
+        default=None, metadata=_colouring(type(None), absent=None)
     )
     # Names of the colour maps: of positions modulo a period, and of everything else.
     cyclic_colormap: str = field(
@@ -152,9 +133,7 @@ class Wanted:
     # colours too; or the whole table, so that a colour has the same meaning in every range.
     color_span: ColorSpan = field(
         default="range",
-        metadata=_colouring(
-            one_of(*get_args(ColorSpan)), absent="table", setting="view/color_span"
-        ),
+        metadata=_colouring(ColorSpan, absent="table", setting="view/color_span"),
     )
     # Width of the curve's line and size of its points in logical pixels; which of them are drawn;
     # their opacity.
@@ -168,7 +147,7 @@ class Wanted:
         default="both",
         metadata=traits(
             undo="points and line",
-            saved=one_of(*get_args(CurveParts)),
+            saved=CurveParts,
             absent="both",
             linked=True,
             drawn=True,
@@ -181,7 +160,7 @@ class Wanted:
         default="hidden",
         metadata=traits(
             undo="positions outside the range",
-            saved=one_of(*get_args(Outside)),
+            saved=Outside,
             linked=True,
             drawn=True,
             setting="view/outside",
@@ -192,7 +171,7 @@ class Wanted:
         default="perspective",
         metadata=traits(
             undo="projection",
-            saved=one_of(*get_args(Projection)),
+            saved=Projection,
             linked=True,
             drawn=True,
             setting="view/projection",
@@ -203,57 +182,56 @@ class Wanted:
     keep_turned: bool = field(
         default=False,
         metadata=traits(
-            undo="orientation after refitting", saved=flag, linked=True, setting="view/keep_turned"
+            undo="orientation after refitting", saved=bool, linked=True, setting="view/keep_turned"
         ),
     )
     # Selected positions in the order of selection; the last one is the current one.
     selection: tuple[int, ...] = field(
-        default=(), metadata=traits(undo="selection", saved=position_tuple, drawn=True)
+        default=(), metadata=traits(undo="selection", saved=Selection, drawn=True)
     )
     # The position under the mouse in any view, or None.
     hover: int | None = field(default=None, metadata=traits(drawn=True))
     # Text whose tokens label the positions.
-    prompt: str = field(default="", metadata=traits(undo="prompt", saved=text))
+    prompt: str = field(default="", metadata=traits(undo="prompt", saved=Text))
     # Norms of rows centred over ``d_model`` instead of raw ones.
     norms_centred: bool = field(
-        default=False, metadata=traits(undo="norms", saved=flag, linked=True)
+        default=False, metadata=traits(undo="norms", saved=bool, linked=True)
     )
     # Quantity in the norms panel: norm, step to the next row, or residual.
-    norms_quantity: Quantity = field(
-        default="norm", metadata=traits(undo="norms", saved=one_of(*get_args(Quantity)))
-    )
+    norms_quantity: Quantity = field(default="norm", metadata=traits(undo="norms", saved=Quantity))
     # First position of the stretch whose stability is measured.
-    norms_after: int = field(default=100, metadata=traits(undo="norms", saved=whole, linked=True))
+    norms_after: int = field(default=100, metadata=traits(undo="norms", saved=Whole, linked=True))
     # Divide each model's norms or steps by their own mean where several are compared.
-    norms_relative: bool = field(default=False, metadata=traits(undo="norms", saved=flag))
+    norms_relative: bool = field(default=False, metadata=traits(undo="norms", saved=bool))
     # Hidden curves of compared models, as pairs of a panel's slot and a model's key.
     hidden_curves: frozenset[tuple[str, int]] = field(
         default=frozenset(), metadata=traits(undo="curves in plots")
     )
     # Whether the viewport shows the sphere of rows of mean norm.
-    sphere: bool = field(default=False, metadata=traits(undo="sphere", saved=flag, drawn=True))
+    sphere: bool = field(default=False, metadata=traits(undo="sphere", saved=bool, drawn=True))
     # Whether the viewport shows the distance of the two positions selected last.
     measure: bool = field(
-        default=False, metadata=traits(undo="measurement", saved=flag, linked=True)
+        default=False, metadata=traits(undo="measurement", saved=bool, linked=True)
     )
     # Components of the training timeline.
     basis: Basis = field(
-        default="frozen", metadata=traits(undo="components of the training", saved=_is_basis)
+        default="frozen",
+        metadata=traits(undo="components of the training", saved=Literal["frozen", "aligned"]),
     )
     # Shown snapshot of the open model's history; None for the model itself. It is the place in a
     # film, which plays, and so is not undone.
-    snapshot: int | None = field(default=None, metadata=traits(saved=_is_snapshot, drawn=True))
+    snapshot: int | None = field(default=None, metadata=traits(saved=Whole | None, drawn=True))
     # The curve to align with the shown one, and how; None for none.
     alignment: CurveAlignment | None = field(default=None, metadata=traits(undo="overlaid curve"))
     # Models side by side: whether all show the open one's range and components, which is undone
     # with the ranges that it replaces, and whether their cameras move together.
-    ranges_linked: bool = field(default=False, metadata=traits(saved=flag))
-    cameras_linked: bool = field(default=True, metadata=traits(undo="linked cameras", saved=flag))
+    ranges_linked: bool = field(default=False, metadata=traits(saved=bool))
+    cameras_linked: bool = field(default=True, metadata=traits(undo="linked cameras", saved=bool))
     # Initial range of a newly opened model.
     first_range: FirstRange = "typical"
     # The table of models: keys of its columns in order, and their widths in pixels, 0 for that of
     # their texts; empty for the standard ones.
-    compare_columns: ColumnWidths = field(default=(), metadata=traits(saved=column_widths))
+    compare_columns: ColumnWidths = field(default=(), metadata=traits(saved=ColumnWidths))
     offline: bool = False  # Whether network requests are disabled
 
 
@@ -262,7 +240,7 @@ WANTED = frozenset(_TRAITS)
 UNDONE = {name: its.undo for name, its in _TRAITS.items() if its.undo}
 """Fields that can be undone, with their names in the menu."""
 SAVED = {name: its.saved for name, its in _TRAITS.items() if its.saved is not None}
-"""Fields in files of saved work, with the check of their values."""
+"""Fields in files of saved work, with the types of their values there."""
 ABSENT: Fields = {name: its.absent for name, its in _TRAITS.items() if its.absent is not UNCHANGED}
 """Fields that older files lack, with the values that are shown for these."""
 REMEMBERED = {name: its.setting for name, its in _TRAITS.items() if its.setting}

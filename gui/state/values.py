@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from gui.state.fields import Name, Whole
 
 if TYPE_CHECKING:
     from geometry.checkpoints.stores import TensorInfo
@@ -22,12 +26,12 @@ FirstRange = Literal["typical", "from 1", "all"]
 Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
-ColumnWidths = tuple[tuple[str, int], ...]
-"""Keys of a table's columns in order, and their widths in pixels."""
 MAX_TABLES = 64
 """Maximum number of sources whose chosen table is remembered."""
 MAX_COLUMNS = 1_000
 """Maximum number of columns of a table whose order and widths are stored."""
+ColumnWidths = Annotated[tuple[tuple[Name, Whole], ...], Meta(max_length=MAX_COLUMNS)]
+"""Keys of a table's columns in order, and their widths in pixels."""
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
 NO_FIELDS: Fields = MappingProxyType({})
@@ -53,15 +57,6 @@ def sizes_on_screen(height: float) -> tuple[float, float]:
     """
     growth = min(max(height / USUAL_HEIGHT, 1.0) ** 0.5, MAX_GROWTH)
     return round(growth * LINE_WIDTH, 1), round(growth * POINT_SIZE, 1)
-
-
-def within(value: object, bounds: tuple[float, float]) -> TypeGuard[float]:
-    """Return whether a value is a number between two bounds, both included."""
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and bounds[0] <= value <= bounds[1]
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 
 from gui.state.camera import Place
+from gui.state.fields import Name
 from gui.state.layout import Layout
 from gui.state.values import Fields
 
@@ -97,7 +98,7 @@ class Bookmark:
 class ModelFields(TypedDict):
     """Saved fields of a model, common to :class:`Work` and :class:`OtherView`."""
 
-    source: str
-    beside: str
-    table: str | None
-    commit: str | None
+    source: Name
+    beside: NotRequired[Name]
+    table: NotRequired[Name | None]
+    commit: NotRequired[Name | None]

@@ -18,7 +18,6 @@ from gui.services.loading import OpenRequest, is_of_hub, known_name, remember
 from gui.services.work_files.projects import open_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
-from gui.state.fields import three, whole
 from gui.state.session import ABSENT, MAIN, SAVED, Session
 from gui.state.values import Notice
 
@@ -312,9 +311,10 @@ def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
     fields = {**ABSENT, **work.fields}
     n_components = max(3, min(model.W_pos.shape))
     components, selection = fields.get("components"), fields.get("selection")
-    if three(components) and max(components) > n_components:
+    if isinstance(components, tuple) and max(components) > n_components:
         del fields["components"]
-    if whole(fields.get("color_component"), n_components + 1):
+    component = fields.get("color_component")
+    if isinstance(component, int) and component > n_components:
         del fields["color_component"]
     if isinstance(selection, tuple):
         fields["selection"] = tuple(p for p in selection if p < model.n_positions)

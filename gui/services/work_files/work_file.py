@@ -16,11 +16,13 @@ import logging
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, NotRequired
 
 import numpy as np
+from msgspec import Meta, convert
 
 from geometry.checkpoints.array_store import open_member, read_array
 from geometry.checkpoints.boundary import reading
@@ -33,19 +35,13 @@ from geometry.checkpoints.zip_records import open_archive
 from gui.services.work_files.work_parts import (
     LeftOut,
     pack_alignment,
-    pack_column,
     pack_place,
-    row,
-    table,
-    text,
-    tupled,
     unpack_alignment,
     unpack_column,
     unpack_place,
     unpack_turn,
 )
-from gui.state.aligned_curve import CurveAlignment
-from gui.state.fields import LARGEST_WHOLE, LONGEST_TEXT, three, whole
+from gui.state.fields import LARGEST_WHOLE, Counting, Name, Text, Three, Whole, as_json
 from gui.state.layout import Layout, pack_layout, unpack_layout
 from gui.state.session import SAVED
 from gui.state.values import Fields
@@ -69,6 +65,8 @@ LARGEST = 50_000_000
 _LARGEST_ARRAY = 1_000
 """Size limit of an array in bytes: the largest is a matrix of 3 × 3."""
 _KNOWN = re.compile(r"turn|camera_(position|focal_point|up|parallel_scale)(_\d{1,3})?")
+_Others = Annotated[list[Fields], Meta(max_length=MAX_OTHERS)]
+_Size = tuple[Counting, Counting]
 _AGAIN = "Save the project again, or open the model directly."
 
 
@@ -104,7 +102,7 @@ def pack_work(work: Work) -> bytes:
         "format": FORMAT,
         "version": _version(work),
         "model": {**_model(work), "fingerprint": work.fingerprint},
-        "positions": list(work.positions),
+        "positions": work.positions,
         "session": {
             name: None if name == COLUMN else work.fields[name]
             for name in SAVED
@@ -112,7 +110,7 @@ def pack_work(work: Work) -> bytes:
         },
         "follows": work.place is not None and work.place.follows,
         "panel": work.panel,
-        "window": None if work.size is None else list(work.size),
+        "window": work.size,
     }
     if work.layout is not None:
         content["docks"] = pack_layout(work.layout)
@@ -124,8 +122,8 @@ def pack_work(work: Work) -> bytes:
             "others": [
                 {
                     **_model(other),
-                    "positions": None if other.positions is None else list(other.positions),
-                    "components": list(other.components),
+                    "positions": other.positions,
+                    "components": other.components,
                     "follows": other.place is not None and other.place.follows,
                     "in_grid": other.in_grid,
                 }
@@ -138,7 +136,7 @@ def pack_work(work: Work) -> bytes:
         content["laying"] = pack_alignment(work.alignment)
     column = work.fields.get(COLUMN)
     if isinstance(column, PositionColumn) and work.fields.get("color_by") == "column":
-        content["column"] = pack_column(column)
+        content["column"] = as_json(column)
     if work.panels:
         content["panels"] = {name: dict(options) for name, options in work.panels.items()}
     if work.file:  # as kept while the window is open
@@ -178,12 +176,7 @@ def _version(work: Work) -> int:
 
 
 def _model(work: Work | OtherView) -> dict[str, str | None]:
-    return {
-        "source": work.source,
-        "beside": work.beside,
-        "table": work.table,
-        "commit": work.commit,
-    }
+    return {name: getattr(work, name) for name in ModelFields.__annotations__}
 
 
 def read_work(path: Path) -> Work:
@@ -286,12 +279,11 @@ def check_version(content: object, expected: str, newest: int, file: str) -> Fie
     """Check the format and version of a JSON object, and return it.
 
     Raises WorkError: it has another format, or a later version.
+    Raises ValueError: it has no version.
     """
     if not isinstance(content, dict) or content.get("format") != expected:
         raise WorkError(f"{file} was not saved by Helixscope.", _AGAIN)
-    version = content.get("version")
-    if not whole(version, 1):
-        raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
+    version = convert(content.get("version"), Counting)
     if version > newest:
         raise NewerVersion(
             f"{file} was saved by a newer version of Helixscope (format {version}; this version "
@@ -301,31 +293,36 @@ def check_version(content: object, expected: str, newest: int, file: str) -> Fie
     return content
 
 
+class _MainModel(ModelFields):
+    fingerprint: NotRequired[Text]
+
+
 def _unpack(content: Fields, arrays: dict[str, np.ndarray]) -> Work:
-    model, file = table(content["model"]), table(content.get("file", {}))
-    listed = row(content.get("others", []))
-    if len(listed) > MAX_OTHERS:
-        raise ValueError(f"{len(listed)} models beside it")
+    model = convert(content["model"], _MainModel)
+    file = convert(content.get("file", {}), Fields)
+    listed = convert(content.get("others", ()), _Others)
     left = LeftOut()
-    others = tuple(
-        _unpack_other(table(other), arrays, number, left) for number, other in enumerate(listed)
-    )
+    others = tuple(_unpack_other(other, arrays, n, left) for n, other in enumerate(listed))
+    n_others = len(others)
+    view = Annotated[int, Meta(ge=0, le=n_others)]
     return Work(
-        **_unpack_model(model),
-        positions=left.read("positions", lambda: _range(content), (0, LARGEST_WHOLE)),
+        **model,
+        positions=left.read("positions", lambda: _range(content["positions"]), (0, LARGEST_WHOLE)),
         fields=_session(content, left),
-        fingerprint=text(model.get("fingerprint", ""), LONGEST_TEXT),
         place=left.read("camera", lambda: unpack_place(arrays, _follows(content)), None),
         others=others,
-        main_at=left.read("order", lambda: _at(content.get("main_at", 0), len(others)), 0),
-        alone=left.read("grid", lambda: _alone(content.get("alone"), len(others)), None),
-        alignment=left.read("alignment", lambda: _alignment(content, len(others)), None),
-        panels=left.read("panels", lambda: _panels(content.get("panels")), {}),
-        file=text(file.get("path", "")),
+        main_at=left.convert("order", content.get("main_at", 0), view, 0),
+        alone=left.convert("grid", content.get("alone"), view | None, None),
+        alignment=left.read(
+            "alignment", lambda: unpack_alignment(content.get("laying"), n_others), None
+        ),
+        # The panels check the values.
+        panels=left.convert("panels", content.get("panels", {}), Mapping[str, Fields], {}),
+        file=convert(file.get("path", ""), Name),
         changed=bool(file.get("changed", False)),
         turn=left.read("turn", lambda: unpack_turn(arrays), np.eye(3)),
-        panel=left.read("panel", lambda: text(content.get("panel", "")), ""),
-        size=left.read("window", lambda: _size(content.get("window")), None),
+        panel=left.convert("panel", content.get("panel", ""), Name, ""),
+        size=left.convert("window", content.get("window"), _Size | None, None),
         layout=_layout(content),
         left_out=tuple(left.names),
     )
@@ -333,85 +330,42 @@ def _unpack(content: Fields, arrays: dict[str, np.ndarray]) -> Work:
 
 def _session(content: Fields, left: LeftOut) -> Fields:
     """Return the saved fields of the session that are valid."""
-    nothing: Fields = {}
-    session = dict(left.read("session", lambda: table(content["session"]), nothing))
+    session = left.convert("session", content.get("session"), Fields, {})
+    invalid = object()
+    fields = {
+        name: left.convert(name, session[name], kind, invalid)
+        for name, kind in SAVED.items()
+        if name in session
+    }
     if content.get("column") is not None:
-        session[COLUMN] = left.read("column", lambda: unpack_column(table(content["column"])), None)
-    valid = {}
-    for name, accepts in SAVED.items():
-        if name in session:
-            valid[name] = tupled(session[name])
-            if not accepts(valid[name]):
-                left.out(name)
-                del valid[name]
-    return valid
-
-
-def _at(value: object, maximum: int) -> int:
-    if not (whole(value) and value <= maximum):
-        raise ValueError(f"{value!r} is none of {maximum + 1} views")
-    return value
-
-
-def _alone(value: object, maximum: int) -> int | None:
-    return None if value is None else _at(value, maximum)
-
-
-def _alignment(content: Fields, n_others: int) -> CurveAlignment | None:
-    alignment = content.get("laying")
-    return None if alignment is None else unpack_alignment(table(alignment), n_others)
+        fields[COLUMN] = left.read("column", lambda: unpack_column(content["column"]), None)
+    return {name: value for name, value in fields.items() if value is not invalid}
 
 
 def _follows(content: Fields) -> bool:
     return bool(content.get("follows", False))
 
 
-def _panels(value: object) -> Mapping[str, Fields]:
-    """Return the panels' options by name; the panels validate the values."""
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or not all(
-        isinstance(options, dict) for options in value.values()
-    ):
-        raise ValueError("what panels show has no names")
-    return value
-
-
 def _unpack_other(
     view: Fields, arrays: dict[str, np.ndarray], number: int, left: LeftOut
 ) -> OtherView:
     return OtherView(
-        **_unpack_model(view),
+        **convert(view, ModelFields),
         positions=left.read(
-            "positions", lambda: None if view["positions"] is None else _range(view), None
+            "positions",
+            lambda: None if view["positions"] is None else _range(view["positions"]),
+            None,
         ),
-        components=left.read("components", lambda: _three(view["components"]), (1, 2, 3)),
+        components=left.convert("components", view.get("components"), Three, (1, 2, 3)),
         place=left.read("camera", lambda: unpack_place(arrays, _follows(view), f"_{number}"), None),
         in_grid=bool(view.get("in_grid", True)),
     )
 
 
-def _three(value: object) -> tuple[int, int, int]:
-    components = tupled(value)
-    if not three(components):
-        raise ValueError(f"components cannot be {components!r}")
-    return components
-
-
-def _unpack_model(model: Fields) -> ModelFields:
-    tensor, commit = model.get("table"), model.get("commit")
-    return {
-        "source": text(model["source"]),
-        "beside": text(model.get("beside", "")),
-        "table": None if tensor is None else text(tensor),
-        "commit": None if commit is None else text(commit),
-    }
-
-
-def _range(content: Fields) -> tuple[int, int]:
-    first, last = row(content["positions"])
-    if not (whole(first) and whole(last, first)):
-        raise ValueError(f"positions {first!r}–{last!r} are not a range")
+def _range(value: object) -> tuple[int, int]:
+    first, last = convert(value, tuple[Whole, Whole])
+    if last < first:
+        raise ValueError(f"positions {first}–{last} are not a range")
     return first, last
 
 
@@ -429,22 +383,23 @@ def _layout(content: Fields) -> Layout | None:
         return None
 
 
-def _size(value: object) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    width, height = row(value)
-    if not (whole(width, 1) and whole(height, 1)):
-        raise ValueError(f"a window cannot be {width!r} × {height!r}")
-    return width, height
-
-
 # ---- bookmarks: in a separate file, or in that of saved work ----
 
 BOOKMARKS_FORMAT, BOOKMARKS_VERSION = "helixscope bookmarks", 1
 FOLDER = "bookmarks/"
 LIST = f"{FOLDER}list.json"
-_KEY = re.compile(r"[0-9a-f]{32}")
 _BOOKMARKS_AGAIN = "Make the bookmarks again."
+_Bookmarks = Annotated[list[object], Meta(max_length=MAX_BOOKMARKS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A bookmark in the list."""
+
+    key: Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+    name: Name = ""
+    note: Text = ""
+    model: Name = ""
 
 
 def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
@@ -498,12 +453,9 @@ def _unpack_bookmarks(
     )
     readable: dict[str, Bookmark] = {}
     left_out = 0
-    listed = row(content["bookmarks"])
-    if len(listed) > MAX_BOOKMARKS:
-        raise ValueError(f"{len(listed)} bookmarks")
-    for entry in listed:
+    for entry in convert(content["bookmarks"], _Bookmarks):
         try:
-            bookmark = _unpack_bookmark(parts, table(entry))
+            bookmark = _unpack_bookmark(parts, convert(entry, _Entry))
         except NewerVersion:
             raise  # it is intact, and must not be overwritten
         except Exception:
@@ -515,16 +467,12 @@ def _unpack_bookmarks(
     return tuple(readable.values()), left_out
 
 
-def _unpack_bookmark(parts: _Parts, entry: Fields) -> Bookmark:
-    texts = {name: text(entry.get(name, "")) for name in ("key", "name", "model")}
-    note = text(entry.get("note", ""), LONGEST_TEXT)
-    key = texts["key"]
-    if _KEY.fullmatch(key) is None:
-        raise ValueError(f"{key!r} is not the key of a bookmark")
-    with open_archive(parts.read(f"{FOLDER}{key}.helix")) as archive:
+def _unpack_bookmark(parts: _Parts, entry: _Entry) -> Bookmark:
+    with open_archive(parts.read(f"{FOLDER}{entry.key}.helix")) as archive:
         # Without nested bookmarks: an archive could contain itself.
-        work = _unpack_view(_Parts(archive, parts), f"The bookmark “{texts['name']}”")
-    return Bookmark(**texts, note=note, work=work, picture=parts.read(f"{FOLDER}{key}.png"))
+        work = _unpack_view(_Parts(archive, parts), f"The bookmark “{entry.name}”")
+    picture = parts.read(f"{FOLDER}{entry.key}.png")
+    return Bookmark(entry.key, entry.name, entry.note, entry.model, work, picture)
 
 
 def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:

@@ -7,10 +7,12 @@ reports them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar, cast, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from msgspec import Meta, convert
 
 from geometry.checkpoints.column_files import (
     LONGEST_TEXT,
@@ -21,8 +23,7 @@ from geometry.checkpoints.column_files import (
 from geometry.measures.alignment import Middle
 from gui.state.aligned_curve import Coloring, CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
-from gui.state.fields import LONGEST_NAME, flag, whole
-from gui.state.values import Fields, within
+from gui.state.fields import Name, Whole
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +45,13 @@ class LeftOut:
             return read()
         except (KeyError, TypeError, ValueError) as error:
             log.warning("%s is left out: %s", name, error)
-            self.out(name)
+            if name not in self.names:
+                self.names.append(name)
             return default
 
-    def out(self, name: str) -> None:
-        """Note that a part is invalid."""
-        if name not in self.names:
-            self.names.append(name)
+    def convert(self, name: str, value: object, kind: Any, default: Any) -> Any:
+        """Return a part as a type, or the default for an invalid one."""
+        return self.read(name, lambda: convert(value, kind), default)
 
 
 def pack_place(place: Place | None) -> dict[str, np.ndarray]:
@@ -98,32 +99,6 @@ def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...])
     return array
 
 
-def text(value: object, longest: int = LONGEST_NAME) -> str:
-    """Check that a value is text of at most ``longest`` characters, and return it."""
-    if not isinstance(value, str) or len(value) > longest:
-        raise TypeError("this is not a text, or too long")
-    return value
-
-
-def tupled(value: object) -> object:
-    """Return lists as tuples, recursively, and other values unchanged."""
-    return tuple(map(tupled, value)) if isinstance(value, list) else value
-
-
-def table(value: object) -> Fields:
-    """Check that a value is a mapping, and return it."""
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r} has no names")
-    return value
-
-
-def row(value: object) -> Sequence[object]:
-    """Check that a value is a list, and return it."""
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    return value
-
-
 def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
     """Return an alignment as JSON."""
     what = wanted.what
@@ -142,62 +117,54 @@ def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
     }
 
 
-def unpack_alignment(content: Fields, n_others: int) -> CurveAlignment:
+@dataclass(frozen=True, slots=True)
+class _Alignment:
+    """An alignment in JSON: with one of ``other``, ``range`` and ``step``."""
+
+    how: How
+    mirrored: bool
+    middle: Middle | None
+    coloring: Coloring = "matched"  # 0.1 had no other
+    other: Whole | None = None
+    range: tuple[Whole, Whole] | None = None
+    step: Whole | None = None
+
+
+def unpack_alignment(value: object, n_others: int) -> CurveAlignment | None:
     """Return an alignment from JSON; ``n_others`` is the number of compared models."""
-    what, how, middle, mirrored = (
-        _what(content, n_others),
-        content["how"],
-        content["middle"],
-        content["mirrored"],
-    )
-    if how not in get_args(How) or middle not in (None, *get_args(Middle)):
-        raise ValueError(f"a curve cannot be aligned as {how!r}, {middle!r}")
-    if not flag(mirrored):
-        raise ValueError(f"mirrored cannot be {mirrored!r}")
-    coloring = content.get("coloring", "matched")  # 0.1 had no other
-    if coloring not in get_args(Coloring):
-        raise ValueError(f"coloring cannot be {coloring!r}")
-    return CurveAlignment(
-        what, cast("How", how), mirrored, cast("Middle | None", middle), cast("Coloring", coloring)
-    )
-
-
-def _what(content: Fields, n_others: int) -> OfCompared | OfRange | OfStep:
-    kinds = content.keys() & {"other", "range", "step"}
-    other, step = content.get("other"), content.get("step")
-    if kinds == {"other"} and whole(other) and other < n_others:
-        return OfCompared(other)
-    if kinds == {"range"}:
-        first, last = row(content["range"])
-        if whole(first) and whole(last):
-            return OfRange((first, last))
-    if kinds == {"step"} and whole(step):
-        return OfStep(step)
-    raise ValueError(f"{dict(content)!r} is not the curve of an alignment")
-
-
-def pack_column(column: PositionColumn) -> dict[str, object]:
-    """Return a column of the user's own table as JSON, with its values."""
-    return {"name": column.name, "file": column.file, "values": list(column.values)}
-
-
-def unpack_column(content: Fields) -> PositionColumn:
-    """Return a column from JSON."""
-    values = row(content["values"])
-    if len(values) > MAX_POSITIONS:
-        raise ValueError(f"a column has {len(values)} values")
-    return PositionColumn(
-        text(content["name"]),
-        text(content["file"]),
-        tuple(_column_value(value) for value in values),
-    )
-
-
-def _column_value(value: object) -> float | str | None:
     if value is None:
         return None
-    if isinstance(value, str):
-        return text(value, LONGEST_TEXT)
-    if within(value, (-MAX_NUMBER, MAX_NUMBER)):
-        return float(value)
-    raise ValueError(f"a column has the value {value!r}")
+    content = convert(value, _Alignment)
+    match content:
+        case _Alignment(other=int(key), range=None, step=None) if key < n_others:
+            what: OfCompared | OfRange | OfStep = OfCompared(key)
+        case _Alignment(other=None, range=(first, last), step=None):
+            what = OfRange((first, last))
+        case _Alignment(other=None, range=None, step=int(step)):
+            what = OfStep(step)
+        case _:
+            raise ValueError("an alignment without its curve")
+    return CurveAlignment(what, content.how, content.mirrored, content.middle, content.coloring)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the user's own table in JSON."""
+
+    name: Name
+    file: Name
+    values: Annotated[
+        tuple[
+            Annotated[float, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+            | Annotated[str, Meta(max_length=LONGEST_TEXT)]
+            | None,
+            ...,
+        ],
+        Meta(max_length=MAX_POSITIONS),
+    ]
+
+
+def unpack_column(value: object) -> PositionColumn:
+    """Return a column from JSON."""
+    column = convert(value, _Column)
+    return PositionColumn(column.name, column.file, column.values)

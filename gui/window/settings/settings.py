@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, get_args
+from typing import Annotated, Any, Generic, TypeVar
 
+from msgspec import Meta, convert
 from platformdirs import user_config_path
 
+from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.stores import open_regular
+from geometry.checkpoints.whole_files import write_bytes
 from gui.services.save_folders import MAX_FOLDERS
+from gui.state.fields import as_json, one_of
 from gui.state.layout import (
     Layout,
     WindowPlace,
     pack_layout,
-    pack_place,
     unpack_layout,
-    unpack_place,
 )
 from gui.state.session import REMEMBERED, SAVED, Session
 from gui.state.values import (
@@ -28,24 +33,23 @@ from gui.state.values import (
     ColumnWidths,
     FirstRange,
     Notice,
-    within,
 )
 from gui.style.theme import COLORMAPS, TEXT, TEXT_SIZES, ThemeChoice
-from gui.window.settings.settings_file import (
-    BROKEN,
-    OLD,
-    quarantine,
-    read_settings,
-    write_settings,
-)
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 APP = "helixscope"
+LARGEST = 2_000_000
+"""Maximum size of a settings file in bytes, a hundred times that with a long prompt."""
+BROKEN, OLD = ".broken", ".old"
+"""Suffixes of a damaged file, and of one that the user has reset."""
 MIN_CACHE, MAX_CACHE = 100_000_000, 1_000_000_000_000
 """Bounds of the cache's size limit, in bytes."""
 MAX_COLUMN_LENGTH = 100
 """Maximum number of characters of a stored column of a table."""
+_Digits = Annotated[str, Meta(pattern=r"\A[0-9]{1,13}\Z")]
 DEFAULT_CACHE = 2_000_000_000
 """Default size limit, as in the cache's module, which is not imported at start."""
 
@@ -53,6 +57,21 @@ DEFAULT_CACHE = 2_000_000_000
 def settings_path() -> Path:
     """Return the path of the settings file."""
     return user_config_path(APP, appauthor=False) / "settings.json"
+
+
+class _Stored(Generic[T]):
+    """A value with a key in the file, which is written when it is set."""
+
+    def __init__(self, key: str, kind: Any, default: T) -> None:
+        self._key, self._kind, self._default = key, kind, default
+
+    def __get__(self, settings: Settings, owner: type) -> T:
+        value: T = settings._get(self._key, self._kind, self._default)
+        return value
+
+    def __set__(self, settings: Settings, value: T) -> None:
+        settings._set(self._key, value)
+        settings.sync()
 
 
 class Settings:
@@ -64,15 +83,30 @@ class Settings:
         The file; it is created on the first write.
     """
 
+    theme = _Stored[ThemeChoice]("look/theme", ThemeChoice, "system")
+    """The theme: light, dark, or the system's."""
+    text_size = _Stored("look/text_size", one_of(*TEXT_SIZES), TEXT)
+    """Size of text, one of :data:`gui.style.theme.TEXT_SIZES`."""
+    colormap = _Stored("start/colormap", one_of("", *COLORMAPS), "")
+    """The colour map at every start; "" for the last one."""
+    first_range = _Stored[FirstRange]("start/range", FirstRange, "typical")
+    """The initial range of an opened model."""
+    keys = _Stored[object]("keys", object, None)
+    """Keys of commands as stored, for :func:`gui.window.settings.keys.usable`."""
+    toolbar = _Stored("view/toolbar", bool, True)
+    """Whether the toolbar is shown."""
+    offline = _Stored("network/offline", bool, False)
+    """Whether the user chose to work offline."""
+
     def __init__(self, path: Path) -> None:
         self._file = path
         self._damaged: Exception | None = None
         self._changed: dict[str, object] = {}
-        self._values = self._read()
+        self._values = self._load()
 
-    def _read(self) -> dict[str, object]:
+    def _load(self) -> dict[str, object]:
         try:
-            return read_settings(self._file)
+            return _read(self._file)
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (HelixscopeError, OSError) as error:
@@ -87,27 +121,22 @@ class Settings:
         error, self._damaged = self._damaged, None
         why = f"The settings cannot be read and were reset to their defaults: {error}"
         try:
-            aside = quarantine(self._file, BROKEN)
+            aside = _quarantine(self._file, BROKEN)
         except OSError:
             log.exception("%s cannot be moved aside", self._file)
             return Notice(why, f"The file is {self._file}.")
         return Notice(why, f"The file is kept as {aside}.")
 
-    def _text(self, key: str, default: str = "") -> str:
-        value = self._values.get(key, default)
-        return value if isinstance(value, str) else default
-
-    def _choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        value = self._values.get(key)
-        return value if isinstance(value, str) and value in allowed else allowed[0]
-
-    def _number(self, key: str, default: float, bounds: tuple[float, float]) -> float:
-        value = self._values.get(key)
-        return value if within(value, bounds) else default
+    def _get(self, key: str, kind: Any, default: Any) -> Any:
+        """Return a value as a type; the default if there is none, or an invalid one."""
+        try:
+            # Flags are stored as texts.
+            return convert(self._values[key], kind, strict=kind is not bool)
+        except (KeyError, ValueError):
+            return default
 
     def _texts(self, key: str) -> tuple[str, ...]:
-        value = self._values.get(key)
-        texts = value if isinstance(value, list) else ()
+        texts = self._get(key, list[object], ())
         return tuple(text for text in texts if isinstance(text, str))
 
     def _columns(self, key: str) -> ColumnWidths:
@@ -120,6 +149,7 @@ class Settings:
         return tuple(columns)
 
     def _set(self, key: str, value: object) -> None:
+        value = str(value).lower() if isinstance(value, bool) else value
         if self._values.get(key) != value:
             self._values[key] = self._changed[key] = value
 
@@ -144,86 +174,14 @@ class Settings:
         return self.folder / "bookmarks.zip"
 
     @property
-    def theme(self) -> ThemeChoice:
-        """The theme: light, dark, or the system's."""
-        return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))
-
-    @theme.setter
-    def theme(self, value: ThemeChoice) -> None:
-        self._set("look/theme", value)
-        self.sync()
-
-    @property
-    def text_size(self) -> int:
-        """Size of text, one of :data:`gui.style.theme.TEXT_SIZES`."""
-        value = self._values.get("look/text_size")
-        return value if isinstance(value, int) and value in TEXT_SIZES else TEXT
-
-    @text_size.setter
-    def text_size(self, value: int) -> None:
-        self._set("look/text_size", value)
-        self.sync()
-
-    @property
-    def colormap(self) -> str:
-        """The colour map at every start; "" for the last one."""
-        return self._choice("start/colormap", ("", *COLORMAPS))
-
-    @colormap.setter
-    def colormap(self, value: str) -> None:
-        self._set("start/colormap", value)
-        self.sync()
-
-    @property
-    def first_range(self) -> FirstRange:
-        """The initial range of an opened model."""
-        return cast(FirstRange, self._choice("start/range", get_args(FirstRange)))
-
-    @first_range.setter
-    def first_range(self, value: FirstRange) -> None:
-        self._set("start/range", value)
-        self.sync()
-
-    @property
-    def keys(self) -> object:
-        """Keys of commands as stored, for :func:`gui.window.settings.keys.usable`."""
-        return self._values.get("keys")
-
-    @keys.setter
-    def keys(self, value: Mapping[str, str]) -> None:
-        self._set("keys", dict(value))
-        self.sync()
-
-    @property
     def last_source(self) -> str:
         """The last open source, or ""."""
-        return self._text("model/last")
-
-    @property
-    def toolbar(self) -> bool:
-        """Whether the toolbar is shown."""
-        return self._values.get("view/toolbar") != "false"
-
-    @toolbar.setter
-    def toolbar(self, value: bool) -> None:
-        self._set("view/toolbar", "true" if value else "false")
-
-    @property
-    def offline(self) -> bool:
-        """Whether the user chose to work offline."""
-        return self._values.get("network/offline") == "true"
-
-    @offline.setter
-    def offline(self, value: bool) -> None:
-        self._set("network/offline", "true" if value else "false")
-        self.sync()
+        return self._get("model/last", str, "")
 
     @property
     def cache_limit(self) -> int:
         """Size limit of the cache in bytes."""
-        text = self._text("network/cache_limit")
-        digits = len(str(MAX_CACHE))
-        value = int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else 0
+        value = int(self._get("network/cache_limit", _Digits, "0"))
         return value if MIN_CACHE <= value <= MAX_CACHE else DEFAULT_CACHE
 
     @cache_limit.setter
@@ -242,22 +200,19 @@ class Settings:
             recent=self._texts("model/recent"),
             surveys=self._texts("surveys/recent"),
             tables=self._pairs("model/tables", MAX_TABLES),
-            prompt=self._text("prompt"),
+            prompt=self._get("prompt", str, ""),
             folders=self._pairs("folders", MAX_FOLDERS),
         )
 
     def _remembered(self) -> dict[str, Any]:
         """Return the remembered fields of a session, as far as they are valid."""
-        values = {name: self._values.get(key) for name, key in REMEMBERED.items()}
-        flags = {name: v == "true" for name, v in values.items() if v in ("true", "false")}
-        values.update(flags)
-        return {name: value for name, value in values.items() if SAVED[name](value)}
+        values = {name: self._get(key, SAVED[name], None) for name, key in REMEMBERED.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
     def save_session(self, session: Session) -> None:
         """Store the session's fields for the next start."""
         for name, key in REMEMBERED.items():
-            value = getattr(session, name)
-            self._set(key, str(value).lower() if isinstance(value, bool) else value)
+            self._set(key, getattr(session, name))
         self._set("compare/columns", [f"{key} {width}" for key, width in session.compare_columns])
         self._set("model/recent", list(session.recent))
         self._set("surveys/recent", list(session.surveys))
@@ -268,9 +223,8 @@ class Settings:
 
     def _pairs(self, key: str, max_count: int) -> Mapping[str, str]:
         """Return texts by their names; of too many, the last ones."""
-        value = self._values.get(key)
-        pairs = value.items() if isinstance(value, dict) else ()
-        texts = {name: text for name, text in pairs if isinstance(text, str)}
+        pairs = self._get(key, dict[str, Any], {})
+        texts = {name: text for name, text in pairs.items() if isinstance(text, str)}
         return MappingProxyType(dict(list(texts.items())[-max_count:]))
 
     @property
@@ -284,7 +238,7 @@ class Settings:
         if self.at_first_start:
             return None
         try:
-            place = unpack_place(self._values["window"])
+            place = convert(self._values["window"], WindowPlace)
             return place, unpack_layout(self._values.get("docks"))
         except ValueError as error:
             log.warning("The layout is left out: %s", error)
@@ -292,18 +246,17 @@ class Settings:
 
     @layout.setter
     def layout(self, value: tuple[WindowPlace, Layout]) -> None:
-        self._set("window", pack_place(value[0]))
+        self._set("window", as_json(value[0]))
         self._set("docks", pack_layout(value[1]))
 
     @property
     def workspaces(self) -> tuple[str, dict[str, Layout]]:
         """Name of the current workspace, and the layouts of workspaces by name."""
-        stored = self._values.get("workspaces")
-        current = self._text("workspace")
+        current = self._get("workspace", str, "")
         layouts: dict[str, Layout] = {}
-        for name, layout in stored.items() if isinstance(stored, dict) else ():
+        for name, layout in self._get("workspaces", dict[str, Any], {}).items():
             try:
-                layouts[str(name)] = unpack_layout(layout)
+                layouts[name] = unpack_layout(layout)
             except ValueError as error:
                 log.warning("The workspace %r is left out: %s", name, error)
         return current, layouts
@@ -318,14 +271,16 @@ class Settings:
         if not self._changed:
             return
         try:
-            stored = read_settings(self._file)
+            stored = _read(self._file)
         except FileNotFoundError:
             stored = dict(self._values)
         except (HelixscopeError, OSError) as error:
             self._damaged, stored = error, dict(self._values)
         self.quarantine_damaged()
         try:
-            write_settings({**stored, **self._changed}, self._file)
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            content = json.dumps({**stored, **self._changed}, indent=1, sort_keys=True)
+            write_bytes(content.encode(), self._file)
         except OSError:
             log.exception("the settings cannot be written")
         else:
@@ -336,6 +291,39 @@ class Settings:
 
         Raises OSError: the file cannot be renamed.
         """
-        kept = quarantine(self._file, OLD) if os.path.lexists(self._file) else None
+        kept = _quarantine(self._file, OLD) if os.path.lexists(self._file) else None
         self._values, self._changed, self._damaged = {}, {}, None
         return kept
+
+
+def _read(file: Path) -> dict[str, object]:
+    """Return the values of a JSON file of settings, by their keys.
+
+    Raises
+    ------
+    HelixscopeError
+        It is damaged, or not a file.
+    OSError
+        It cannot be read, or does not exist.
+    """
+    with open_regular(file) as opened:
+        content = opened.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise HelixscopeError(
+            f"{file.name} is longer than {LARGEST} bytes.",
+            "The settings were reset to their defaults.",
+        )
+    return parse_json(file.name, content)
+
+
+def _quarantine(file: Path, ending: str) -> Path:
+    """Rename a file with a suffix, and a number if necessary; return the new path.
+
+    Raises OSError: It cannot be renamed.
+    """
+    names = chain((ending,), (f".{n}{ending}" for n in count(2)))
+    renamed = next(
+        free for name in names if not os.path.lexists(free := file.with_name(f"{file.name}{name}"))
+    )
+    os.rename(file, renamed)
+    return renamed

@@ -18,7 +18,7 @@ before = "    opacity: float = field("
 added = """    tilt: bool = field(
         default=False,
         metadata=traits(
-            undo="tilt", saved=flag, absent=True, linked=True, drawn=True, setting="view/tilt"
+            undo="tilt", saved=bool, absent=True, linked=True, drawn=True, setting="view/tilt"
         ),
     )
 """
