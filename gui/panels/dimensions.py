@@ -10,13 +10,14 @@ import numpy as np
 
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.kit.choices import Choice, Number, Option, whole_numbers
+from gui.panels.kit.choices import Choice, Number, Option
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
 from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import python_script
+from gui.state.fields import Whole
 from gui.style.sentences import ranged
 from gui.style.theme import SERIES, format_count, format_number
 from gui.widgets.table_text import Column, Row
@@ -188,7 +189,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             minimum=0,
             maximum=lambda result: len(result.variance) - 1,
             slider=False,
-            check=whole_numbers(0),
+            kind=tuple[Whole, ...],
             shown=lambda chosen, result: chosen[0] if chosen else int(result.variance.argmax()),
             chosen=lambda entry: (entry,),
         ),

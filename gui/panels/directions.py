@@ -24,7 +24,7 @@ from geometry.measures.overlaps import (
 from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.kit.choices import Choice, Option, Saved, Toggle, whole_numbers
+from gui.panels.kit.choices import Choice, Option, Saved, Toggle
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.nulls import Finding
 from gui.panels.kit.outputs import joined
@@ -33,6 +33,7 @@ from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import python_script
+from gui.state.fields import Numbers
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
@@ -240,7 +241,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     instead = "Without “Share of E”, the directions themselves are shown."
     defaults = Choices()
     controls = (
-        Saved(field="directions", check=whole_numbers(1, min_length=1)),
+        Saved(field="directions", kind=Numbers),
         Toggle(
             field="E",
             text="Share of E",

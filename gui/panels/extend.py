@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.extension import FEWEST, Extension, Method, extension, resample_rows
 from geometry.models.model import PositionalModel
 from geometry.models.sources.extended import extended_source, why_not_extended
-from gui.panels.kit.choices import Choice, Number, Option, Toggle, whole_number
+from gui.panels.kit.choices import Choice, Number, Option, Toggle
 from gui.panels.kit.intents import ShowBeside
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
@@ -19,6 +19,7 @@ from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext
 from gui.services.snippets import python_script
+from gui.state.fields import integer
 from gui.state.guides import Guide
 from gui.style.theme import SERIES, format_count, format_number
 
@@ -101,7 +102,7 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
             maximum=lambda result: _count(result) - 1,
             shown=lambda choice, result: _kept(choice, _count(result)),
             chosen=lambda number: number,
-            check=lambda value: value is None or whole_number(value, FEWEST),
+            kind=integer(FEWEST) | None,
         ),
         Toggle(
             field="in_view",

@@ -14,13 +14,14 @@ from geometry.measures.fourier import TOP, Fourier, PhaseShifts, fourier
 from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.kit.choices import Layer, Saved, Toggle, whole_numbers
+from gui.panels.kit.choices import Layer, Saved, Toggle
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import python_script
+from gui.state.fields import Numbers
 from gui.style.sentences import ranged
 from gui.style.theme import SERIES, format_number
 from gui.widgets.table_text import Column, Row
@@ -82,7 +83,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     empty = "Open a model to see the frequencies in its positions."
     defaults = Choices()
     controls = (
-        Saved(field="directions", check=whole_numbers(1, min_length=1)),
+        Saved(field="directions", kind=Numbers),
         Toggle(field="heads", text="Heads", tip="Read the weights of queries and keys"),
         Layer(field="layer", tip="The layer of the heads", enabled=lambda choices: choices.heads),
     )

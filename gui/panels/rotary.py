@@ -13,7 +13,7 @@ from geometry.measures.rotary import lag_kernel, turning, turns
 from geometry.models.pair_use import PairUse, pair_use
 from geometry.models.schemes.rotary import Rotary
 from geometry.models.sources.derived import Derived
-from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle, whole_number
+from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle
 from gui.panels.kit.intents import ShowBeside
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
@@ -21,6 +21,7 @@ from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import python_script
+from gui.state.fields import Whole
 from gui.style.theme import SERIES, SHADES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             maximum=lambda result: result.rotary.n_pairs - 1,
             shown=lambda choice, result: _pair_of(choice, result),
             chosen=lambda number: number,
-            check=lambda value: value is None or whole_number(value),
+            kind=Whole | None,
         ),
         Toggle(
             field="unscaled",

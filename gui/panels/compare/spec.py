@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from weakref import ref
 
 import numpy as np
+from msgspec import Meta
 
 from gui.panels.compare import words
 from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow, RowOf
@@ -23,7 +24,7 @@ from gui.state.values import ColumnWidths
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Sorting = tuple[int, bool]
+Sorting = tuple[Annotated[int, Meta(ge=1, lt=len(COLUMNS))], bool]
 """A column, and whether the order is descending."""
 
 
@@ -36,16 +37,6 @@ class Choices:
 
 
 CompareView = View[Choices, Comparison]
-
-
-def _is_sorting(value: object) -> bool:
-    match value:
-        case None:
-            return True
-        case [int() as column, bool()]:
-            return 0 < column < len(COLUMNS)
-        case _:
-            return False
 
 
 class ComparePanel(PanelSpec[Choices, Comparison]):
@@ -63,7 +54,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     empty = "Open a model to see how it compares with others in numbers."
     defaults = Choices()
     controls = (
-        Saved(field="sorted_by", check=_is_sorting),
+        Saved(field="sorted_by", kind=Sorting | None),
         Shared(field="compare_columns"),
     )
     buttons = (

@@ -13,7 +13,7 @@ import numpy as np
 from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.sources.layer_tables import LayerStore
-from gui.panels.kit.choices import Number, Saved, Toggle, whole_number
+from gui.panels.kit.choices import Number, Saved, Toggle
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope
@@ -21,6 +21,7 @@ from gui.panels.kit.views import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, kept, named
 from gui.services.snippets import python_script, table_argument
+from gui.state.fields import Name, integer
 from gui.state.guides import Guide, ShownChange
 from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from geometry.pca.components import Array
 
-LONGEST_PATH = 4096
 USUALLY_KEPT = 3
 """Number of components on the slider while another change is chosen."""
 AUTOMATIC = None
@@ -76,24 +76,13 @@ class Choices:
 View = AnyView[Choices, EffectsResult]
 
 
-def is_change(value: object) -> bool:
-    """Return whether a value is the name of a change."""
-    if not isinstance(value, str) or len(value) > 100:
-        return False
+def _is_change(value: str) -> bool:
+    """Return whether a text is the name of a change."""
     try:
         find_change(value)
     except InsideError:
         return False
     return True
-
-
-def _are_texts(value: object) -> bool:
-    """Return whether a value may name texts: "sample", or an absolute path."""
-    return (
-        isinstance(value, str)
-        and len(value) < LONGEST_PATH
-        and (value == SAMPLE_TEXTS or Path(value).is_absolute())
-    )
 
 
 class EffectsPanel(PanelSpec[Choices, EffectsResult]):
@@ -122,26 +111,28 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
             keys=True,
             shown=lambda change, _: USUALLY_KEPT if kept(change) is None else kept(change) or 0,
             chosen=lambda number: f"top {number}",
-            check=is_change,
+            kind=Name,
+            check=_is_change,
         ),
         Toggle(
             field="in_view",
             text="Show in 3D",
             tip="Draw the changed curve in the viewport; the real one is pale meanwhile",
         ),
-        Saved(field="texts", check=_are_texts),
         Saved(
-            field="windows",
-            check=lambda n: n in range(MIN_WINDOWS, MAX_WINDOWS + 1) and whole_number(n),
+            field="texts",
+            kind=Name,
+            check=lambda texts: texts == SAMPLE_TEXTS or Path(texts).is_absolute(),
         ),
+        Saved(field="windows", kind=integer(MIN_WINDOWS, MAX_WINDOWS)),
         Saved(
             field="length",
-            check=lambda n: n in range(MIN_LENGTH, MAX_LENGTH + 1) or n is AUTOMATIC,
+            kind=integer(MIN_LENGTH, MAX_LENGTH) | None,
             suits=lambda n, model: n is AUTOMATIC or n <= model.n_positions,
         ),
-        Saved(field="heads", check=lambda value: isinstance(value, bool)),
+        Saved(field="heads", kind=bool),
         # A measurement takes long, so opening saved work does not start one.
-        Saved(field="run", kept=False, check=lambda run: run is None),
+        Saved(field="run", kept=False, kind=type(None)),
     )
     claims = {
         "effects.three": {"change": "top 3"},

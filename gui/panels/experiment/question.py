@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.measures.synthetic import (
@@ -17,8 +18,8 @@ from geometry.measures.synthetic import (
     CurveKind,
     SyntheticCurve,
 )
-from gui.panels.kit.choices import whole_number
 from gui.services.questions import Progress, QuestionContext
+from gui.state.fields import LARGEST_WHOLE, Counting
 
 if TYPE_CHECKING:
     from geometry.measures.line_or_helix import Survival
@@ -47,8 +48,8 @@ class ExperimentSettings:
     """
 
     curve: SyntheticCurve
-    token_norm: float
-    lag: int
+    token_norm: Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+    lag: Counting
 
     def with_(self, **fields: float) -> ExperimentSettings:
         """Change numbers of the curve or of these settings, by their names.
@@ -65,36 +66,15 @@ class ExperimentSettings:
         return ExperimentSettings(curve, own.get("token_norm", self.token_norm), lag)
 
 
-def settings_of(value: ExperimentSettings | Mapping[str, Any] | None) -> ExperimentSettings | None:
-    """Return settings from a file; None for those of the model's size.
-
-    Raises ValueError: the settings are invalid.
-    """
-    if value is None or isinstance(value, ExperimentSettings):
-        return value
-    return ExperimentSettings(**{**value, "curve": SyntheticCurve(**value["curve"])})
-
-
-def is_valid(value: Any) -> bool:
-    """Return whether a value from a file is valid settings."""
-    try:
-        settings = settings_of(value)
-    except (KeyError, TypeError, ValueError):
-        return False
+def are_small(settings: ExperimentSettings | None) -> bool:
+    """Return whether the sizes in settings from a file are bounded."""
     if settings is None:
         return True
     curve = settings.curve
-    real = (curve.spacing, curve.turns, curve.climb, curve.offset, curve.noise, settings.token_norm)
     return (
-        asdict(settings) == value
-        and curve.kind in KINDS
-        and whole_number(curve.n_positions)
-        and curve.n_positions <= MAX_POSITIONS
-        and whole_number(curve.d_model)
+        curve.n_positions <= MAX_POSITIONS
         and curve.d_model <= MAX_DIMENSIONS
-        and whole_number(curve.seed)
-        and whole_number(settings.lag, 1)
-        and all(type(number) in (int, float) and 0 <= number < math.inf for number in real)
+        and curve.seed <= LARGEST_WHOLE
     )
 
 

@@ -16,8 +16,7 @@ from gui.panels.experiment.question import (
     ExperimentLike,
     ExperimentOf,
     ExperimentSettings,
-    is_valid,
-    settings_of,
+    are_small,
 )
 from gui.panels.experiment.words import NAMES, amount, scope
 from gui.panels.kit.choices import Choice, Option, Saved
@@ -109,8 +108,8 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
             reset="As in the model",
             tip="Use the open model’s number of positions, spacing, turns, offset and mean token "
             "norm",
-            check=is_valid,
-            read=settings_of,
+            kind=ExperimentSettings | None,
+            check=are_small,
         ),
     )
     body = "gui.panels.experiment.body:ExperimentBody"

@@ -23,13 +23,14 @@ from gui.panels.kernels.question import (
     lag_text,
 )
 from gui.panels.kernels.tokens import LEVELS, agreement, over_tokens, token_map
-from gui.panels.kit.choices import Choice, Layer, Option, Saved, Shared, Toggle, whole_number
+from gui.panels.kit.choices import Choice, Layer, Option, Saved, Shared, Toggle
 from gui.panels.kit.nulls import Finding
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import python_script, table_argument
+from gui.state.fields import Whole
 from gui.state.guides import Guide
 from gui.style.theme import DIVERGING, SERIES, SHADES, SMALL, format_number, format_percent
 
@@ -207,11 +208,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             when=lambda choices: choices.prompt_run is not None,
         ),
         Shared(field="prompt_run"),
-        Saved(field="by_lag", kept=False, check=lambda value: isinstance(value, bool)),
-        Saved(field="by_offset", kept=False, check=lambda value: isinstance(value, bool)),
+        Saved(field="by_lag", kept=False, kind=bool),
+        Saved(field="by_offset", kept=False, kind=bool),
         Saved(
             field="head",
-            check=lambda head: head is None or whole_number(head),
+            kind=Whole | None,
             suits=lambda head, model: head is None or head < (model.n_heads or 0),
         ),
     )

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from geometry.measures.directions import Side
-from geometry.models.residual_stream import NAMES, Subject
+from msgspec import Meta, convert
+
+from geometry.models.residual_stream import Subject
+from gui.state.fields import Whole, as_json, integer, one_of
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from geometry.models.residual_stream import Name
-
-Check = Callable[[object], bool]
-
-MAX_INTEGER = 2**31 - 1
-"""Maximum of saved integers, that of Qt's fields."""
-LONGEST = 10_000
-"""Maximum length of saved lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +43,10 @@ class Control:
         :class:`ChangeShared`.
     kept
         Whether it is saved in work files.
+    kind
+        The type of its choices; None if it follows from other attributes.
+    check
+        Returns whether a choice of that type is valid for any model; always if None.
     """
 
     field: str
@@ -57,24 +55,31 @@ class Control:
     when: Callable[[Any], bool] | None = None
     shared: bool = False
     kept: bool = True
+    kind: Any = None
+    check: Callable[[Any], bool] | None = None
 
-    def accepts(self, value: object) -> bool:
-        """Return whether a value from a file is valid for any model."""
-        raise NotImplementedError
+    @property
+    def file_type(self) -> Any:
+        """The type of its choices, as msgspec reads them from a file."""
+        return self.kind
 
-    def fits(self, value: object, model: PositionalModel) -> bool:
-        """Return whether a valid value is possible for a model."""
+    def fits(self, choice: Any, model: PositionalModel) -> bool:
+        """Return whether a valid choice is possible for a model."""
         return True
 
-    def encode(self, value: object) -> object:
-        """Return a value for JSON: tuples as lists, dataclasses as dicts."""
-        if is_dataclass(value) and not isinstance(value, type):
-            return {f.name: self.encode(getattr(value, f.name)) for f in fields(value)}
-        return [self.encode(item) for item in value] if isinstance(value, tuple) else value
+    def decode(self, value: object) -> Any:
+        """Return the choice for a value from a file, or for a choice.
 
-    def decode(self, value: Any) -> Any:
-        """Return the inverse of :meth:`encode`: lists as tuples, other values unchanged."""
-        return tuple(self.decode(item) for item in value) if isinstance(value, list) else value
+        Raises ValueError: it is invalid for any model.
+        """
+        choice = convert(as_json(value), self.file_type)
+        if self.check is not None and not self.check(choice):
+            raise ValueError(f"{self.field} cannot be {value!r}")
+        return choice
+
+    def expand(self, value: object) -> object:
+        """Return the choice for the short form of one in a lesson."""
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +90,9 @@ class Choice(Control):
     options: tuple[Option, ...]
     listed: bool = False
 
-    def accepts(self, value: object) -> bool:
-        # 1 == True in Python.
-        return any(
-            type(value) is type(option.value) and value == option.value for option in self.options
-        )
+    @property
+    def file_type(self) -> Any:
+        return one_of(*(option.value for option in self.options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +106,10 @@ class Toggle(Control):
     text: str
     offered: Callable[[PositionalModel], bool] | None = None
     unavailable: Callable[[PositionalModel], str] | None = None
+    kind: Any = bool
 
-    def accepts(self, value: object) -> bool:
-        return isinstance(value, bool)
-
-    def fits(self, value: object, model: PositionalModel) -> bool:
-        return not value or self.unavailable is None or not self.unavailable(model)
+    def fits(self, choice: Any, model: PositionalModel) -> bool:
+        return not choice or self.unavailable is None or not self.unavailable(model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +118,9 @@ class Number(Control):
 
     ``maximum`` returns the upper bound of a result; a larger choice is kept for the next result,
     but shown and drawn as the bound. If the choice is not a number, ``shown`` returns the number of
-    a choice in a result, ``chosen`` the choice of a number, and ``check`` replaces
-    :meth:`accepts`. If a result does not have every number, ``stops`` returns those it has,
-    ascending. With ``keys``, ← and →, Home and End change the number for any focus in the panel.
+    a choice in a result, ``chosen`` the choice of a number. If a result does not have every number,
+    ``stops`` returns those it has, ascending. With ``keys``, ← and →, Home and End change the
+    number for any focus in the panel.
     """
 
     text: str
@@ -130,12 +131,10 @@ class Number(Control):
     slider: bool = True
     shown: Callable[[Any, Any], int] | None = None
     chosen: Callable[[int], object] | None = None
-    check: Check | None = None
 
-    def accepts(self, value: object) -> bool:
-        if self.check is not None:
-            return self.check(value)
-        return whole_number(value, self.minimum)
+    @property
+    def file_type(self) -> Any:
+        return self.kind or integer(self.minimum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,56 +146,35 @@ class Layer(Control):
 
     enabled: Callable[[Any], bool] | None = None
     note: Callable[[int], str] | None = None
+    kind: Any = Whole
 
-    def accepts(self, value: object) -> bool:
-        return whole_number(value)
-
-    def fits(self, value: object, model: PositionalModel) -> bool:
-        return isinstance(value, int) and value < (model.n_layers or 1)
+    def fits(self, choice: Any, model: PositionalModel) -> bool:
+        return isinstance(choice, int) and choice < (model.n_layers or 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrices(Control):
     """Several matrices of the model, at least one, as :class:`Subject`."""
 
-    def accepts(self, value: object) -> bool:
-        if not isinstance(value, list | tuple) or not 0 < len(value) <= LONGEST:
-            return False
-        return all(is_matrix(item) for item in value)
+    kind: Any = Annotated[tuple[Subject, ...], Meta(min_length=1, max_length=10_000)]
 
-    def fits(self, value: Any, model: PositionalModel) -> bool:
-        return all(is_of(matrix(item), model) for item in value)
+    def fits(self, choice: Any, model: PositionalModel) -> bool:
+        return all(is_of(subject, model) for subject in choice)
 
-    def decode(self, value: Any) -> tuple[Subject, ...]:
+    def expand(self, value: Any) -> object:
         return tuple(map(matrix, value))
 
 
-def matrix(value: Subject | Mapping[str, Any] | Name) -> Subject:
-    """Return a matrix from its fields in a file, or from its name."""
-    if isinstance(value, Subject):
-        return value
-    return Subject(value) if isinstance(value, str) else Subject(**value)
-
-
-def is_matrix(value: object) -> bool:
-    """Return whether a value from a file is a valid matrix."""
-    if not isinstance(value, dict) or value.keys() != {f.name for f in fields(Subject)}:
-        return False
-    head = value["head"]
-    return (
-        value["name"] in NAMES
-        and whole_number(value["layer"])
-        and (head is None or whole_number(head))
-        and value["side"] in (None, *get_args(Side))
-        and isinstance(value["fold_ln"], bool)
-        and isinstance(value["centred"], bool)
-    )
+def matrix(value: Any) -> Any:
+    """Return a matrix from its name; other values unchanged."""
+    return Subject(cast("Any", value)) if isinstance(value, str) else value
 
 
 def is_of(subject: Subject, model: PositionalModel) -> bool:
     """Return whether a model has the layer and the head of a matrix."""
-    heads = model.n_heads or 0
-    return subject.layer < (model.n_layers or 1) and (subject.head is None or subject.head < heads)
+    n_layers, n_heads = model.n_layers or 1, model.n_heads or 0
+    head = subject.head
+    return 0 <= subject.layer < n_layers and (head is None or 0 <= head < n_heads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,28 +187,23 @@ class Saved(Control):
         Text of a button that restores the default; "" for no button.
     optional
         Whether None is omitted from files.
-    check
-        As :meth:`Control.accepts`.
     suits
         As :meth:`Control.fits`.
-    read
-        As :meth:`Control.decode`, for other types than tuples.
+    short
+        As :meth:`Control.expand`.
     """
 
+    kind: Any
     reset: str = ""
     optional: bool = False
-    check: Check
     suits: Callable[[Any, PositionalModel], bool] | None = None
-    read: Callable[[Any], Any] | None = None
+    short: Callable[[Any], Any] | None = None
 
-    def accepts(self, value: object) -> bool:
-        return self.check(value)
+    def fits(self, choice: Any, model: PositionalModel) -> bool:
+        return self.suits is None or self.suits(choice, model)
 
-    def fits(self, value: object, model: PositionalModel) -> bool:
-        return self.suits is None or self.suits(value, model)
-
-    def decode(self, value: Any) -> Any:
-        return Control.decode(self, value) if self.read is None else self.read(value)
+    def expand(self, value: object) -> Any:
+        return value if self.short is None else self.short(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,12 +216,11 @@ class Play(Control):
     kept: bool = False
     stop_tip: str
 
-    def accepts(self, value: object) -> bool:
-        return isinstance(value, bool)
+    kind: Any = bool
 
-    def fits(self, value: object, model: PositionalModel) -> bool:
+    def fits(self, choice: Any, model: PositionalModel) -> bool:
         """Return whether it is off: a new model is not played automatically."""
-        return not value
+        return not choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,20 +248,6 @@ RANDOM = Choice(
     ),
 )
 """Which random curves are drawn behind a quantity; all count for its outcome."""
-
-
-def whole_number(value: object, minimum: int = 0) -> bool:
-    """Return whether a value is an integer from ``minimum`` to :data:`MAX_INTEGER`."""
-    return type(value) is int and minimum <= value <= MAX_INTEGER
-
-
-def whole_numbers(minimum: int, min_length: int = 0) -> Check:
-    """Return a check for lists of integers."""
-    return lambda value: (
-        isinstance(value, list | tuple)
-        and len(value) >= min_length
-        and all(whole_number(item, minimum) for item in value)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gui.panels.kit.choices import Control, Saved
 from gui.panels.kit.spec import AnyPanel, changed
+from gui.state.fields import as_json
 from gui.state.values import Fields
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def saved(spec: AnyPanel, choices: object) -> dict[str, object]:
     for control in kept_controls(spec):
         value = getattr(choices, control.field)
         if not (isinstance(control, Saved) and control.optional and value is None):
-            values[control.field] = control.encode(value)
+            values[control.field] = as_json(value)
     return values
 
 
@@ -46,10 +47,14 @@ def usable(spec: AnyPanel, options: Fields, model: PositionalModel) -> dict[str,
     for control in kept_controls(spec):
         if control.field in options:
             value = options[control.field]
-            if not control.accepts(value):
-                log.warning("%s of %s cannot be %r", control.field, spec.name, value)
-            elif control.fits(value, model):
-                values[control.field] = value
+            try:
+                choice = control.decode(value)
+            except ValueError as error:
+                log.warning("%s of %s is left out: %s", control.field, spec.name, error)
+            else:
+                # In a file, dataclasses have all of their fields and no others.
+                if as_json(choice) == value and control.fits(choice, model):
+                    values[control.field] = value
     return values
 
 

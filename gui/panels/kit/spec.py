@@ -255,10 +255,12 @@ def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
     unknown = sorted(set(changes) - set(known))
     if unknown:
         raise TypeError(f"{spec.name} takes no {', '.join(unknown)}; it has {', '.join(known)}")
-    values = {name: known[name].decode(value) for name, value in changes.items()}
-    for name, value in values.items():
-        if not known[name].accepts(known[name].encode(value)):
-            raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
+    values = {}
+    for name, value in changes.items():
+        try:
+            values[name] = known[name].decode(known[name].expand(value))
+        except ValueError as error:
+            raise ValueError(f"{name} of {spec.name} cannot be {value!r}") from error
     return spec.agreeing(replace(choices, **values), values.keys())
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
 from geometry.measures.layernorm import Interval, Version
-from gui.panels.kit.choices import LONGEST, Choice, Option, Saved, whole_number
+from gui.panels.kit.choices import Choice, Option, Saved
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
@@ -31,6 +31,7 @@ from gui.panels.layernorm.question import (
 from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, legend_of, outline, values_at
 from gui.services.questions import Question
 from gui.services.snippets import python_script
+from gui.state.fields import Name, Whole
 from gui.style.theme import format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
@@ -72,7 +73,7 @@ COLUMNS = (
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 VERSIONS: dict[Version, str] = {"orthogonal": "orthogonal", "constant_norm": "constant norm"}
-Sum = tuple[str, int]
+Sum = tuple[Name, Whole]
 """A typed token and a position."""
 Result = ErrorsByPosition | ComparedSums
 
@@ -103,17 +104,6 @@ class Choices:
 
 
 LayerNormView = View[Choices, Result]
-
-
-def _are_sums(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_sum, value))
-
-
-def _is_sum(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != 2:
-        return False
-    token, position = value
-    return isinstance(token, str) and len(token) <= LONGEST and whole_number(position)
 
 
 class LayerNormPanel(PanelSpec[Choices, Result]):
@@ -154,9 +144,9 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
             ),
             when=lambda choices: choices.page == "errors",
         ),
-        Saved(field="measure", check=lambda measure: measure in MEASURES),
-        Saved(field="example", check=lambda example: example in get_args(Example), optional=True),
-        Saved(field="sums", check=_are_sums, optional=True),
+        Saved(field="measure", kind=Measure),
+        Saved(field="example", kind=Example, optional=True),
+        Saved(field="sums", kind=tuple[Sum, Sum], optional=True),
     )
     body = "gui.panels.layernorm.body:LayerNormBody"
     figures = {"interference": {"page": "interference"}}

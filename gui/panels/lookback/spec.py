@@ -38,6 +38,7 @@ from gui.panels.lookback.question import (
 )
 from gui.plots.spec import Axis, Curve, Line, Part, Plot, Reading, Rule, Table, spanned
 from gui.services.snippets import python_script
+from gui.state.fields import Whole
 from gui.state.guides import Guide
 from gui.style.sentences import ranged, titled
 from gui.style.theme import SERIES, format_number, format_percent
@@ -174,7 +175,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         ),
         Saved(
             field="head",
-            check=lambda head: type(head) is int and head >= 0,
+            kind=Whole,
             suits=lambda head, model: head < (model.n_heads or 1),
         ),
         Toggle(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 
 from geometry.measures.overlaps import Contrast
 from geometry.models.model import PositionalModel
@@ -50,7 +51,7 @@ class Look:
         Whether colours follow the logarithm.
     """
 
-    blur: float = 1.0
+    blur: Annotated[float, Meta(ge=0, le=MAX_BLUR)] = 1.0
     colormap: str = GREY
     log: bool = False
 

@@ -13,7 +13,7 @@ from geometry.claims.report import NOT_HERE
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
-from gui.panels.kit.choices import Choice, Option, Saved, Toggle, is_matrix, is_of, matrix
+from gui.panels.kit.choices import Choice, Option, Saved, Toggle, is_of, matrix
 from gui.panels.kit.nulls import Finding
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
@@ -21,7 +21,6 @@ from gui.panels.kit.subject_text import TABLES
 from gui.panels.kit.views import Reported, Scope
 from gui.panels.overlaps.picture import (
     GREY,
-    MAX_BLUR,
     TIMES,
     Choices,
     Look,
@@ -99,25 +98,12 @@ def _apart(rows: Subject, columns: Subject) -> bool:
     return {rows.name, columns.name} in APART
 
 
-def _is_look(value: object) -> bool:
-    if not isinstance(value, dict) or value.keys() != {"blur", "colormap", "log"}:
-        return False
-    blur, colormap = value["blur"], value["colormap"]
-    return (
-        isinstance(blur, int | float)
-        and not isinstance(blur, bool)
-        and 0.0 <= blur <= MAX_BLUR
-        and colormap in (GREY, *COLORMAPS)
-        and isinstance(value["log"], bool)
-    )
-
-
 def _matrix(field: str) -> Saved:
     return Saved(
         field=field,
-        check=is_matrix,
-        suits=lambda value, model: is_of(matrix(value), model),
-        read=matrix,
+        kind=Subject,
+        suits=is_of,
+        short=matrix,
     )
 
 
@@ -166,10 +152,10 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         _matrix("columns"),
         Saved(
             field="look",
-            check=_is_look,
-            read=lambda value: value if isinstance(value, Look) else Look(**value),
+            kind=Look,
+            check=lambda look: look.colormap in (GREY, *COLORMAPS),
         ),
-        Saved(field="ends", kept=False, check=lambda value: value is None),
+        Saved(field="ends", kept=False, kind=type(None)),
         Toggle(
             field="layers",
             text="Other layers",

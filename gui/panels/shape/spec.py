@@ -14,6 +14,7 @@ from geometry.measures.shape_fit import FREE
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.services.questions import Progress, QuestionContext
+from gui.state.fields import one_of
 
 if TYPE_CHECKING:
     from geometry.evidence.null import Null
@@ -300,7 +301,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     instead = "The Norms and Spectra panels need no curve."
     defaults = Choices()
     controls = (
-        Saved(field="curve", check=lambda name: isinstance(name, str) and name in ("", *NAMES)),
+        Saved(field="curve", kind=one_of("", *NAMES)),
         Choice(
             field="plotted",
             label="Plotted",

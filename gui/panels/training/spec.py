@@ -140,7 +140,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         Shared(field="snapshot", animated=True),
         Shared(field="selection"),
         Shared(field="gathered"),
-        Saved(field="by_layer", kept=False, check=lambda value: isinstance(value, bool)),
+        Saved(field="by_layer", kept=False, kind=bool),
     )
     menu = (
         MenuEntry("Save time-lapse…", SaveTimelapse),

@@ -48,7 +48,7 @@ class SumPanel(PanelSpec[Choices, np.ndarray]):
     empty = "Open a model to see a sum."
     instead = "Other columns still work."
     defaults = Choices()
-    controls = (Saved(field="column", check=lambda column: isinstance(column, int)),)
+    controls = (Saved(field="column", kind=int),)
     body = "tests.gui.panels.kit.sum_panel:SumBody"
 
     def question(self, scope: Scope, choices: Choices) -> SumOf:
