@@ -6,8 +6,11 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, convert
 
 from geometry.checkpoints.config import MAX_JSON, parse_json
 from geometry.checkpoints.errors import HelixscopeError
@@ -68,7 +71,7 @@ def read_effects(path: Path, model: PositionalModel) -> Effects:
     parsed = parse_json(path.name, content)
     try:
         effects = _effects(parsed)
-    except (KeyError, TypeError, ValueError) as error:
+    except ValueError as error:
         raise InsideError(
             f"{path.name} does not hold the effects of changes of positions.", AGAIN
         ) from error
@@ -79,37 +82,38 @@ def read_effects(path: Path, model: PositionalModel) -> Effects:
     return effects
 
 
+_Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+_Count = Annotated[int, Meta(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    name: str
+    delta: _Number | None = None
+    low: _Number | None = None
+    high: _Number | None = None
+    why_null: str = ""
+    by_window: tuple[_Number, ...] = ()
+
+    def effect(self) -> Effect:
+        numbers = [math.nan if self.why_null else n for n in (self.delta, self.low, self.high)]
+        delta, low, high = convert(numbers, list[float])
+        return Effect(self.name, delta, low, high, self.why_null, by_window=self.by_window)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    windows: _Count
+    baseline: _Number | None
+    changes: tuple[_Change, ...]
+    layer: _Count | None = None
+    fingerprint: str = ""
+
+
 def _effects(content: Mapping[str, Any]) -> Effects:
-    """Return effects. Raises KeyError, TypeError or ValueError for JSON of another form."""
-    windows, baseline, layer = content["windows"], content["baseline"], content.get("layer")
-    whole = [windows] if layer is None else [windows, layer]
-    if not all(type(count) is int and count >= 0 for count in whole):
+    """Return effects. Raises ValueError for JSON of another form."""
+    file = convert(content, _File)
+    if not all(len(change.by_window) in (0, file.windows) for change in file.changes):
         raise ValueError
-    effects = tuple(_effect(change, windows) for change in content["changes"])
-    loss = None if baseline is None else _number(baseline)
-    return Effects(loss, effects, windows, layer, _text(content.get("fingerprint", "")))
-
-
-def _effect(entry: object, windows: int) -> Effect:
-    if not isinstance(entry, dict):
-        raise TypeError
-    by_window = tuple(map(_number, entry.get("by_window", ())))
-    if len(by_window) not in (0, windows):
-        raise ValueError
-    why = _text(entry.get("why_null", ""))
-    delta, low, high = (
-        float("nan") if why else _number(entry[name]) for name in ("delta", "low", "high")
-    )
-    return Effect(_text(entry["name"]), delta, low, high, why, by_window=by_window)
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise ValueError
-    return float(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+    effects = tuple(change.effect() for change in file.changes)
+    return Effects(file.baseline, effects, file.windows, file.layer, file.fingerprint)
