@@ -150,7 +150,7 @@ class Application(QObject):
         damaged: list[Path] = []
         left = left_over(self.settings.unsaved, damaged) if source is None else None
         if left is not None:
-            self.controller.resume(left.work)
+            self.controller.reopening.show(left.work)
         else:
             self.controller.open_first(
                 source,
@@ -277,7 +277,7 @@ class Application(QObject):
         Not called for a picture of the window or in tests.
         """
         self.window.may_close = self._may_close
-        self.controller.ask_before_opening(self.question.before_opening)
+        self.controller.opening.may_open = self.question.before_opening
         self._qt.commitDataRequest.connect(self._on_session_ending)
 
     def _may_close(self) -> bool:

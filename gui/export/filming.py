@@ -83,14 +83,14 @@ class Filming:
         """Cancel the film; leaves no file."""
         if self._under_way is not None:
             what = self._under_way.what
-            self._controller.give_up(FILM)
+            self._controller.jobs.cancel(FILM)
             self._end()
             self._session.status = f"Saving {what} was cancelled"
 
     def close(self) -> None:
         """Cancel, because the window is closing."""
         if self._under_way is not None:
-            self._controller.give_up(FILM)
+            self._controller.jobs.cancel(FILM)
             self._end()
 
     def _draw(self, index: int) -> None:

@@ -53,10 +53,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
-    from geometry.hub.client import Hub
-    from geometry.hub.tensor_cache import TensorCache
     from geometry.models.model import PositionalModel
-    from gui.state.work import Work
 
 log = logging.getLogger(__name__)
 
@@ -81,33 +78,33 @@ class Controller:
         cache_limit: int | None = None,
     ) -> None:
         self.session = session
-        self.jobs = self._jobs = jobs
-        self._fetching = Fetching(session, cache_limit)
+        self.jobs = jobs
+        self.fetching = Fetching(session, cache_limit)
         self._fitter = Fitter(session, jobs, self._fail)
-        self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
-        self._prompting = Prompting(session, jobs, self._fail)
-        self._prompt_running = PromptRunning(session, jobs, self._fail)
+        self.opening = Opening(session, jobs, self.fetching, self._show, self._fail, opener)
+        self.prompting = Prompting(session, jobs, self._fail)
+        self.prompt_running = PromptRunning(session, jobs, self._fail)
         self.changed_files = ChangedFiles(session, jobs, self._open_again)
         self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
         self.compared_answers = ComparedAnswers(session, jobs, self.changed_files.look)
         self._timeline = TimelineFollower(session)
-        self._search = HubSearch(session, jobs, self._fetching, self._fail)
+        self.hub_search = HubSearch(session, jobs, self.fetching, self._fail)
         self._measuring = Measuring(session)
         self._pairs = PairMeasuring(session)
         self.comparing = Comparing(
-            session, jobs, self._fetching, self._hold, self._show_open_model, opener
+            session, jobs, self.fetching, self._hold, self._show_open_model, opener
         )
-        self._reopening = Reopening(session, self._opening, self.comparing)
+        self.reopening = Reopening(session, self.opening, self.comparing)
         # Set by the window, which shows surveys in a separate window.
         self.open_survey: Callable[[str], None] = lambda _: None
         self._aligner = CurveAligner(session, jobs)
-        self.gatherer = CheckpointDownload(session, jobs, self._fetching)
+        self.gatherer = CheckpointDownload(session, jobs, self.fetching)
         events = session.events
         self._listening = Listening()
         for signal, slot in (
             (events.curve, self._describe_selection),
             (events.selection, self._describe_selection),
-            (events.prompt, self._prompting.tokenize),
+            (events.prompt, self.prompting.tokenize),
             (events.offline, self._on_offline_changed),
         ):
             self._listening.to(signal, slot)
@@ -116,7 +113,7 @@ class Controller:
         """Stop listening and cancel work."""
         self._listening.stop()
         self.changed_files.close()
-        self._prompt_running.close()
+        self.prompt_running.close()
         self.answers.close()
         self.compared_answers.close()
         self._timeline.close()
@@ -126,17 +123,7 @@ class Controller:
         self._aligner.close()
         self.gatherer.close()
         self._fitter.close()
-        self._fetching.close()
-
-    @property
-    def cache(self) -> TensorCache:
-        """The cache of downloads."""
-        return self._fetching.cache
-
-    @property
-    def hub(self) -> Hub:
-        """The Hub, aware of the offline switch; thread-safe."""
-        return self._fetching.hub
+        self.fetching.close()
 
     # ---- opening -----------------------------------------------------------------------
 
@@ -170,12 +157,12 @@ class Controller:
             Whether to open the source with its default table if it has no such table.
         """
         if is_work(source):
-            self._reopening.open(source)
+            self.reopening.open(source)
         elif is_survey(source):
             self.open_survey(source)
         else:
             if_there |= table is None
-            self._opening.open(
+            self.opening.open(
                 OpenRequest(source, table or None, positions, whole, fresh, if_there=if_there)
             )
 
@@ -184,24 +171,12 @@ class Controller:
         if notice.beside:
             self.comparing.choose_table(notice.source, table)
         else:
-            self._opening.retry(table=table)
-
-    def forget_table(self) -> None:
-        """Open the shown source with its default table."""
-        self._opening.forget_table()
+            self.opening.retry(table=table)
 
     @property
     def shown(self) -> OpenRequest | None:
         """The request behind the shown model."""
-        return self._opening.shown
-
-    def resume(self, work: Work) -> None:
-        """Show work restored from the last session, without a file."""
-        self._reopening.show(work)
-
-    def go_to(self, work: Work) -> None:
-        """Show saved work of any model, without opening the open one again."""
-        self._reopening.go_to(work)
+        return self.opening.shown
 
     def open_first(
         self,
@@ -230,14 +205,7 @@ class Controller:
         if source is not None:
             self.open(source, table=table, positions=positions, if_there=if_there)
         else:
-            self._opening.open_first(last, positions, self._reopening.open)
-
-    def ask_before_opening(self, may_open: Callable[[str, Callable[[], None]], bool]) -> None:
-        """Set a function that is called with each source to open, and with a function to open it.
-
-        If it returns False, nothing is opened now.
-        """
-        self._opening.may_open = may_open
+            self.opening.open_first(last, positions, self.reopening.open)
 
     def retry(self, *, whole: bool = False) -> None:
         """Retry the failed action of the notice, or open the changed model again.
@@ -250,27 +218,15 @@ class Controller:
         elif notice is not None and notice.beside:
             self.comparing.retry()
         elif notice is not None and not notice.source:
-            self._prompting.tokenize()
+            self.prompting.tokenize()
         else:
-            self._opening.retry(whole=whole)
+            self.opening.retry(whole=whole)
 
     def _open_again(self, key: int) -> None:
         if key == MAIN:
-            self._opening.open_again()
+            self.opening.open_again()
         else:
             self.comparing.open_again(key)
-
-    def switch_side(self) -> None:
-        """Open the other table of a model that has two, the decoder's or the encoder's."""
-        self._opening.switch_side()
-
-    def check_for_update(self) -> None:
-        """Ask the Hub for a newer version of the open model, and open it."""
-        self._opening.check_for_update()
-
-    def cancel_opening(self) -> None:
-        """Cancel the opening of a source; the open model stays."""
-        self._opening.cancel()
 
     def cancel(self) -> bool:
         """Cancel the work in progress: an opening, a tokenizer, a gathering, a run, an answer.
@@ -278,28 +234,20 @@ class Controller:
         Returns False if there is nothing to cancel.
         """
         if self.session.opening:
-            self._opening.cancel()
-        elif self._prompting.fetching:
-            self._prompting.cancel()
+            self.opening.cancel()
+        elif self.prompting.fetching:
+            self.prompting.cancel()
         else:
             return (
                 self.gatherer.cancel()
-                or self._prompt_running.cancel()
+                or self.prompt_running.cancel()
                 or self.answers.cancel_newest()
             )
         return True
 
-    def fetch_tokenizer(self) -> None:
-        """Download a large tokenizer with the user's consent, and tokenize the prompt."""
-        self._prompting.fetch()
-
-    def search_hub(self, text: str) -> None:
-        """Search the Hub for models; a new search replaces the last one, "" ends searching."""
-        self._search.search(text)
-
     def refresh_models(self) -> None:
         """Read the catalogue again, with the models that are on this machine."""
-        self._jobs.start(
+        self.jobs.start(
             "models",
             Job(
                 list_models,
@@ -312,7 +260,7 @@ class Controller:
         """Check which recent sources exist, on a thread, as a disk may not respond."""
         session = self.session
         sources = (*session.recent, *session.surveys)
-        self._jobs.start(
+        self.jobs.start(
             "recent",
             Job(
                 lambda: not_there(sources),
@@ -323,11 +271,11 @@ class Controller:
         )
 
     def _hold(self) -> OpenModel | None:
-        return OpenModel.of(self.session, self._opening, self._fitter)
+        return OpenModel.of(self.session, self.opening, self._fitter)
 
     def _show_open_model(self, open_model: OpenModel) -> None:
         """Show a model that was a compared one, and cancel any opening."""
-        self._opening.cancel()
+        self.opening.cancel()
         self._show(
             open_model.wanted,
             open_model.opened,
@@ -341,7 +289,7 @@ class Controller:
 
     def _show_now(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
         session, model = self.session, opened.model
-        self._opening.take(wanted)
+        self.opening.take(wanted)
         self._fitter.pause()
         session.change(
             # First, so that it is drawn before the panels start.
@@ -369,10 +317,10 @@ class Controller:
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         else:
-            self._opening.clear_notice()
-        self._prompting.tokenize()
+            self.opening.clear_notice()
+        self.prompting.tokenize()
         self._fitter.use(opened.fast)
-        self._reopening.on_shown(wanted)
+        self.reopening.on_shown(wanted)
         session.shown += 1
         if model.commit is not None:  # may have been downloaded and cached by now
             self.refresh_models()
@@ -386,7 +334,7 @@ class Controller:
             session.offline = True
             session.notice = Notice("HF_HUB_OFFLINE is set, so no request may leave.", UNSET)
         elif session.tokens is None:
-            self._prompting.tokenize()
+            self.prompting.tokenize()
 
     # ---- range and colours ---------------------------------------------------------------
 
@@ -430,14 +378,6 @@ class Controller:
             )
 
     # ---- selection, prompt -------------------------------------------------------------
-
-    def run_prompt(self) -> None:
-        """Run the prompt through the model's network, in a separate process."""
-        self._prompt_running.run()
-
-    def stop_prompt(self) -> None:
-        """Stop running it."""
-        self._prompt_running.cancel()
 
     def select(self, positions: tuple[int, ...]) -> None:
         """Select positions of the table; the last one becomes the current one."""
@@ -504,7 +444,7 @@ class Controller:
             on_failed()
             self._fail(error, what)
 
-        self._jobs.start(
+        self.jobs.start(
             slot,
             Job(
                 function,
@@ -526,10 +466,6 @@ class Controller:
             self.session.status = f"Saved {path}" + (f", and beside it {names}" if names else "")
 
         self.in_background(f"save {path}", write, done, what)
-
-    def give_up(self, slot: str) -> None:
-        """Cancel a background job; its result is not delivered."""
-        self._jobs.cancel(slot)
 
     # ---- errors ------------------------------------------------------------------------
 

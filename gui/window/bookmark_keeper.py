@@ -112,7 +112,7 @@ class BookmarkKeeper:
             if window.session.model is not None:
                 window.undo.separate()
                 window.viewport.camera.left.emit(window.viewport.camera.place)
-            window.controller.go_to(bookmark.work)
+            window.controller.reopening.go_to(bookmark.work)
 
     def items(self) -> list[Item]:
         """Return an item for each bookmark, for the command palette."""

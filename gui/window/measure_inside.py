@@ -99,7 +99,7 @@ class InsideMeasurer:
                 dialog.offer(source, missing)
 
         self._fetch(
-            lambda transfer: to_download(source, controller.hub, transfer),
+            lambda transfer: to_download(source, controller.fetching.hub, transfer),
             on_found,
             f"{source} could not be looked up",
         )
@@ -117,7 +117,7 @@ class InsideMeasurer:
             measure()
 
         self._fetch(
-            lambda transfer: fetch_model(model, controller.hub, transfer),
+            lambda transfer: fetch_model(model, controller.fetching.hub, transfer),
             on_done,
             f"{model.address} could not be downloaded",
             self.dialog.show_download,
@@ -202,6 +202,6 @@ class InsideMeasurer:
 
     def _stop(self) -> None:
         if self._dialog is not None and self._dialog.running:
-            self._window.controller.give_up(SLOT)
+            self._window.controller.jobs.cancel(SLOT)
             self._dialog.show_running(False)
             self._dialog.show_message(self._on_stop)

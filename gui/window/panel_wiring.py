@@ -24,9 +24,9 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.fileRequested.connect(window.open_file)
             panel.openRequested.connect(controller.open)
             panel.compareRequested.connect(controller.comparing.add_source)
-            panel.searchRequested.connect(controller.search_hub)
-            panel.updateRequested.connect(controller.check_for_update)
-            panel.cancelRequested.connect(controller.cancel_opening)
+            panel.searchRequested.connect(controller.hub_search.search)
+            panel.updateRequested.connect(controller.opening.check_for_update)
+            panel.cancelRequested.connect(controller.opening.cancel)
         case PositionsPanel():
             panel.rangeRequested.connect(controller.request_positions)
             panel.dragStarted.connect(lambda: window.set_field("dragging", True))
@@ -43,9 +43,9 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.keepTurnedRequested.connect(lambda on: window.set_field("keep_turned", on))
         case PromptPanel():
             panel.promptRequested.connect(lambda text: window.set_field("prompt", text))
-            panel.tokenizerRequested.connect(controller.fetch_tokenizer)
-            panel.runRequested.connect(controller.run_prompt)
-            panel.stopRequested.connect(controller.stop_prompt)
+            panel.tokenizerRequested.connect(controller.prompting.fetch)
+            panel.runRequested.connect(controller.prompt_running.run)
+            panel.stopRequested.connect(controller.prompt_running.cancel)
             panel.selectionRequested.connect(controller.select)
             panel.hoverRequested.connect(controller.hover)
         case InspectorPanel():

@@ -30,4 +30,4 @@ def write_checkpoints(folder: Path, steps: list[int]) -> Path:
 
 def hasten(controller) -> None:
     """Let the controller's Hub give up soon: no test waits for a server."""
-    controller._fetching._hub = Hub(retries=QUICK)
+    controller.fetching._hub = Hub(retries=QUICK)

@@ -108,7 +108,7 @@ class SharedWindow:
         window.viewport.marquee.arm(None)
         window.commands.by_name["spin"].setChecked(False)
         window.viewport.camera.set_spinning(False)
-        controller.search_hub("")
+        controller.hub_search.search("")
         window.grid.show_alone(None)
         controller.comparing.clear()
         _clear(made.settings)

@@ -49,7 +49,7 @@ class SettingsPage:
         dialog = SettingsDialog(
             window.session,
             self._jobs,
-            window.controller.cache,
+            window.controller.fetching.cache,
             token_place,
             appearance,
             forced_offline=is_offline_by_environment(),

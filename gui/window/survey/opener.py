@@ -85,7 +85,7 @@ class SurveyOpener:
         """Close it with the main window."""
         self._timer.stop()
         for slot in (SLOT, CURVES, TABLES):
-            self._window.controller.give_up(slot)
+            self._window.controller.jobs.cancel(slot)
         if self.shown is not None:
             self.shown.close()
 

@@ -167,11 +167,11 @@ def test_a_source_that_changes_while_it_is_opened_can_be_opened_again(session, c
     def opener(*args: object, **options: object) -> None:
         raise FileChanged("model.safetensors")
 
-    controller._opening._opener = opener
+    controller.opening._opener = opener
     controller.open(str(folder))
     assert session.model is None
     assert session.notice.text == SAID
-    controller._opening._opener = None
+    controller.opening._opener = None
     assert session.notice.retry
     controller.retry()
     assert session.model is not None

@@ -59,7 +59,7 @@ def test_a_source_opens_again_as_it_was_chosen_until_that_is_forgotten(
     assert chosen.model.table_choice is None
     controller.open(bare)
     assert chosen.model.table_choice == CHOICE
-    controller.forget_table()
+    controller.opening.forget_table()
     assert chosen.notice.first_rows
     controller.choose_table(chosen.notice, f"{NAME}[0:]")
     assert chosen.model.n_positions == 42
@@ -135,7 +135,7 @@ def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table):
     work = take_work(chosen, controller.shown, None)
     controller.open(bare, table=f"{NAME}[0:]")
     assert chosen.model.n_positions == 42
-    controller.go_to(work)
+    controller.reopening.go_to(work)
     assert chosen.model.table_choice == CHOICE
 
 

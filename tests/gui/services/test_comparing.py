@@ -327,7 +327,7 @@ def test_a_change_of_places_gives_up_what_is_being_opened(
     key = controller.comparing.add(short)
     hand_jobs.deliver_all()
     work = take_work(session, controller.shown, None)
-    controller.resume(replace(work, source=long, positions=(10, 20)))
+    controller.reopening.show(replace(work, source=long, positions=(10, 20)))
     hand_jobs.drag_on("open")
     assert session.opening == long
     assert controller.comparing.make_main(key)

@@ -60,7 +60,7 @@ def test_a_project_that_names_one_is_not_opened(
         write_work(work, tmp_path / "a.helix")
         controller.open(str(tmp_path / "a.helix"))
     else:
-        (controller.resume if how == "resumed" else controller.go_to)(work)
+        (controller.reopening.show if how == "resumed" else controller.reopening.go_to)(work)
     assert looked_at == []
     assert session.model is before
     assert session.compared == ()
@@ -71,7 +71,7 @@ def test_a_project_that_names_one_is_not_opened(
 def test_a_curve_laid_over_of_one_is_not_opened(session, controller, write_table, looked_at):
     controller.open(here := str(write_table()))
     work = Work(here, ALL, {}, others=(OTHER,), alignment=CurveAlignment(OfCompared(0)))
-    controller.go_to(work)
+    controller.reopening.go_to(work)
     assert looked_at == []
     assert session.compared == ()
     assert "“nas”" in session.notice.text

@@ -24,7 +24,7 @@ def said(session):
 
 
 def test_finds_models_by_their_ids(session, controller, hub):
-    controller.search_hub("  gpt2 ")
+    controller.hub_search.search("  gpt2 ")
     found = {entry.id: entry for entry in session.hub_results}
     assert set(found) == {"openai-community/gpt2", "someone/gpt2-of-theirs"}
     known = find_entry("gpt2")
@@ -40,19 +40,19 @@ def test_finds_models_by_their_ids(session, controller, hub):
 
 
 def test_says_that_it_searches(session, by_hand, hand_jobs):
-    by_hand.search_hub("gpt2")
+    by_hand.hub_search.search("gpt2")
     assert said(session) == ("gpt2", (), "", "")
     hand_jobs.deliver("search")
-    by_hand.search_hub("else")
+    by_hand.hub_search.search("else")
     assert session.searching == "else"
     assert session.hub_query == "gpt2"  # what was found stays until there is something else
     assert len(session.hub_results) == 2
 
 
 def test_the_newest_search_wins_and_the_one_before_is_stopped(session, by_hand, hand_jobs, hub):
-    by_hand.search_hub("gpt2")
+    by_hand.hub_search.search("gpt2")
     first = hand_jobs.waiting["search"][0]
-    by_hand.search_hub("else")
+    by_hand.hub_search.search("else")
     with pytest.raises(Cancelled):
         first()
     assert hub.requests == []
@@ -62,18 +62,18 @@ def test_the_newest_search_wins_and_the_one_before_is_stopped(session, by_hand, 
 
 
 def test_searching_is_not_begun_anew_and_can_be_ended(session, by_hand, hand_jobs, hub):
-    by_hand.search_hub("gpt2")
-    by_hand.search_hub("gpt2 ")
+    by_hand.hub_search.search("gpt2")
+    by_hand.hub_search.search("gpt2 ")
     assert hand_jobs.started == ["search"]
     work = hand_jobs.waiting["search"][0]
-    by_hand.search_hub("")
+    by_hand.hub_search.search("")
     assert said(session) == NOTHING
     with pytest.raises(Cancelled):
         work()
-    by_hand.search_hub("gpt2")
+    by_hand.hub_search.search("gpt2")
     hand_jobs.deliver_all()
     assert session.hub_results
-    by_hand.search_hub(" ")
+    by_hand.hub_search.search(" ")
     assert said(session) == NOTHING
 
 
@@ -81,16 +81,16 @@ def test_a_search_that_fails_is_a_sentence_in_its_place_and_offline_nothing_is_a
     session, controller, hub
 ):
     hub.fault(Fault.status(503, {"Retry-After": "0"}), times=4)
-    controller.search_hub("gpt2")
+    controller.hub_search.search("gpt2")
     assert (session.searching, session.hub_results, session.hub_query) == ("", (), "gpt2")
     assert "unavailable or overloaded" in session.search_failed
     assert session.notice is None
-    controller.search_hub("gpt2")
+    controller.hub_search.search("gpt2")
     assert session.search_failed == ""
     assert len(session.hub_results) == 2
     session.offline = True
     hub.forget_requests()
-    controller.search_hub("gpt2")
+    controller.hub_search.search("gpt2")
     assert "offline" in session.search_failed
     assert "Work offline" in session.search_failed
     assert hub.requests == []
@@ -98,6 +98,6 @@ def test_a_search_that_fails_is_a_sentence_in_its_place_and_offline_nothing_is_a
 
 def test_our_own_faults_are_reported_as_such(session, controller, hub, monkeypatch):
     monkeypatch.setattr("gui.services.hub_search._entry", lambda found: 1 / 0)
-    controller.search_hub("gpt2")
+    controller.hub_search.search("gpt2")
     assert session.search_failed == "The search on the Hub failed."
     assert "ZeroDivisionError" in session.notice.text

@@ -89,7 +89,7 @@ def test_an_opening_is_told_before_a_tokenizer(session, by_hand, hand_jobs, writ
     hand_jobs.tell("open", opening)
     hand_jobs.tell("tokens", PROGRESS)
     assert session.transfer is opening
-    by_hand.cancel_opening()
+    by_hand.opening.cancel()
     assert session.transfer is None
     hand_jobs.tell("tokens", PROGRESS)
     assert session.transfer is PROGRESS
@@ -177,7 +177,7 @@ def large(hub, tmp_path):
 def panel(qtbot, session, large, by_hand):
     made = PromptPanel(session, LIGHT)
     made.promptRequested.connect(lambda text: setattr(session, "prompt", text))
-    made.tokenizerRequested.connect(by_hand.fetch_tokenizer)
+    made.tokenizerRequested.connect(by_hand.prompting.fetch)
     return put_on_screen(qtbot, made, 280, 260)
 
 

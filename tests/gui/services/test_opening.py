@@ -111,7 +111,7 @@ def test_opening_can_be_cancelled_and_another_model_is_announced_in_its_place(
     by_hand.open(str(write_table()))
     hand_jobs.drag_on("open")
     hand_jobs.compute("open")
-    by_hand.cancel_opening()
+    by_hand.opening.cancel()
     assert not hand_jobs.waiting
     assert session.opening == ""
     assert session.model is None
@@ -365,10 +365,10 @@ def test_switches_between_decoder_and_encoder(session, controller, tmp_path, hel
         assert session.model.side == side
         np.testing.assert_allclose(session.model.W_pos, table[2:], rtol=1e-6)
         assert f"· {side} · positions 1–19" in resolve_scene(session).caption[0]
-        controller.switch_side()
+        controller.opening.switch_side()
 
 
 def test_switching_sides_of_a_model_with_one_table_does_nothing(opened, controller):
     model = opened.model
-    controller.switch_side()
+    controller.opening.switch_side()
     assert opened.model is model

@@ -67,8 +67,8 @@ def stage(qtbot, session, hand_jobs, dress):
     hand_jobs.deliver_all()
     panel = put_on_screen(qtbot, PromptPanel(session, LIGHT), 232, 209)
     panel.promptRequested.connect(lambda text: setattr(session, "prompt", text))
-    panel.runRequested.connect(controller.run_prompt)
-    panel.stopRequested.connect(controller.stop_prompt)
+    panel.runRequested.connect(controller.prompt_running.run)
+    panel.stopRequested.connect(controller.prompt_running.cancel)
     yield panel, session, hand_jobs
     controller.close()
 
@@ -225,7 +225,7 @@ def test_the_process_ends_with_its_job(session, thread_jobs, requests, qtbot):
     for stop in (controller.cancel, controller.close):
         answers.append(None)  # it never ends by itself
         before = len(ended)
-        controller.run_prompt()
+        controller.prompt_running.run()
         assert session.prompt_running
         qtbot.waitUntil(lambda: not answers)
         stop()
@@ -304,6 +304,6 @@ def test_without_tokens_there_is_no_button(qtbot, session, hand_jobs, write_tabl
     panel = put_on_screen(qtbot, PromptPanel(session, LIGHT), 232, 209)
     assert panel.sentence.isVisible()
     assert not panel.run.isVisible()
-    controller.run_prompt()
+    controller.prompt_running.run()
     assert not session.prompt_running
     controller.close()

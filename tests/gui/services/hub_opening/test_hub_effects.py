@@ -6,7 +6,7 @@ from gui.services.questions import QuestionContext
 
 
 def test_a_model_that_is_not_complete_leads_to_the_download(fetched, controller, hub):
-    wait_until_kept(controller.cache.root)
+    wait_until_kept(controller.fetching.cache.root)
     question = EffectsOf(24, EffectsRun("sample", 24, 4))
     with hub.unasked():
         *_, result = question.steps(QuestionContext(fetched.model))

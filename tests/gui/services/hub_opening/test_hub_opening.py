@@ -139,7 +139,7 @@ def test_what_is_given_up_fetches_nothing_more(session, by_hand, hand_jobs, hub,
     hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
     work = hand_jobs.waiting["open"][0]
     if how == "cancelled":
-        by_hand.cancel_opening()
+        by_hand.opening.cancel()
         assert (session.opening, session.transfer) == ("", None)
         assert session.status == "Opening cancelled"
     elif how == "superseded":
@@ -219,7 +219,7 @@ def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_p
     old = session.model.commit
     files = {**write_stand_in(tmp_path / "new", GPT2), "README.md": b"Newer.\n"}
     hub.add(GPT2, files)
-    controller.check_for_update()
+    controller.opening.check_for_update()
     assert session.notice.whole > 0
     assert session.model.commit == old
 
@@ -297,7 +297,7 @@ def test_an_open_model_is_up_to_date_or_a_newer_version_is_opened_and_told(
     before = snapshot(fetched)
     fetched.positions = (5, 50)
     curve, model = fetched.curve, fetched.model
-    controller.check_for_update()
+    controller.opening.check_for_update()
     assert hub.requests
     assert fetched.model is model
     assert fetched.curve is curve
@@ -310,7 +310,7 @@ def test_an_open_model_is_up_to_date_or_a_newer_version_is_opened_and_told(
     files["README.md"] = b"Newer.\n"
     new = hub.add(GPT2, files)
     assert new != old
-    controller.check_for_update()
+    controller.opening.check_for_update()
     assert fetched.model.commit == new
     assert fetched.positions == (5, 50)
     assert old[:7] in fetched.notice.text
@@ -323,14 +323,14 @@ def test_what_is_no_branch_has_no_newer_version(fetched, controller, hub, write_
         controller.open(source)
         assert fetched.notice is None
         hub.forget_requests()
-        controller.check_for_update()
+        controller.opening.check_for_update()
         assert hub.requests == []
         assert "up to date" not in fetched.status
 
 
 def test_offline_the_hub_is_not_asked_for_a_newer_version(fetched, controller, hub):
     fetched.offline = True
-    controller.check_for_update()
+    controller.opening.check_for_update()
     assert hub.requests == []
     assert fetched.notice.text.startswith("Cannot check for a newer version")
 

@@ -87,7 +87,7 @@ def test_what_is_made_of_a_model_of_the_hub_is_asked_for_too(session, controller
 
 
 def test_work_kept_for_the_next_start_asks_too(session, controller, hub):
-    controller.resume(Work(GPT2, ALL, {}))
+    controller.reopening.show(Work(GPT2, ALL, {}))
     assert hub.requests == []
     assert session.notice.asks
 
@@ -109,6 +109,6 @@ def test_another_source_is_not_part_of_the_project(session, controller, hub, pro
 
 def test_a_bookmark_shows_the_model_that_it_names(session, controller, hub, write_table):
     controller.open(str(write_table()))
-    controller.go_to(Work(GPT2, ALL, {}))
+    controller.reopening.go_to(Work(GPT2, ALL, {}))
     assert session.notice is None
     assert session.model.name == "gpt2"

@@ -303,7 +303,7 @@ def test_the_same_model_is_not_opened_anew(opened, controller, kept):
     heard = []
     opened.events.work.connect(heard.append)
     for _ in range(2):  # the second time nothing differs, but for the camera
-        controller.go_to(kept)
+        controller.reopening.go_to(kept)
         assert opened.model is model
         assert opened.shown == shown
         assert (opened.positions, opened.components) == ((20, 150), (2, 1, 4))
@@ -318,7 +318,7 @@ def test_the_same_model_is_not_opened_anew(opened, controller, kept):
 def test_another_model_is_opened_first(opened, controller, kept, write_table, helix):
     controller.open(str(write_table(helix(90, 16, 3), "other")))
     assert opened.model.name == "other"
-    controller.go_to(kept)
+    controller.reopening.go_to(kept)
     assert opened.model.name == "helix"
     assert opened.curve.pca.positions == (20, 150)
     assert (opened.components, opened.selection) == ((2, 1, 4), (7,))
@@ -329,9 +329,9 @@ def test_another_model_is_opened_first(opened, controller, kept, write_table, he
 def test_a_range_that_the_table_has_no_more_is_cut_and_a_model_that_is_gone_is_said(
     opened, controller, kept
 ):
-    controller.go_to(replace(kept, positions=(150, 900)))
+    controller.reopening.go_to(replace(kept, positions=(150, 900)))
     assert opened.positions == (150, 199)
-    controller.go_to(replace(kept, source="/nowhere/at/all"))
+    controller.reopening.go_to(replace(kept, source="/nowhere/at/all"))
     assert "nowhere" in opened.notice.text
     assert opened.model.name == "helix"
 

@@ -94,7 +94,7 @@ def test_what_files_of_0_1_lack_is_as_0_1_showed_it(
         color_span="range", line_width=9.0, opacity=0.2, color_period=9.0, color_column=column
     )
     if bookmarked:
-        controller.go_to(read_work(path))
+        controller.reopening.go_to(read_work(path))
     else:
         controller.open(str(path))
     assert (session.color_by, session.color_span) == ("norm", "table")
@@ -201,7 +201,7 @@ def test_a_model_that_is_gone_leaves_what_is_open_and_work_never_saved_is_resume
     session.positions = (20, 30)
     work = read_work(save())
     reset(session, controller, other)
-    controller.resume(work)
+    controller.reopening.show(work)
     assert session.positions == (20, 30)
     assert session.notice.text == RESUMED
     assert not session.recent[0].endswith(".helix")
@@ -337,25 +337,25 @@ def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
     session.alignment = CurveAlignment(OfCompared(two[0]), "scaled")
     view = take()
     session.alignment = None
-    controller.go_to(view)
+    controller.reopening.go_to(view)
     assert laid_of(session) == "long"
     controller.comparing.move(two[0], 2)
     controller.comparing.make_main(two[1])
     session.alignment = None
-    controller.go_to(view)  # the open model is one beside another now
+    controller.reopening.go_to(view)  # the open model is one beside another now
     assert session.model.name == "helix"
     assert laid_of(session) == "long"
     aligned = session.aligned.coordinates.copy()
     controller.comparing.remove(session.alignment.what.key)
     assert session.alignment is None
-    controller.go_to(view)
+    controller.reopening.go_to(view)
     assert laid_of(session) == "long"
     np.testing.assert_allclose(session.aligned.coordinates, aligned, atol=1e-9)
     (added,) = [one for one in session.compared if one.key == session.alignment.what.key]
     assert not added.in_grid, "the grid stays as it is"
     controller.comparing.clear()
     controller.open(str(write_table(helix(64, 12, 1), "another")))
-    controller.go_to(view)
+    controller.reopening.go_to(view)
     assert session.model.name == "helix"
     assert laid_of(session) == "long"
 
@@ -363,6 +363,6 @@ def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
 def test_a_view_with_nothing_laid_over_takes_it_away(opened, controller, take):
     view = take()
     opened.alignment = CurveAlignment(OfRange((1, 50)))
-    controller.go_to(view)
+    controller.reopening.go_to(view)
     assert opened.alignment is None
     assert opened.aligned is None

@@ -61,14 +61,14 @@ def test_any_order_of_openings_faults_and_cancels_leaves_everything_sound(
         )
         way = dice.choice(["cancel", "another", "offline", *["wait"] * passes])
         if way == "cancel":
-            controller.cancel_opening()
+            controller.opening.cancel()
         elif way == "another":
             nine.clear_faults()
             source = dice.choice(NINE)
             controller.open(source)
         elif way == "offline":
             session.offline = True
-            controller.cancel_opening()
+            controller.opening.cancel()
             session.offline = False
         nine.clear_faults()
         qtbot.waitUntil(lambda: session.jobs == 0, timeout=WAIT_MS)

@@ -38,7 +38,7 @@ def size(folder):
 def open_stage(qtbot, hub, jobs=None, *, before=lambda: None):
     """A panel whose model was opened in parts, of a server that sends whole files from now on."""
     stage = ResultStage(qtbot, "capture", jobs or InlineJobs())
-    stage.controller._fetching._hub = Hub(retries=QUICK)  # no test waits for a server
+    stage.controller.fetching._hub = Hub(retries=QUICK)  # no test waits for a server
     stage.panel.hide()
     stage.open(NAME)
     hub.ranges = False

@@ -271,7 +271,7 @@ def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table
         assert not new_pool_threads()
     application = start()
     playing = hub.fault(Fault.stall(None), path="/api/models")
-    application.controller.search_hub("long")
+    application.controller.hub_search.search("long")
     assert playing.reached.wait(10)
     application.close()
     assert not new_pool_threads()
@@ -342,7 +342,7 @@ def test_the_settings_hold_and_say_what_is_kept_and_remove_it(
 ):
     settings.cache_limit = 300_000_000
     application = start(MEDIUM)
-    assert application.controller.cache.max_bytes == 300_000_000
+    assert application.controller.fetching.cache.max_bytes == 300_000_000
     np.testing.assert_array_equal(application.session.model.W_pos, positions_of(MEDIUM))
     window, session = application.window, application.session
     QTest.keyClick(window, Qt.Key.Key_Comma, CONTROL)
@@ -359,7 +359,7 @@ def test_the_settings_hold_and_say_what_is_kept_and_remove_it(
         return {row.entry.id: row.state for row in session.models}[MEDIUM]
 
     assert state() == "cached"
-    application.controller.cache.clear()
+    application.controller.fetching.cache.clear()
     dialog.removed.emit()
     wait_until_idle(application)
     assert state() == "online"
