@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import convert
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
@@ -186,7 +187,7 @@ def read_description(folder: Path, n_layers: int) -> Description:
     path = folder / DESCRIPTION
     with reading(str(path), "Measure the positions again.", error=InsideError):
         content = read_json(path)
-        layers = tuple(_layer(entry) for entry in content["layers"])
+        layers = tuple(_measured(entry, LayerPositions) for entry in content["layers"])
         if len(layers) != n_layers:
             raise InsideError(f"{path} describes {len(layers)} layers of {n_layers}.")
         counters = tuple(
@@ -198,31 +199,20 @@ def read_description(folder: Path, n_layers: int) -> Description:
         return Description(layers, counters, published)
 
 
-def _layer(entry: Mapping[str, Any]) -> LayerPositions:
-    needed, whole = entry["texts_needed"], {"rank", "outliers", "texts_needed"}
-    real = {
-        field.name: _real(entry[field.name])
-        for field in fields(LayerPositions)
-        if field.name not in whole
+def _measured(entry: Mapping[str, Any], kind: Any) -> Any:
+    """Return measurements as a dataclass; null is NaN."""
+    missing = {
+        f.name: math.nan for f in fields(kind) if f.type == "float" and entry[f.name] is None
     }
-    return LayerPositions(
-        **real,
-        rank=int(entry["rank"]),
-        outliers=tuple(int(i) for i in entry["outliers"]),
-        texts_needed=None if needed is None else int(needed),
-    )
+    return convert({**entry, **missing}, kind)
 
 
 def _compared(entry: Mapping[str, Any], n_layers: int) -> Compared:
-    quantity, layer = str(entry["quantity"]), int(entry["layer"])
+    compared: Compared = _measured(entry, Compared)
+    quantity, layer = compared.quantity, compared.layer
     if quantity not in QUANTITIES or not 0 <= layer < n_layers:
         raise InsideError(f"There is no {quantity!r} of layer {layer} to compare.")
-    numbers = (_real(entry[key]) for key in ("published", "ours", "as_there"))
-    return Compared(quantity, layer, *numbers)
-
-
-def _real(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+    return compared
 
 
 def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLayer:
