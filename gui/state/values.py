@@ -28,9 +28,7 @@ ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 MAX_TABLES = 64
 """Maximum number of sources whose chosen table is remembered."""
-MAX_COLUMNS = 1_000
-"""Maximum number of columns of a table whose order and widths are stored."""
-ColumnWidths = Annotated[tuple[tuple[Name, Whole], ...], Meta(max_length=MAX_COLUMNS)]
+ColumnWidths = Annotated[tuple[tuple[Name, Whole], ...], Meta(max_length=1_000)]
 """Keys of a table's columns in order, and their widths in pixels."""
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""

@@ -28,7 +28,6 @@ from gui.state.layout import (
 )
 from gui.state.session import REMEMBERED, SAVED, Session
 from gui.state.values import (
-    MAX_COLUMNS,
     MAX_TABLES,
     ColumnWidths,
     FirstRange,
@@ -47,8 +46,6 @@ BROKEN, OLD = ".broken", ".old"
 """Suffixes of a damaged file, and of one that the user has reset."""
 MIN_CACHE, MAX_CACHE = 100_000_000, 1_000_000_000_000
 """Bounds of the cache's size limit, in bytes."""
-MAX_COLUMN_LENGTH = 100
-"""Maximum number of characters of a stored column of a table."""
 _Digits = Annotated[str, Meta(pattern=r"\A[0-9]{1,13}\Z")]
 DEFAULT_CACHE = 2_000_000_000
 """Default size limit, as in the cache's module, which is not imported at start."""
@@ -142,8 +139,8 @@ class Settings:
     def _columns(self, key: str) -> ColumnWidths:
         """Return columns of a table with their widths, each as "key width"."""
         columns = []
-        for text in self._texts(key)[:MAX_COLUMNS]:
-            name, _, width = text[:MAX_COLUMN_LENGTH].partition(" ")
+        for text in self._texts(key):
+            name, _, width = text.partition(" ")
             digits = width.isascii() and width.isdecimal() and len(width) < 6
             columns.append((name, int(width) if digits else 0))
         return tuple(columns)
