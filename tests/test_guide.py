@@ -82,7 +82,7 @@ def test_a_page_that_a_script_writes_is_what_it_writes(name):
     assert (GUIDE / f"{name}.md").read_text("utf-8") == getattr(made, f"{name}_page")()
 
 
-def test_the_page_of_the_command_line_tells_of_every_option_and_of_no_other():
+def test_command_page_lists_every_option():
     page = (GUIDE / "command-line.md").read_text("utf-8")
     root = {"--version", "--install-completion", "--show-completion", "--help"}
 

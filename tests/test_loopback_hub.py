@@ -152,7 +152,7 @@ def test_the_storage_takes_no_token_and_no_link_that_has_expired(hub):
     assert get_session().get(place).status_code == 403
 
 
-def test_the_client_asks_something_of_its_own_first_and_a_head_sends_nothing(hub):
+def test_client_asks_first_and_head_sends_nothing(hub):
     # Known once a process and a day; the app has to do without, and this says that it can be seen.
     build_hf_headers()
     build_hf_headers()

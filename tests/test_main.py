@@ -38,9 +38,7 @@ def window(monkeypatch):
 
 
 @pytest.mark.parametrize("command", [[], ["open"]])
-def test_a_reset_renames_the_settings_and_touches_nothing_else(
-    command, window, tmp_path, monkeypatch, capsys
-):
+def test_reset_renames_only_the_settings(command, window, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     folder = settings_path().parent
     others = {folder / "bookmarks.zip", folder / "unsaved" / "a.helix", folder / "lessons" / "a.md"}
@@ -343,7 +341,7 @@ def test_help_names_every_command(capsys):
         assert f"  {command} " in printed
 
 
-def test_a_process_that_python_starts_of_a_frozen_application_is_no_command(monkeypatch):
+def test_process_of_a_frozen_application(monkeypatch):
     """It has arguments of its own, as a process of a survey."""
 
     def serve():

@@ -64,7 +64,7 @@ def test_the_option_that_an_error_names_can_be_typed(request, which, counts, tmp
     assert tuple(found) == counts
 
 
-def test_an_error_about_tensors_gives_their_shapes_those_of_positions_first(tmp_path, capsys):
+def test_error_about_tensors_gives_shapes(tmp_path, capsys):
     tensors = {name: np.ones((5, 3), np.float32) for name in ("a.weight", "b.pe", "c")}
     save_file({**tensors, "b.pe": np.eye(7, 3, dtype=np.float32)}, tmp_path / "x.safetensors")
     assert run("table", tmp_path / "x.safetensors") == 1

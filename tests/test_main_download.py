@@ -43,9 +43,7 @@ def commands(source, tmp_path):
     )
 
 
-def test_nothing_is_fetched_without_a_terminal_to_ask_on(
-    command, served, loopback_hub, tmp_path, hub_home
-):
+def test_no_terminal_no_download(command, served, loopback_hub, tmp_path, hub_home):
     for words in commands(GPT2, tmp_path):
         loopback_hub.forget_requests()
         said = f"{GPT2} is not complete on this machine: {size_of(served[GPT2])} would be"

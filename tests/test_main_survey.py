@@ -231,9 +231,7 @@ def test_a_wait_that_the_hub_asks_for_is_waited_by_all(command, loopback_hub, ti
 
 
 @pytest.mark.slow
-def test_passing_faults_are_tried_again_and_lasting_ones_recorded(
-    command, loopback_hub, tmp_path, out
-):
+def test_passing_and_lasting_faults(command, loopback_hub, tmp_path, out):
     serve(loopback_hub, tmp_path / "served")
     first, second = STANFORD[:2]
     for fault in (Fault.status(500), Fault.status(503), Fault.refuse(), Fault.cut(10),
@@ -269,9 +267,7 @@ def test_passing_faults_are_tried_again_and_lasting_ones_recorded(
 
 
 @pytest.mark.slow
-def test_a_hub_that_goes_away_ends_the_survey_with_a_sentence(
-    command, loopback_hub, times, tmp_path, out, monkeypatch
-):
+def test_lost_hub_ends_the_survey(command, loopback_hub, times, tmp_path, out, monkeypatch):
     from geometry.survey import dispatch
 
     monkeypatch.setattr(dispatch, "MOST_WAITS", 2)
@@ -286,9 +282,7 @@ def test_a_hub_that_goes_away_ends_the_survey_with_a_sentence(
     assert [row["error"] for row in rows(out)] == [None] * 12
 
 
-def test_a_survey_opens_in_the_window_and_what_is_none_is_refused_before(
-    tmp_path, monkeypatch, capsys
-):
+def test_survey_opens_in_the_window_or_is_refused(tmp_path, monkeypatch, capsys):
     import gui.commands.run_window
 
     opened = []

@@ -104,9 +104,7 @@ def uninterrupted(tmp_path_factory) -> tuple[tuple[object, ...], Path]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl+C", "killed"])
-def test_an_interrupted_command_goes_on(
-    uninterrupted, interrupted, environment, tmp_path, capfd, stop
-):
+def test_interrupted_run_continues(uninterrupted, interrupted, environment, tmp_path, capfd, stop):
     """Stopped once the second of four snapshots is there, it makes the model all the same."""
     train, undisturbed = uninterrupted
     out = tmp_path / "out"

@@ -310,9 +310,7 @@ def test_a_window_shows_the_work(
         )  # fmt: skip
 
 
-def test_what_came_later_is_as_at_first_in_a_window_that_had_other_choices(
-    start_application, tmp_path, wait_until_shown
-):
+def test_later_fields_are_default(start_application, tmp_path, wait_until_shown):
     """A file of 0.1 names no panel that had no choices then."""
     application = start_application("sample", wait=False)
     wait_until_shown(application)
@@ -382,9 +380,7 @@ def test_a_window_goes_to_the_bookmarks(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["beside.helix", "panels.helix", "training.helix"])
-def test_a_window_shows_the_work_of_another_bundled_model_as_far_as_that_has_it(
-    name, start_application, tmp_path, wait_until_shown
-):
+def test_window_shows_work_of_other_model(name, start_application, tmp_path, wait_until_shown):
     """That of later releases has fewer positions, and another training."""
     file = tmp_path / name
     shutil.copyfile(FIRST.folder / "work" / name, file)
@@ -402,9 +398,7 @@ def test_a_window_shows_the_work_of_another_bundled_model_as_far_as_that_has_it(
     assert len(session.compared) == len(expected["others"])
 
 
-def test_a_window_goes_to_bookmarks_of_another_bundled_model(
-    start_application, remembered, wait_until_shown, qtbot
-):
+def test_window_goes_to_other_bookmarks(start_application, remembered, wait_until_shown, qtbot):
     application = start_application("sample", settings=remembered(bookmarks="one.zip"), wait=False)
     wait_until_shown(application)
     session = application.session
@@ -418,9 +412,7 @@ def test_a_window_goes_to_bookmarks_of_another_bundled_model(
 @pytest.mark.slow
 @pytest.mark.usefixtures("sample_of_release")
 @each("settings", SECOND)
-def test_a_window_starts_with_the_settings(
-    release, name, start_application, remembered, wait_until_shown
-):
+def test_window_starts_with_them(release, name, start_application, remembered, wait_until_shown):
     application = start_application("sample", settings=remembered(name), wait=False)
     wait_until_shown(application)
     window, session = application.window, application.session
@@ -452,9 +444,7 @@ def test_a_window_starts_with_the_settings(
 
 
 @pytest.mark.parametrize("release", [SECOND], ids=lambda release: release.version)
-def test_a_window_restores_the_work_of_a_crash(
-    release, start_application, remembered, wait_until_shown, qtbot
-):
+def test_window_restores_crash(release, start_application, remembered, wait_until_shown, qtbot):
     application = start_application(None, settings=remembered("light"), wait=False)
     wait_until_shown(application)
     session = application.session

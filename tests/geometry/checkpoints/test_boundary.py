@@ -21,9 +21,7 @@ class Panic(BaseException):
 
 
 @pytest.mark.parametrize("wrong", [Panic("rust"), ValueError("x" * 999), RecursionError()])
-def test_anything_that_goes_wrong_is_one_sentence(
-    wrong: BaseException, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_any_fault_is_one_sentence(wrong: BaseException, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     with pytest.raises(SourceError) as caught, reading("model.bin"):
         raise wrong

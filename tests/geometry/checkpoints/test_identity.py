@@ -221,9 +221,7 @@ def test_a_link_to_another_file_is_another_file(folder):
     ],
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_file_rewritten_during_a_read_is_found_out(
-    write, reader, when, folder, tmp_path, monkeypatch
-):
+def test_file_rewritten_during_a_read(write, reader, when, folder, tmp_path, monkeypatch):
     store = open_store(write(folder, 0))
     new = copies(tmp_path / "other", write, 1, "")
     real = getattr(np, reader)
@@ -254,9 +252,7 @@ def test_a_file_replaced_during_a_read_is_read_as_it_was(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("write", [write_safetensors_file, write_torch_file, write_shards])
-def test_a_model_that_is_replaced_while_it_is_opened_is_opened_again(
-    write, folder, tmp_path, monkeypatch
-):
+def test_model_replaced_while_opened_is_read_again(write, folder, tmp_path, monkeypatch):
     (folder / "config.json").write_text(json.dumps(CONFIG))
     write(folder, 0)
     new, left = copies(tmp_path / "other", write, 1, ""), [True]
@@ -290,9 +286,7 @@ def test_a_model_that_changes_all_the_time_is_refused(folder, monkeypatch):
         open_model(folder)
 
 
-def test_a_configuration_written_while_a_model_is_opened_belongs_to_its_weights(
-    folder, monkeypatch
-):
+def test_configuration_belongs_to_its_weights(folder, monkeypatch):
     path = write_safetensors_file(folder, 0)
     (folder / "config.json").write_text(json.dumps(CONFIG))
     real, left = LocalFile.read_at, [True]

@@ -165,7 +165,7 @@ def test_a_planted_link_is_not_followed_and_the_mode_is_kept(tmp_path, monkeypat
     assert new.stat().st_mode == usual.stat().st_mode
 
 
-def test_the_file_and_its_folder_are_on_the_disk_before_it_counts_as_written(tmp_path, monkeypatch):
+def test_file_and_folder_are_synced_before_it_counts(tmp_path, monkeypatch):
     done = []
     real = {name: getattr(os, name) for name in ("fsync", "replace")}
 

@@ -172,7 +172,7 @@ def test_a_helix_is_one_and_looks_back_everywhere():
 
 
 @pytest.mark.slow
-def test_what_needs_three_components_of_a_table_of_two_columns_is_put_down_to_these(open_array):
+def test_three_components_of_two_columns(open_array):
     t = np.linspace(0, 1, 400)
     rows = np.column_stack([t, np.sin(9 * t)])
     measured = Measurements(

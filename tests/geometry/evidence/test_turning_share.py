@@ -31,7 +31,7 @@ def test_waves_are_orthonormal_and_free_of_constants_and_the_ramp():
 
 
 @pytest.mark.parametrize("turns", [2, 3, 5, 12, 40])
-def test_a_circle_of_whole_turns_loses_only_what_its_sine_shares_with_the_ramp(turns):
+def test_circle_loses_only_its_part_of_the_ramp(turns):
     """The sine's share of the ramp is 6/(πw)², with w the turns."""
     found = turning_share(curve(turns))
     assert found.turns == pytest.approx(turns)

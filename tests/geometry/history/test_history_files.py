@@ -99,7 +99,7 @@ def later(path: Path, steps: list[int]) -> None:
     write_record(path.with_name("new"), steps).replace(path)
 
 
-def test_a_record_that_grows_while_it_is_measured_is_measured_as_one_version(tmp_path, monkeypatch):
+def test_growing_record_is_measured_as_one_version(tmp_path, monkeypatch):
     path = write_record(tmp_path / "history.safetensors", STEPS)
     versions = [[*STEPS, 2000], [*STEPS, 2000, 3000]]
     real = History.table
@@ -274,7 +274,7 @@ def test_checkpoints_written_again_while_they_are_gathered_are_of_one_run(run, m
         assert (table != first[i]).any()
 
 
-def test_a_checkpoint_that_is_written_all_the_time_is_left_out_until_it_rests(run, monkeypatch):
+def test_checkpoint_still_written_is_left_out(run, monkeypatch):
     gathering, real = gathering_of(run), Gathering.keep
 
     def disturbed(gathering: Gathering, snapshot: Snapshot, model: PositionalModel) -> None:

@@ -217,9 +217,7 @@ def test_one_broken_connection_is_not_waited_for(served, hub):
     assert waits == [0.002, 0.002]
 
 
-def test_a_connection_that_brings_much_may_break_often_and_one_that_brings_little_may_not(
-    served, hub
-):
+def test_breaks_allowed_depend_on_the_bytes_brought(served, hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.fault(Fault.cut(66_000), times=8)
     assert file.read_at(100_000, 600_000).tobytes() == DATA[100_000:]

@@ -179,9 +179,7 @@ def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
         assert opened().store.settings == {"n_head": 2}
 
 
-def test_a_fault_of_the_network_is_none_of_the_settings(
-    loopback_hub, tmp_path, opened, monkeypatch
-):
+def test_network_fault_is_no_fault_of_settings(loopback_hub, tmp_path, opened, monkeypatch):
     def fail(_):
         raise NoNetwork("The network timed out.")
 
@@ -269,9 +267,7 @@ def test_what_is_read_later_does_not_answer_to_the_openings_watcher(loopback_hub
     assert told == []
 
 
-def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancelled(
-    loopback_hub, tmp_path, monkeypatch, opened
-):
+def test_waiting_for_a_tensor_can_be_cancelled(loopback_hub, tmp_path, monkeypatch, opened):
     from geometry.checkpoints.transfer import Cancelled
 
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))

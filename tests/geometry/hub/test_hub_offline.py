@@ -52,9 +52,7 @@ print([name for name in heavy if name in sys.modules])
 @pytest.mark.parametrize(
     ("name", "switch"), [(GPT2, "0"), (f"{ALIAS}@checkpoint-1000", "1")], ids=["cut off", "offline"]
 )
-def test_a_fresh_process_opens_again_what_another_one_fetched(
-    name, switch, loopback_hub, run_python, monkeypatch, stand_in
-):
+def test_another_process_reads_cache(name, switch, loopback_hub, run_python, monkeypatch, stand_in):
     """It imports nothing that it does not need."""
     commit, folder = stand_in(*name.split("@"))
     model = open_model(name)
@@ -74,9 +72,7 @@ def test_a_fresh_process_opens_again_what_another_one_fetched(
 
 
 @pytest.mark.parametrize("revision", ["main", "checkpoint-1000"])
-def test_a_snapshot_of_the_hubs_own_client_comes_first(
-    revision, loopback_hub, stand_in, cache, opened
-):
+def test_snapshot_of_the_client_comes_first(revision, loopback_hub, stand_in, cache, opened):
     from huggingface_hub import snapshot_download
 
     commit, _ = stand_in(ALIAS, revision)
@@ -168,9 +164,7 @@ def test_damaged_entries_are_fetched_again(name, how, loopback_hub, stand_in, ca
 
 
 @pytest.mark.slow
-def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
-    loopback_hub, tmp_path, cache, opened
-):
+def test_sharded_model_is_measured_without_network(loopback_hub, tmp_path, cache, opened):
     tensors = add_two_shards(loopback_hub, tmp_path / "files")
     opened()
     model = open_model("someone/model", network=offline(cache))

@@ -144,7 +144,7 @@ def test_nothing_starts_once_it_is_cancelled():
     assert Cancelled().advice
 
 
-def test_what_fails_because_of_it_is_a_cancellation_and_what_fails_by_itself_is_not():
+def test_its_consequences_are_cancellations_too():
     transfer = Transfer()
     stopped = []
 

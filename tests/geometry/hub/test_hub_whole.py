@@ -64,9 +64,7 @@ def model(folder, loopback_hub, cache, opened) -> PositionalModel:
     return model
 
 
-def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
-    model, loopback_hub, folder, weights, cache
-):
+def test_one_granted_download_serves_all_panels(model, loopback_hub, folder, weights, cache):
     size = weights.stat().st_size
     # Without agreement nothing of it comes.
     before = kept(cache)
@@ -127,9 +125,7 @@ def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(loopback_hub, folde
         _ = another.W_E
 
 
-def test_a_connection_that_breaks_goes_on_with_the_same_tensor(
-    model, loopback_hub, folder, weights
-):
+def test_broken_connection_resumes_the_tensor(model, loopback_hub, folder, weights):
     model.agree("whole files")
     playing = loopback_hub.fault(Fault.cut(weights.stat().st_size // 2), path=f"*/{weights.name}",
                                  after=1)  # fmt: skip
@@ -138,9 +134,7 @@ def test_a_connection_that_breaks_goes_on_with_the_same_tensor(
 
 
 @pytest.mark.parametrize("how", ["cut", "cancelled"])
-def test_what_was_complete_before_the_end_is_kept_and_sound(
-    model, loopback_hub, folder, weights, cache, how
-):
+def test_complete_tensors_survive_a_failure(model, loopback_hub, folder, weights, cache, how):
     model.agree("whole files")
     half = weights.stat().st_size // 2
 
@@ -227,9 +221,7 @@ def test_what_a_checkpoint_lacks_costs_nothing(offer, opened):
 # ---- lengths that nobody says --------------------------------------------------------------
 
 
-def test_small_files_in_chunks_are_read_and_have_a_bound(
-    loopback_hub, tmp_path, cache, monkeypatch, opened
-):
+def test_chunked_small_files_are_bounded(loopback_hub, tmp_path, cache, monkeypatch, opened):
     monkeypatch.setattr("geometry.hub.client.FETCH_BYTES", 5_000)
     write_model(tmp_path / "files", "safetensors")
     config = tmp_path / "files" / "config.json"
@@ -246,9 +238,7 @@ def test_small_files_in_chunks_are_read_and_have_a_bound(
     assert_same(opened(NAME), tmp_path / "files")
 
 
-def test_weights_of_unknown_length_are_asked_about_and_then_read(
-    loopback_hub, tmp_path, cache, opened
-):
+def test_weights_of_unknown_length_need_consent(loopback_hub, tmp_path, cache, opened):
     write_model(tmp_path / "files", "safetensors")
     serve(loopback_hub, tmp_path / "files", NAME)
     loopback_hub.fault(Fault.chunked(), path="*/model.safetensors", times=None)
@@ -264,9 +254,7 @@ def test_weights_of_unknown_length_are_asked_about_and_then_read(
     assert max(progress.done for progress in told if not progress.total) <= size
 
 
-def test_a_length_that_the_hub_says_when_it_sends_on_is_believed(
-    folder, loopback_hub, weights, cache, opened
-):
+def test_length_of_a_redirect_is_used(folder, loopback_hub, weights, cache, opened):
     loopback_hub.fault(Fault.chunked(), path=f"*/{weights.name}", host="storage", times=None)
     with pytest.raises(WholeDownload) as caught:
         opened(NAME)

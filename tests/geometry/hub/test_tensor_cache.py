@@ -90,7 +90,7 @@ def test_repos_and_commits_are_kept_apart(cache):
     assert {(c.repo, c.commit) for c in cache.commits()} == set(keys)
 
 
-def test_an_array_is_kept_as_its_bytes_and_comes_back_aligned_and_of_its_own(cache):
+def test_array_round_trip_is_aligned_and_writable(cache):
     array = np.arange(50, dtype=np.uint8)
     cache.put(REPO, COMMIT, "every second", array[::2])
     assert cache.get(REPO, COMMIT, "every second").tolist() == array[::2].tolist()
@@ -165,9 +165,7 @@ def test_an_entry_under_the_name_of_another_is_found_out(cache, caplog):
 
 @pytest.mark.parametrize("in_place", [True, False])
 @pytest.mark.parametrize("other", [COMMIT, "f" * 40])
-def test_an_entry_that_changes_while_it_is_read_is_of_one_version(
-    cache, in_place, other, monkeypatch
-):
+def test_entry_changed_during_a_read_is_one_version(cache, in_place, other, monkeypatch):
     """By another process: only the whole content of the same commit is ever returned."""
     path = entry(cache)
     real, left = np.fromfile, [True]

@@ -226,9 +226,7 @@ def test_a_place_that_cannot_be_is_logged(tmp_path, caplog):
 # ---- a new start -----------------------------------------------------------------------------
 
 
-def test_the_default_place_is_the_systems_and_a_new_process_finds_it(
-    tmp_path, run_python, monkeypatch
-):
+def test_default_folder_is_shared_by_processes(tmp_path, run_python, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     root = tmp_path / "helixscope" / "hub"
     TensorCache(root).put("a/b", COMMIT, "wpe", bytes(100), core=True)

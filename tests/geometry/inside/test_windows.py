@@ -51,7 +51,7 @@ def test_a_window_begins_anywhere():
     assert found == {(first,) for first in range(41)}
 
 
-def test_windows_hold_the_tokens_of_their_place_and_are_the_same_for_a_seed(splitter):
+def test_windows_keep_their_tokens_and_seed(splitter):
     texts = [text(400, f"{i}.txt") for i in range(6)]
     windows = draw_windows(texts, splitter, 32, 10, seed=3)
     assert len(windows) == 10

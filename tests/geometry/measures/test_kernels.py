@@ -218,7 +218,7 @@ def test_many_positions_take_little_memory():
     assert peak < 16_000_000
 
 
-def test_scores_that_depend_on_the_lag_alone_have_all_their_variance_by_lag():
+def test_scores_by_lag_alone_have_all_variance_by_lag():
     angle = 0.3 * np.arange(300)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])[None]
     found = head_kernels(heads_of(circle, circle), (20, 299))

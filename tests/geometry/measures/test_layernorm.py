@@ -74,7 +74,7 @@ def test_samples_are_seeded(tables):
     assert (one.seed, other.seed) == (1, 2)
 
 
-def test_all_tokens_have_no_interval_and_a_sample_has_a_seeded_one_about_its_errors(tables):
+def test_intervals_of_samples_only(tables):
     E, P = tables
     assert layernorm_errors(E, P, (0, 11)).intervals("orthogonal") is None
     assert layernorm_errors(E, P, (0, 11), sample=40).intervals("constant_norm") is None

@@ -145,7 +145,7 @@ def test_of_a_line_through_the_origin_two_points_are_left():
     assert found.before.nearest_other == pytest.approx(2)
 
 
-def test_a_line_beside_the_origin_becomes_an_arc_that_is_crowded_at_its_ends():
+def test_offset_line_becomes_an_arc_crowded_at_its_ends():
     curve = made("line", offset=3.0)
     found = survival(curve, token_norm=4.0)
     s = curve.spacing * (np.arange(201) - 100)
@@ -182,7 +182,7 @@ def test_a_circle_that_comes_round_again_cannot_tell_its_positions_apart(kind, t
 
 
 @given(st.integers(20, 300), st.floats(2, 6), st.floats(0, 4))
-def test_every_position_of_a_circle_of_two_turns_or_more_has_another_one_beside_it(n, turns, away):
+def test_circle_of_two_turns_has_neighbours(n, turns, away):
     curve = made("circle", n_positions=n, turns=min(turns, (n - 1) / 8), offset=away)
     found = survival(curve)
     if curve.turns >= 2:
@@ -198,7 +198,7 @@ def test_before_layernorm_looking_back_is_a_screw_for_all_of_them(curve, lag):
         assert r2 == pytest.approx(1, abs=1e-5)
 
 
-def test_after_layernorm_it_is_still_one_for_the_circle_nearly_for_a_helix_and_not_for_a_line():
+def test_after_layernorm_of_circle_helix_and_line():
     found = line_or_helix(made(n_positions=601, climb=0.3), token_norm=1.0, lag=30)
     after = {kind: one.look_back_after for kind, one in found.items()}
     assert after["circle"] == pytest.approx(1)
@@ -225,7 +225,7 @@ def test_rows_that_are_one_point_have_no_distances():
 # ---- what it costs ----------------------------------------------------------------------------
 
 
-def test_the_price_of_a_line_grows_with_the_square_of_its_length_and_a_circles_does_not():
+def test_price_of_a_line_is_quadratic_a_circles_is_not():
     n = np.array([101, 201, 401])
     line, circle, helix = (made(kind).mean_square(n) for kind in KINDS)
     np.testing.assert_allclose(line, 0.1**2 * (n**2 - 1) / 12)

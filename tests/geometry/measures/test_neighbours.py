@@ -84,7 +84,7 @@ def test_the_distance_of_two_positions_in_closed_form():
     assert pair_distance(table, pca, (3, 4)).cosine == pytest.approx(-1)
 
 
-def test_nothing_lies_between_a_position_and_itself_or_beyond_what_is_fitted():
+def test_nothing_between_equal_or_beyond_fitted():
     table = random_walk(1)
     same = pair_distance(table, fit_pca(table, (0, 59)), (7, 7))
     assert (same.shown, same.distance, same.steps) == (0.0, 0.0, 0)
@@ -98,7 +98,7 @@ def test_nothing_lies_between_a_position_and_itself_or_beyond_what_is_fitted():
 
 @settings(max_examples=30)
 @given(st.integers(0, 99), st.tuples(st.integers(0, 59), st.integers(0, 59)))
-def test_the_distance_is_that_of_the_points_and_no_more_than_that_of_the_rows(seed, positions):
+def test_distance_is_of_points_not_of_rows(seed, positions):
     table = random_walk(seed)
     pca = fit_pca(table, (5, 50))
     first, second = positions

@@ -171,7 +171,7 @@ def test_too_little_is_refused(bad):
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-9, 1e-6, 9e-5, 1.1e-4, 0.3, 3.0, 40.0])
-def test_rotations_are_those_of_scipy_and_their_derivatives_those_of_small_steps(size):
+def test_rotations_and_derivatives_agree_with_scipy(size):
     vector, steps = size * np.random.default_rng(3).normal(size=3), 1e-6 * np.eye(3)
 
     def expected(v):
@@ -192,7 +192,7 @@ def test_a_curve_goes_on_between_its_points_and_beyond():
     np.testing.assert_allclose(fit.at(np.arange(0, 39.5, 0.5)), finer[20:99], atol=1e-6)
 
 
-def test_distances_are_the_parts_of_the_error_and_others_are_not_predicted_as_well():
+def test_distances_add_up_to_the_error():
     points = helix(noise=0.2)
     sst = np.square(points - points.mean(axis=0)).sum()
     for fit in fit_shapes(points).fits.values():

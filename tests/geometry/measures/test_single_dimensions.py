@@ -88,7 +88,7 @@ def test_no_worse_than_a_dense_search(m, seed, kind):
     assert (found.r2 > dense_r2(table) - 1e-6).all()
 
 
-def test_a_wave_between_two_frequencies_of_the_grid_is_not_taken_for_a_smaller_one_on_it():
+def test_wave_between_grid_frequencies():
     i = np.arange(400)
     wave = np.cos(2 * np.pi * i * (20 + 1 / 16) / 400) + 0.998 * np.cos(2 * np.pi * i * 90 / 400)
     found = best_sinusoids(wave[:, None], (0, 399))

@@ -63,7 +63,7 @@ def test_along_the_direction_that_centring_takes_away_there_is_no_end():
     assert sphere_section(np.zeros(4), C, 1.0, centred=True).axes is None
 
 
-def test_row_centred_it_is_an_ellipsoid_longer_along_what_centring_shortens():
+def test_row_centred_sphere_is_an_ellipsoid():
     C = orthonormal(3, 6, seed=7)
     section = sphere_section(np.zeros(6), C, 1.0, centred=True)
     ones = C.sum(axis=1) / np.sqrt(6)

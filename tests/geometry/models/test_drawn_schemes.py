@@ -244,9 +244,7 @@ def test_biases_of_drawn_settings_by_lag(kind, seed, written):
 
 @pytest.mark.parametrize("buckets", [32, 48])
 @pytest.mark.parametrize("distance", [None, 20])
-def test_the_bias_of_mpnet_does_not_heed_settings_that_its_code_does_not(
-    buckets, distance, written
-):
+def test_mpnet_bias_ignores_other_settings(buckets, distance, written):
     config = AutoConfig.for_model("mpnet", hidden_size=8, num_hidden_layers=1, vocab_size=9,
                                   num_attention_heads=2, intermediate_size=8,
                                   relative_attention_num_buckets=buckets)  # fmt: skip

@@ -166,9 +166,7 @@ def test_what_llama_cpp_has_in_its_code_about_sliding_layers(tmp_path, arch, ful
     ("afmoe", 64, (3, 7, 11)), ("exaone-moe", 64, (3, 7, 11)), ("exaone4", 64, (3, 7, 11)),
     ("exaone4", None, ()), ("llama4", None, (3, 7, 11)), ("llama4", 0, ()), ("olmo2", None, ()),
 ])  # fmt: skip
-def test_what_llama_cpp_has_in_its_code_about_layers_that_do_not_turn(
-    tmp_path, arch, window, expected
-):
+def test_llama_cpp_layers_without_rotation(tmp_path, arch, window, expected):
     settings = [] if window is None else [("attention.sliding_window", window)]
     rotary = opened(tmp_path, arch, ("rope.freq_base", 5e5), *settings).rotary
     assert rotary.layers_without == expected

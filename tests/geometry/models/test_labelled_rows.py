@@ -20,7 +20,7 @@ def written(tmp_path):
     return write
 
 
-def test_numbered_columns_are_the_entries_and_the_others_labels_and_colours(written):
+def test_numbered_columns_are_entries_others_labels(written):
     path = written("day,number,x0,x1,x2,kind\nMonday,1,0.5,-1,2,work\nSunday,7,3,4,5e-1,rest\n")
     model = open_model(path)
     np.testing.assert_array_equal(model.W_pos, [[0.5, -1, 2], [3, 4, 0.5]])

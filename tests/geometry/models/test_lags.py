@@ -134,7 +134,7 @@ def test_another_layer_of_umt5_opens_by_its_tensor(tmp_path):
     assert (second.scheme, second.table) == ("relative", name)
 
 
-def test_the_bias_between_decoder_and_encoder_of_old_checkpoints_is_no_layer(written):
+def test_old_cross_attention_bias_is_no_layer(written):
     block = "decoder.block.0.layer.{}.relative_attention_bias.weight"
     tensors = {block.format("1.EncDecAttention"): np.ones((8, 2), "f4"),
                block.format("0.SelfAttention"): np.zeros((8, 2), "f4")}  # fmt: skip

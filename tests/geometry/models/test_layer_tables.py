@@ -94,7 +94,7 @@ def test_a_layer_that_is_not_there_and_a_folder_that_is_a_model(folder):
         open_model(f"{folder}/layer 1")
 
 
-def test_a_file_that_was_written_again_is_not_mixed_with_the_one_that_was_opened(folder):
+def test_rewritten_file_is_not_mixed_with_the_old(folder):
     model = open_model(folder)
     history = history_here(model)
     changed = tensors()

@@ -259,7 +259,7 @@ def test_old_names_of_layer_norm(written):
     np.testing.assert_array_equal(gain, [3, 3])
 
 
-def test_a_model_without_layers_still_has_positions_which_are_widened_when_asked_for(written):
+def test_model_without_layers_has_wide_positions(written):
     table = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
     model = open_model(written({"wpe.weight": table}, {"model_type": "gpt2", "n_layer": 0}))
     assert model.stored_W_pos.dtype == np.float32

@@ -43,9 +43,7 @@ def config(kind="bert", **more):
     [("bert", ""), ("roberta", "roberta."), ("electra", "electra."), ("esm", "esm."),
      ("albert", "albert."), ("layoutlm", "layoutlm."), ("nystromformer", "x.")],
 )  # fmt: skip
-def test_vectors_by_distance_are_shown_and_not_the_table_that_is_not_added(
-    kind, root, how, written
-):
+def test_vectors_by_distance_are_shown(kind, root, how, written):
     tensors = bert(root)
     model = open_model(written(tensors, config(kind, position_embedding_type=how)))
     vectors = tensors[root + LAYER.format(0)]

@@ -40,7 +40,7 @@ def test_its_table_is_the_turning_of_its_pairs(rotary):
     assert not model.warnings
 
 
-def test_what_is_not_added_to_the_residual_stream_is_missing_with_the_reason(rotary):
+def test_what_is_not_added_is_missing_with_a_reason(rotary):
     model = rotary()
     assert set(model.missing) == {"W_E", "W_Q", "W_K", "W_V", "W_O", "W_in"}
     assert all("act inside attention" in why for why in model.missing.values())

@@ -353,7 +353,7 @@ def test_near_layers_of_gguf(tmp_path):
         np.testing.assert_allclose(rotary.rates_at(layer), rates)
 
 
-def test_without_settings_of_turning_llama_files_pair_neighbours_all_the_same(tmp_path):
+def test_llama_files_pair_neighbours_by_default(tmp_path):
     path = write(tmp_path / "m.gguf", {"token_embd.weight": EYE}, FILE[:4])
     assert open_model(path).rotary.pairing == "interleaved"
 

@@ -71,7 +71,7 @@ def test_small_ranges_are_exact(shape):
     assert first_look(table, (0, shape[0] - 1)).pca.exact
 
 
-def test_components_that_will_not_settle_are_exact_and_rows_that_do_not_vary():
+def test_unsettled_and_constant_rows_are_exact():
     table = np.random.default_rng(0).standard_normal((700, 500))
     table[:, :2] *= 0  # and not of full rank
     assert first_look(table, (0, 699)).pca.exact

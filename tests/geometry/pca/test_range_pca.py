@@ -129,7 +129,7 @@ def test_the_fast_path_is_taken(fast_gpt2, monkeypatch):
             assert pca.components.shape == (3, 768)
 
 
-def test_a_range_that_is_not_short_has_to_be_prepared_which_changes_no_answer(gpt2, fast_gpt2):
+def test_long_range_is_prepared_with_equal_answers(gpt2, fast_gpt2):
     fast = RangePCA(gpt2)
     assert fast.is_ready((10, 10 + range_pca.SHORT - 2))
     assert not fast.is_ready((10, 10 + range_pca.SHORT - 1))

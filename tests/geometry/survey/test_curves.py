@@ -142,7 +142,7 @@ def test_a_column_of_another_type_gives_no_curves(path):
     lengths=st.lists(st.integers(2, 200), min_size=1, max_size=5),
     scale=st.floats(1e-3, 1e3),
 )
-def test_one_curve_in_any_orientation_size_and_sampling_is_turned_onto_itself(seed, lengths, scale):
+def test_curve_is_rotated_onto_itself(seed, lengths, scale):
     rng = np.random.default_rng(seed)
     given = {}
     for at, n in enumerate((*lengths, 300)):

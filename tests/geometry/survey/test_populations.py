@@ -136,9 +136,7 @@ def test_every_checkpoint_below_a_folder(offline, tmp_path):
 
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
 @pytest.mark.parametrize("config", [True, False])
-def test_a_folder_in_place_of_the_weights_is_an_entry_with_an_error(
-    offline, tmp_path, name, config
-):
+def test_folder_in_place_of_weights_is_an_error_entry(offline, tmp_path, name, config):
     broken = tmp_path / "runs" / "checkpoint-5"
     (broken / name).mkdir(parents=True)
     if config:

@@ -48,7 +48,7 @@ def rows(out):
     return parquet.read_table(out).to_pylist()
 
 
-def test_two_processes_write_the_rows_that_one_checkpoint_after_the_other_gives(entries, tmp_path):
+def test_two_processes_write_the_rows_of_one(entries, tmp_path):
     out, told = tmp_path / "a.parquet", []
     end = survey(out, entries, tell=told.append)
     assert (end.done, end.total, end.failed, end.requests) == (16, 16, 0, 0)

@@ -169,9 +169,7 @@ def test_the_first_start_shows_the_bundled_model(start_application, settings):
 
 
 @pytest.mark.parametrize("greets", [True, False])
-def test_the_first_curve_turns_once_around_at_the_very_first_start(
-    start_application, qtbot, greets
-):
+def test_first_start_ever_turns_once(start_application, qtbot, greets):
     application = start_application("sample", offline=True, greets=greets, wait=False)
     with qtbot.waitSignal(application.ready):
         pass
@@ -184,9 +182,7 @@ def test_the_first_curve_turns_once_around_at_the_very_first_start(
 
 
 @pytest.mark.parametrize("greets", [True, False])
-def test_lines_and_points_of_a_first_start_grow_with_the_screen(
-    start_application, monkeypatch, greets
-):
+def test_first_sizes_grow_with_the_screen(start_application, monkeypatch, greets):
     geometry = QRect(0, 0, 2560, 1440)
     monkeypatch.setattr(QScreen, "geometry", lambda _: geometry)
     session = start_application("sample", offline=True, greets=greets).session
@@ -278,9 +274,7 @@ def test_workers_never_write_the_session(start_application, write_gpt2, wait_unt
     assert threads == {threading.main_thread()}
 
 
-def test_a_new_curve_is_on_the_screen_before_the_panels_begin(
-    application, wait_until_idle, write_table, helix
-):
+def test_curve_is_drawn_before_panels(application, wait_until_idle, write_table, helix):
     session, swapped = application.session, []
     interactor = application.window.viewport.interactor
     interactor.frameSwapped.connect(lambda: swapped.append(session.model))
@@ -320,9 +314,7 @@ def test_nothing_waits_for_ever_for_a_frame(
     assert application.window.viewport.idle
 
 
-def test_a_view_of_another_model_that_fills_the_grid_is_no_missing_frame(
-    start_application, wait_until_idle, tmp_path, monkeypatch, capsys
-):
+def test_grid_alone_keeps_frame(start_application, wait_until_idle, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(application_module, "NO_FRAME_S", 1)
     other = OtherView("sinusoidal:64x16", (0, 63), (1, 2, 3))
     project = tmp_path / "alone.helix"
@@ -340,9 +332,7 @@ def place_from(*position):
     return Place(pose, follows=False)
 
 
-def test_cameras_of_hidden_views_are_those_of_the_project(
-    start_application, wait_until_idle, tmp_path
-):
+def test_cameras_of_hidden_views_are_kept(start_application, wait_until_idle, tmp_path):
     main, first, second = (place_from(*v) for v in ((9.0, 1, 2), (-7.0, 5, 3), (4.0, -8, 1)))
     others = tuple(
         OtherView("sinusoidal:64x16", (0, 63), (1, 2, 3), place=p) for p in (first, second)
@@ -367,9 +357,7 @@ def test_cameras_of_hidden_views_are_those_of_the_project(
         np.testing.assert_allclose(seen / np.linalg.norm(seen), direction, atol=1e-6)
 
 
-def test_without_opengl_a_sentence_is_where_the_curve_would_be(
-    start_application, write_gpt2, wait_until_idle, monkeypatch
-):
+def test_sentence_without_opengl(start_application, write_gpt2, wait_until_idle, monkeypatch):
     for module in (application_module, viewport_module):
         monkeypatch.setattr(module, "missing_opengl", lambda: "There is no OpenGL.")
     application = start_application(write_gpt2())

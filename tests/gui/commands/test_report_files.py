@@ -146,9 +146,7 @@ def test_small_and_large_tables(tmp_path, sketched):
 
 
 @pytest.mark.slow
-def test_memory_grows_with_the_rows_and_not_with_their_pairs(
-    tmp_path, write_table, sketched, monkeypatch
-):
+def test_memory_grows_with_rows_not_pairs(tmp_path, write_table, sketched, monkeypatch):
     # Hundreds of random curves would take a minute to trace.
     monkeypatch.setattr(ReportFiles, "_check", lambda self, measured: ())
     monkeypatch.setattr(report_files, "FIGURES", [one for one in FIGURES if one != "claims"])
@@ -286,9 +284,7 @@ def test_figures_need_no_toolkit(run_python):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2])
-def test_a_table_of_few_columns_is_drawn_and_what_it_lacks_is_columns(
-    columns, tmp_path, write_table, sketched
-):
+def test_narrow_table_is_drawn_with_missing_columns(columns, tmp_path, write_table, sketched):
     table = np.random.default_rng(columns).standard_normal((60, columns)).cumsum(axis=0)
     found = write(open_model(write_table(table)), tmp_path / "report")
     skipped = found["figures"]["skipped"]

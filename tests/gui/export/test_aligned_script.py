@@ -55,9 +55,7 @@ def test_the_script_of_the_same_components(opened):
     ],
     ids=["model", "range", "grey"],
 )
-def test_the_windows_script_and_data_have_it(
-    opened, beside, helix, tmp_path, monkeypatch, alignment
-):
+def test_windows_script_and_data(opened, beside, helix, tmp_path, monkeypatch, alignment):
     beside(helix(120, D_MODEL, 9), (10, 80))
     opened.positions = (1, 99)
     opened.alignment = alignment

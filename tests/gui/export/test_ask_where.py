@@ -74,9 +74,7 @@ def press(qtbot):
         ("sum.docx", SVG, "sum.docx.svg"),
     ],
 )
-def test_the_ending_is_the_one_written_or_that_of_the_kind_chosen(
-    ask, tmp_path, written, kind, saved
-):
+def test_ending_is_typed_or_of_the_chosen_kind(ask, tmp_path, written, kind, saved):
     assert ask((tmp_path / written, kind)) == tmp_path / saved
 
 

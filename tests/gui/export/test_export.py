@@ -169,7 +169,7 @@ def test_what_cannot_be_is_a_sentence(model, tmp_path, options, error, said, adv
     assert not list(tmp_path.glob("*.png"))
 
 
-def test_the_suffix_does_not_decide_the_format_and_what_cannot_be_written_says_why(tmp_path):
+def test_suffix_and_format_and_unwritable_files(tmp_path):
     write_png(np.zeros((2, 2, 4), np.uint8), tmp_path / "picture.jpg")
     assert read(tmp_path / "picture.jpg").shape == (2, 2, 4)
     for place, reason in ((tmp_path / "missing" / "a.png", "No such file"),
@@ -198,9 +198,7 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
 @pytest.mark.slow
 @pytest.mark.parametrize("projection", ["perspective", "parallel"])
 @pytest.mark.parametrize("transparent", [False, True])
-def test_a_picture_drawn_in_tiles_is_that_drawn_at_once(
-    state, monkeypatch, projection, transparent
-):
+def test_tiles_equal_the_whole_picture(state, monkeypatch, projection, transparent):
     """Marks, texts and points at the edges of tiles included; edges may be half a pixel aside."""
     marked = {3: "3", 60: "60 · a long label that crosses tiles", 120: "120"}
     state = replace(state, projection=projection, selection=tuple(marked), labels=marked, hover=150)

@@ -107,7 +107,7 @@ def test_the_helix_is_drawn_as_it_is(tmp_path):
 
 
 @pytest.mark.slow
-def test_long_curves_are_thinned_to_their_extremes_and_many_dots_are_pixels(tmp_path):
+def test_long_curves_are_thinned_and_dots_rasterised(tmp_path):
     y = np.random.default_rng(0).standard_normal(100_000)
     x = np.arange(5, 100_005)
     figure, axes = new_figure()

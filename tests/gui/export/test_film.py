@@ -36,7 +36,7 @@ def test_mp4_is_what_was_drawn(tmp_path):
     assert np.abs(film[:-1].astype(int) - np.array(given[1:])).mean() > 5 * away.mean()
 
 
-def test_gif_is_exact_where_colours_are_few_else_it_has_those_of_the_first_and_last_frame(tmp_path):
+def test_gif_colours_are_exact_if_few(tmp_path):
     """The colours of all frames would fill the memory."""
     film, waits = read_gif(write(tmp_path / "film.GIF", frames()))
     np.testing.assert_array_equal(film, frames())
@@ -47,7 +47,7 @@ def test_gif_is_exact_where_colours_are_few_else_it_has_those_of_the_first_and_l
     assert {int(frame[0, 0, 0]) for frame in film} == {0, 120}
 
 
-def test_an_error_leaves_what_was_there_and_a_film_that_is_given_up_nothing(tmp_path):
+def test_failed_and_cancelled_films_leave_nothing_new(tmp_path):
     out = tmp_path / "film.mp4"
     out.write_bytes(b"before")
     with pytest.raises(IndexError):

@@ -78,9 +78,7 @@ def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish
 
 
 @pytest.mark.slow
-def test_the_camera_is_that_of_the_viewport_which_is_left_as_it_was(
-    application, films, finish, settle, tmp_path
-):
+def test_camera_is_the_viewports_and_unchanged(application, films, finish, settle, tmp_path):
     """Two scenes take turns with the graphics."""
     taken, interactor = [], application.window.viewport.interactor
     for view in ("view_xy", "view_xz"):
@@ -114,9 +112,7 @@ def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, mon
     assert scales == [1, 2]
 
 
-def test_cancel_leaves_no_file_nor_does_a_window_that_is_closed(
-    application, films, finish, tmp_path
-):
+def test_cancelled_film_and_closed_window_leave_no_file(application, films, finish, tmp_path):
     out = tmp_path / "a.mp4"
     out.write_bytes(b"before")
     films.save(out, FilmOptions(height=480))
@@ -136,9 +132,7 @@ def test_cancel_leaves_no_file_nor_does_a_window_that_is_closed(
 
 
 @pytest.mark.slow
-def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
-    application, films, finish, tmp_path
-):
+def test_film_is_replaced_and_failure_is_a_notice(application, films, finish, tmp_path):
     films.save(tmp_path / "a.gif", FilmOptions("gif", 480))
     films.save(tmp_path / "b.gif", SMALL)
     finish()
@@ -155,9 +149,7 @@ def test_another_film_takes_its_place_and_what_cannot_be_written_is_a_notice(
 
 
 @pytest.mark.slow
-def test_the_menu_asks_how_and_where_to_save_a_film_or_coordinates(
-    application, finish, tmp_path, monkeypatch
-):
+def test_menu_saves_film_and_coordinates(application, finish, tmp_path, monkeypatch):
     def execute(dialog):
         QTest.mouseClick(dialog.kind.buttons["mp4"], LEFT)
         QTest.mouseClick(dialog.height_.buttons["480"], LEFT)
@@ -184,9 +176,7 @@ def test_the_menu_asks_how_and_where_to_save_a_film_or_coordinates(
     assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
 
 
-def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
-    application, films, tmp_path, monkeypatch
-):
+def test_model_opened_during_the_dialog_is_a_notice(application, films, tmp_path, monkeypatch):
     """Not a film of something else."""
     session = application.session
 

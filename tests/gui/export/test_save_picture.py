@@ -60,9 +60,7 @@ def test_save_whole_window(window, save, tmp_path):
     assert "No such file or directory" in window.notice_bar.text
 
 
-def test_a_picture_is_asked_for_or_copied_and_a_cancelled_dialog_changes_nothing(
-    window, settle, tmp_path, monkeypatch
-):
+def test_picture_is_saved_copied_or_cancelled(window, settle, tmp_path, monkeypatch):
     def cancelled(dialog):
         dialog.scale.buttons["4"].click()
         return QDialog.DialogCode.Rejected
@@ -131,9 +129,7 @@ def test_a_picture_that_cannot_be_written_or_drawn_says_why(window, save, tmp_pa
     assert list(tmp_path.glob("*.png")) == [out]
 
 
-def test_the_window_can_be_used_while_a_picture_is_written_which_outlasts_it(
-    application, qtbot, tmp_path, monkeypatch
-):
+def test_window_is_usable_while_a_picture_is_written(application, qtbot, tmp_path, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
 
     def slowly(image, out):
@@ -158,9 +154,7 @@ def test_the_window_can_be_used_while_a_picture_is_written_which_outlasts_it(
 
 
 @pytest.mark.slow
-def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
-    application, window, settle, write_table, helix, qtbot
-):
+def test_unpainted_view_is_in_the_picture(application, window, settle, write_table, helix, qtbot):
     window.grid.setUpdatesEnabled(False)
     application.controller.comparing.add(str(write_table(helix(90, 8, seed=2), "beside")))
     qtbot.waitUntil(lambda: application.session.jobs == 0)
@@ -177,9 +171,7 @@ def test_a_view_that_was_never_painted_is_in_the_picture_of_all(
 
 
 @pytest.mark.slow
-def test_the_window_handles_events_while_a_large_picture_is_drawn(
-    application, window, settle, save, tmp_path, monkeypatch
-):
+def test_events_during_a_large_picture(application, window, settle, save, tmp_path, monkeypatch):
     """Tile by tile; the pictures show what was there when they were asked for."""
     application.controller.comparing.add("synthetic:helix,n=60,d=16,turns=2,climb=0.3")
     settle()
@@ -209,9 +201,7 @@ def test_the_window_handles_events_while_a_large_picture_is_drawn(
 
 
 @pytest.mark.slow
-def test_views_of_one_size_are_drawn_by_one_scene_and_look_as_if_each_had_its_own(
-    window, application, settle, monkeypatch
-):
+def test_equal_views_are_drawn_by_one_scene(window, application, settle, monkeypatch):
     """To make a scene takes longer than to draw a view."""
     application.controller.comparing.add_all(
         [f"synthetic:helix,n={n},d=16,turns=2,climb=0.3" for n in (60, 70, 80)]

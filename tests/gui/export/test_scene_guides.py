@@ -53,7 +53,7 @@ def unit(state, points):
     return (points @ state.turn.T - shown.mean(axis=0)) / np.ptp(shown, axis=0).max()
 
 
-def test_a_curve_beside_categories_has_its_hue_and_these_keep_their_colours(state_with):
+def test_curve_beside_categories_has_its_own_hue(state_with):
     state = state_with(
         lines=(LINE,), along=np.array([10, 90, 190]), colormap="blue", curve_colormap="orange",
         name="other",

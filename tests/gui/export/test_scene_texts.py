@@ -120,9 +120,7 @@ def inside(xy, box):
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 @pytest.mark.parametrize("projection", ["perspective", "parallel"])
 @pytest.mark.parametrize("size", [(720, 430), (1000, 600), (700, 700)])
-def test_a_framed_curve_keeps_off_caption_colour_bar_and_arrows(
-    opened, stage, size, projection, scale
-):
+def test_framed_curve_avoids_caption_bar_and_arrows(opened, stage, size, projection, scale):
     opened.projection = projection
     made = stage(size=(int(size[0] * scale), int(size[1] * scale)), scale=scale)
     made.show(opened, None)

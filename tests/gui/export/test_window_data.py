@@ -122,9 +122,7 @@ def test_models_beside_it_come_too(beside, tmp_path):
     assert float(rows[200]["pc_3"]) == other.curve.coordinates[0, 2]
 
 
-def test_a_model_that_is_still_read_is_left_out_and_what_cannot_be_written_is_said(
-    looked_at, tmp_path
-):
+def test_loading_model_is_left_out_and_failures_reported(looked_at, tmp_path):
     looked_at.compared = (ComparedModel(1, "x", "x", Session()),)
     data = WindowData.of(looked_at)
     assert len(data.shown) == 1
@@ -141,9 +139,7 @@ def test_a_model_that_is_still_read_is_left_out_and_what_cannot_be_written_is_sa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lookback", "similarity"])
-def test_from_the_window_with_tokens_and_the_panel_in_front(
-    application, qtbot, tmp_path, monkeypatch, wait_until_idle, name
-):
+def test_data_of_tokens_and_panel(application, qtbot, tmp_path, monkeypatch, wait_until_idle, name):
     window, session = application.window, application.session
     session.prompt = "hello my name"
     window.bring(name)

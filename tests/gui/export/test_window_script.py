@@ -78,9 +78,7 @@ def assert_drawn(picture, session, sight):
 
 
 @pytest.mark.slow
-def test_the_copied_script_draws_the_points_where_they_are_in_the_window(
-    application, qtbot, run_python, tmp_path, wait_until_idle
-):
+def test_copied_script_draws_the_points(application, qtbot, run_python, tmp_path, wait_until_idle):
     window, session = application.window, application.session
     session.change(
         selection=(20, 21), color_by="norm", outside="faint", prompt="hello my name",
@@ -313,9 +311,7 @@ def test_a_snapshot_of_the_training(session, run, tmp_path, basis):
 
 
 @pytest.mark.slow
-def test_views_side_by_side_are_drawn_as_they_are(
-    application, run, tmp_path, write_table, helix, settle
-):
+def test_side_by_side_views_are_drawn(application, run, tmp_path, write_table, helix, settle):
     window, session = application.window, application.session
     path = str(write_table(helix(120, 16, 3), "other"))
     key = application.controller.comparing.add(path)

@@ -171,9 +171,7 @@ def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
 
 
 @pytest.mark.slow
-def test_in_the_window_it_lies_over_the_curve(
-    application, wait_until_idle, write_table, helix, qtbot
-):
+def test_overlay_in_the_window(application, wait_until_idle, write_table, helix, qtbot):
     """Chosen above the table of models; drawn with the curve; taken back and done again."""
     window, session = application.window, application.session
     application.controller.comparing.add(str(write_table(helix(120, 24, 9), "other")))

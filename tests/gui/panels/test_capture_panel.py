@@ -182,9 +182,7 @@ def test_centring_takes_out_what_all_positions_have_in_common(stage, small, tmp_
     run_script(stage.python())
 
 
-def test_random_directions_are_not_drawn_during_a_drag_but_stay_where_they_are(
-    qtbot, hand_jobs, small_gpt2
-):
+def test_random_directions_wait_for_the_end_of_a_drag(qtbot, hand_jobs, small_gpt2):
     stage = ResultStage(qtbot, "capture", hand_jobs)
     stage.open(small_gpt2(d_model=40))
     hand_jobs.deliver(*hand_jobs.waiting)

@@ -201,9 +201,7 @@ def test_both_lines_of_what_is_expected_can_be_read(claims):
 
 
 @pytest.mark.slow
-def test_claims_about_groups_are_told_of_models_side_by_side(
-    stage_of, helix_table, beside_helix, tmp_path
-):
+def test_group_claims_need_models_side_by_side(stage_of, helix_table, beside_helix, tmp_path):
     """With the numbers of the open model's own claims kept, and in the copied script as well."""
     names = ("gpt2", "gpt2-medium")
     paths = [tmp_path / f"{name}.npy" for name in names]
@@ -302,9 +300,7 @@ def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, ending, kind):
     assert f"ledger.{ending}" in claims.session.status
 
 
-def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_written_says_why(
-    claims, tmp_path, monkeypatch
-):
+def test_menu_numbers_and_unwritable_ledger(claims, tmp_path, monkeypatch):
     assert [action.text() for action in claims.panel.menu().actions()] == [
         "Save ledger…", "Save figure…", "Save numbers…", "Copy figure", "Copy as Python"
     ]  # fmt: skip
@@ -317,7 +313,7 @@ def test_the_menu_has_the_ledger_numbers_are_all_of_it_and_what_cannot_be_writte
     assert "cannot be written" in claims.session.notice.text
 
 
-def test_the_copied_python_prints_the_ledger_and_a_dark_theme_reaches_the_marks(claims):
+def test_script_prints_the_ledger_and_theme_of_marks(claims):
     printed = run_script(claims.panel.python()).splitlines()
     alone = claims.panel.result.verdicts[: len(CLAIMS)]
     for line, verdict in zip(printed, alone, strict=True):
@@ -344,9 +340,7 @@ def test_the_copied_python_prints_the_ledger_and_a_dark_theme_reaches_the_marks(
 
 
 @pytest.mark.slow
-def test_clicks_and_enter_open_the_panel_that_shows_a_claim_and_letters_are_the_windows(
-    windowed, qtbot
-):
+def test_choosing_a_claim_opens_its_panel(windowed, qtbot):
     window, table = windowed.window, windowed.table
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)

@@ -51,7 +51,7 @@ def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
 
 
 @pytest.mark.slow
-def test_claims_are_checked_and_told_one_after_another_and_can_be_given_up_between(model):
+def test_claims_report_progress_and_can_be_stopped(model):
     steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     said = [step for step in steps[:-1] if step.message.startswith("Claim")]
     assert all(isinstance(step, Progress) for step in steps[:-1])

@@ -40,7 +40,7 @@ from tests.scripts import run_script
 # ---- lines -----------------------------------------------------------------------------------
 
 
-def test_a_line_for_each_model_with_its_numbers_at_the_right_under_titles_with_units(three):
+def test_rows_titles_units_and_tooltips(three):
     assert three.column("Model") == ["helix", "short", "walk"]
     assert three.column("") == [MARK, "", ""]
     assert three.column("Range") == ["1–199", "1–119", "4–149"]
@@ -114,9 +114,7 @@ def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
 # ---- what is on its way -----------------------------------------------------------------------
 
 
-def test_lines_appear_one_by_one_and_what_is_known_stays(
-    qtbot, hand_jobs, write_table, helix, monkeypatch
-):
+def test_rows_appear_one_by_one(qtbot, hand_jobs, write_table, helix, monkeypatch):
     stage = CompareStage(qtbot, jobs=hand_jobs)
     stage.open(write_table())
     hand_jobs.deliver_all()
@@ -190,7 +188,7 @@ def title(stage, name):
 # ---- sorting ----------------------------------------------------------------------------------
 
 
-def test_a_click_on_a_title_sorts_falling_then_rising_then_not_and_the_menu_sorts_too(three):
+def test_sorting_by_titles_and_menu(three):
     assert three.column("Positions") == ["200", "120", "150"]
     three.click_title("Positions")
     assert three.column("Model") == ["helix", "walk", "short"]
@@ -218,9 +216,7 @@ def test_what_has_no_number_comes_last_either_way(three, clicks):
     assert {*three.column("Model")[2:]} == {"short", "later"}
 
 
-def test_the_order_stays_when_a_model_comes_and_names_sort_by_the_alphabet(
-    three, write_table, helix
-):
+def test_order_holds_for_new_models_and_names(three, write_table, helix):
     three.click_title("Positions")
     three.beside(write_table(helix(170, 8), "new"), "new")
     assert three.column("Model") == ["helix", "new", "walk", "short"]
@@ -253,7 +249,7 @@ def test_a_double_click_and_keys_choose_and_take_away(three):
     assert three.told[1:] == [("main", 1), ("remove", 2)]
 
 
-def test_sorting_moves_the_mark_and_ctrl_c_copies_the_table_as_sorted_in_full_precision(three):
+def test_mark_follows_sorting_and_copying(three):
     three.click_row(1)
     three.click_title("Positions")
     assert three.column("Model")[2] == "short"
@@ -268,7 +264,7 @@ def test_sorting_moves_the_mark_and_ctrl_c_copies_the_table_as_sorted_in_full_pr
     assert (lines[2]["first_position"], lines[2]["last_position"]) == ("1", "119")
 
 
-def test_letters_are_left_to_the_window_and_names_stay_while_numbers_scroll(three, monkeypatch):
+def test_letters_reach_the_window_and_names_stay(three, monkeypatch):
     view = three.table.values
     three.click_row(0)
     heard = []
@@ -310,7 +306,7 @@ def test_both_halves_scroll_down_together(three, write_table, helix):
     assert row.bottom() <= names.viewport().height()
 
 
-def test_all_texts_fit_the_halves_touch_and_columns_sort_by_values_and_not_by_texts(three):
+def test_texts_fit_and_sorting_is_by_values(three):
     rows = three.table.rows
     for view, columns in ((three.table.names, range(1, 2)), (three.table.values, range(2, 30))):
         for number in columns:
@@ -374,9 +370,7 @@ def lines(stage):
     return stage.table.rows.lines
 
 
-def test_files_have_all_values_in_full_precision_and_nothing_where_there_is_none(
-    two, tmp_path, monkeypatch
-):
+def test_files_have_full_precision_and_empty_cells(two, tmp_path, monkeypatch):
     path = two.save(monkeypatch, "Save table…", tmp_path / "table.csv")
     with path.open(encoding="utf-8") as file:
         first, second = csv.DictReader(file)
@@ -437,7 +431,7 @@ def test_sorting_leaves_equal_lines_in_their_order(two, write_table):
     assert by == ["helix", "again", "other_%"]
 
 
-def test_the_figure_has_every_number_within_its_edges_and_long_names_are_cut(two, write_table):
+def test_figure_fits_and_long_names_are_cut(two, write_table):
     figure = two.panel.figure()()
     texts = [text.get_text() for text in figure.texts]
     found = of(two.session)
@@ -482,7 +476,7 @@ def test_the_copied_python_prints_the_same(two):
 # ---- outcomes ----------------------------------------------------------------------------------
 
 
-def test_the_turning_share_has_the_mark_the_colour_and_the_words_of_its_outcome(three):
+def test_turning_share_shows_its_outcome(three):
     number, rows = TITLES.index("Turning share"), three.table.rows
     helix, walk = rows.index(0, number), rows.index(2, number)
     assert helix.data().startswith("✓ ")
@@ -554,7 +548,7 @@ def test_it_begins_with_the_standard_columns_and_all_can_be_copied(three):
     assert three.session.compare_columns == ()
 
 
-def test_a_title_is_dragged_to_its_place_and_to_its_width_and_the_table_is_copied_so(three):
+def test_dragged_titles_and_widths_are_copied(three):
     three.session.compare_columns = (("turns", 0), ("range", 0), ("d_model", 0))
     assert shown_titles(three) == ["Turns", "Range", "Width"]
     titles = three.table.values.titles

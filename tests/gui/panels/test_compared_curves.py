@@ -53,7 +53,7 @@ def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
     assert QApplication.focusWidget() is made.chips[2]
 
 
-def test_tooltips_tell_model_range_and_numbers_and_python_prints_what_is_drawn(beside):
+def test_tooltips_and_script_of_compared_curves(beside):
     made = beside("lookback")
     made.add_both()
     tip = made.chips[1].toolTip()
@@ -148,7 +148,7 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
 # When they are asked.
 
 
-def test_nothing_is_asked_while_nobody_looks_and_the_legend_is_one_row_of_any_width(beside):
+def test_hidden_asks_nothing_and_legend_is_one_row(beside):
     made = beside("spectra")
     made.panel.set_in_front(False)
     made.add_both()
@@ -167,7 +167,7 @@ def test_nothing_is_asked_while_nobody_looks_and_the_legend_is_one_row_of_any_wi
         assert chips[-1].geometry().right() <= made.legend.width()
 
 
-def test_of_heads_only_the_open_models_are_shown_and_a_dragged_range_in_the_end(beside):
+def test_heads_are_the_open_models_and_drags_end(beside):
     made = beside("lookback")
     panel = made.add_both()
     space = panel.controls.widgets["space"].buttons
@@ -187,9 +187,7 @@ def test_of_heads_only_the_open_models_are_shown_and_a_dragged_range_in_the_end(
 
 
 @pytest.mark.parametrize("panel_class", ["spectra", "lookback"])
-def test_neither_a_drag_nor_a_panel_that_nobody_sees_draws_anything(
-    beside, panel_class, monkeypatch
-):
+def test_drags_and_hidden_panels_draw_nothing(beside, panel_class, monkeypatch):
     made = beside(panel_class)
     panel = made.add_both()
     drawn = []

@@ -55,7 +55,7 @@ def drawn(panel):
 # What it measures.
 
 
-def test_gpt2s_entries_are_those_of_geometry_drawn_with_their_waves_and_in_sight(gpt2):
+def test_gpt2_entries_and_their_waves(gpt2):
     W_pos, result = gpt2.session.model.W_pos, gpt2.result
     waves = best_sinusoids(W_pos, (1, 1022))
     np.testing.assert_array_equal(result.sinusoids.r2, waves.r2)
@@ -82,7 +82,7 @@ def caption(panel):
     return panel.header.caption.text()
 
 
-def test_projected_entries_and_their_waves_and_no_more_than_can_be_told_apart():
+def test_projected_entries_and_their_limit():
     rng = np.random.default_rng(2)
     table = rng.normal(size=(60, 8))
     found = _resolved(table, DimensionsOf((5, 50), (1, 3), projected=True))
@@ -126,7 +126,7 @@ def test_by_fit_the_best_wave_comes_first_and_projection_is_a_switch(small, qtbo
     assert len(plot(small).curves) == 2
 
 
-def test_a_click_draws_one_entry_shift_click_several_and_the_range_may_change(small):
+def test_click_draws_one_shift_click_several(small):
     click_row(table(small), 7)
     assert drawn(small) == (7,)
     click_row(table(small), 3, SHIFT)
@@ -154,7 +154,7 @@ def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder
 # Before and after projection.
 
 
-def test_hover_tells_the_nearest_entry_and_its_wave_and_numbers_hold_what_is_drawn(small, qtbot):
+def test_hover_and_numbers_of_drawn_entries(small, qtbot):
     click_row(table(small), 7)
     click_row(table(small), 3, SHIFT)
     hover(plot(small).viewport(), plot(small).point_of(1, 49).toPoint())
@@ -187,7 +187,7 @@ def test_python_prints_the_same_numbers(small, rows, qtbot):
     assert after == pytest.approx(result.after_projection_r2[7])
 
 
-def test_a_narrow_panel_leaves_its_room_to_the_plot_and_few_positions_are_enough(small):
+def test_narrow_panel_and_few_positions(small):
     wide = table(small).width()
     small.resize(420, 300)
     QApplication.processEvents()

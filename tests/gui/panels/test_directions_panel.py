@@ -67,7 +67,7 @@ def caption(panel):
 # What it measures.
 
 
-def test_gpt2s_directions_are_sparse_random_ones_are_not_and_what_lacks_is_said(gpt2):
+def test_gpt2_and_random_directions_and_what_lacks(gpt2):
     result = gpt2.result
     assert result.sparsity.above_0_1 == (20, 25, 22, 20, 27)
     assert len(_union(result, ALL)) == 58
@@ -88,7 +88,7 @@ def test_gpt2s_directions_are_sparse_random_ones_are_not_and_what_lacks_is_said(
     assert len(lines) == 6
 
 
-def test_minilms_tokens_live_everywhere_and_E_is_read_only_where_it_is_asked_for(minilm, qtbot):
+def test_minilm_tokens_and_when_e_is_read(minilm, qtbot):
     E, result = minilm.session.model.W_E.astype(float), minilm.result
     np.testing.assert_allclose(result.E_energy, (E**2).sum(axis=0))
     union = _union(result, ALL)
@@ -183,7 +183,7 @@ def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
 # Hover and clicks.
 
 
-def test_hover_tells_the_entry_or_position_and_a_click_opens_the_entry_in_dimensions(gpt2, stage):
+def test_hover_and_click_open_the_entry(gpt2, stage):
     click_row(table(gpt2), 1)
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
     hover(over_index(gpt2).viewport(), over_index(gpt2).point_of(0, index).toPoint())
@@ -251,9 +251,7 @@ def test_the_null_is_that_of_turned_directions(gpt2):
     assert cells[5] == f"{null.entries_90.band[0]:.0f}–{null.entries_90.band[2]:.0f}"
 
 
-def test_gpt2_is_sparse_and_dense_directions_are_not_and_the_script_agrees(
-    gpt2, stage, stage_of, write_table
-):
+def test_gpt2_is_sparse_beside_random_directions(gpt2, stage, stage_of, write_table):
     found = gpt2.spec.finding(gpt2.view())
     assert found.outcome == "holds"
     assert found.outcome in run_script(stage.python()).splitlines()
@@ -290,7 +288,7 @@ def test_entries_are_sorted_by_use_beside_those_of_tokens(stage_of, gpt2_with_to
     np.testing.assert_allclose(panel.numbers()["use"], used)
 
 
-def test_each_direction_has_its_cycles_and_the_edge_of_the_search_is_marked(stage_of, write_table):
+def test_directions_have_cycles_and_a_marked_edge(stage_of, write_table):
     n = 202
     t = np.arange(n) - 1.0
     three, slow = np.cos(2 * np.pi * 3 * t / 200), t / 200

@@ -309,9 +309,7 @@ def test_texts_and_sizes_are_chosen_in_a_small_window(stage, tmp_path, monkeypat
 
 
 @pytest.mark.slow
-def test_a_layer_is_changed_and_the_heads_that_notice_are_shown(
-    stage_of, texts, asked, tmp_path_factory
-):
+def test_layer_change_shows_heads_that_notice(stage_of, texts, asked, tmp_path_factory):
     run = tmp_path_factory.mktemp("run")
     settings = PositionsSettings("sample", str(texts), 30, 8, ("position",), control=False)
     measure_positions(settings, run)

@@ -108,7 +108,7 @@ def test_all_three_are_drawn_described_and_summed_up(stage):
     assert said.endswith("chosen, with the 24 dimensions of helix")
 
 
-def test_before_layernorm_and_after_in_both_themes_and_what_the_question_mark_tells(stage):
+def test_layernorm_pages_themes_and_help(stage):
     panel = stage.panel
     after = numbers(panel, "line")
     QTest.mouseClick(button(panel, "before", "True"), LEFT)
@@ -179,7 +179,7 @@ def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
     assert not again.isEnabled()
 
 
-def test_fewer_positions_leave_no_more_turns_than_they_can_and_settings_survive_a_file(stage):
+def test_max_turns_and_saved_settings(stage):
     form = stage.panel.content.form
     type_into(form.sliders["turns"], "50")
     type_into(form.sliders["n_positions"], "21")
@@ -193,7 +193,7 @@ def test_fewer_positions_leave_no_more_turns_than_they_can_and_settings_survive_
     assert usable(stage.panel.spec, saved, stage.session.model) == saved
 
 
-def test_another_range_and_another_model_are_followed_unless_chosen_otherwise(stage, write_table):
+def test_other_range_and_model_are_followed(stage, write_table):
     panel = stage.panel
     stage.session.positions = (20, 120)
     assert panel.result.settings.curve.n_positions == 101
@@ -274,7 +274,7 @@ def test_without_room_the_table_is_a_page_and_there_is_a_legend(narrow):
     assert not legend.isVisible()
 
 
-def test_steps_and_the_price_are_drawn_and_its_mark_is_dragged_to_another_length(stage):
+def test_steps_price_and_dragged_mark(stage):
     panel = stage.panel
     QTest.mouseClick(button(panel, "page", "steps"), LEFT)
     plot = steps_of(panel)
@@ -388,7 +388,7 @@ def asked(model, positions):
     return resolve(ExperimentLike(positions), QuestionContext(model))
 
 
-def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(model, tmp_path):
+def test_default_size_and_mean_norm(model, tmp_path):
     found = asked(model, (1, 198))
     curve = found.settings.curve
     assert found.positions == (1, 198)
@@ -402,7 +402,7 @@ def test_it_begins_with_the_size_of_the_model_and_the_mean_norm_of_its_tokens(mo
     assert asked(gpt2, (0, 63)).settings.token_norm == pytest.approx(mean_token_norm(gpt2))
 
 
-def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_two_turns(
+def test_long_short_and_straight_tables(
     open_table,
 ):
     long = open_table(np.cumsum(np.ones((MAX_POSITIONS + 9, 3)), axis=0), "long")
@@ -422,7 +422,7 @@ def test_a_long_table_is_cut_a_short_range_refused_and_without_a_helix_it_takes_
     assert scope(line, found).endswith("positions 1–299, no clear helix")
 
 
-def test_prices_are_those_of_the_curve_made_longer_or_shorter_and_each_can_be_given_up():
+def test_prices_of_longer_and_shorter_curves():
     found = experiment(settings())
     assert found.lengths[0] == 4
     assert found.lengths[-1] == 4 * MAX_POSITIONS

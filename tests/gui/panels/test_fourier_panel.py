@@ -34,9 +34,7 @@ def parts(stage, kind):
     return [p for p in stage.panel.spec.plots(stage.panel.view()) if isinstance(p, kind)]
 
 
-def test_it_shows_what_geometry_measures_hover_names_it_and_a_click_draws_a_direction(
-    stage, folder
-):
+def test_measured_spectrum_hover_and_click(stage, folder):
     stage.open(folder, (2, 50))
     stage.panel.configure(layer=1)
     model = open_model(folder)

@@ -31,7 +31,7 @@ def stage(at_two_sums, gpt2_with_tokens):
 # ---- the page ------------------------------------------------------------------------------
 
 
-def test_it_begins_with_two_tokens_at_two_positions_and_pages_have_their_controls(stage):
+def test_first_two_tokens_and_controls_of_pages(stage):
     (a, i), (b, j) = stage.sums
     assert a != b
     assert (i, j) == (3, 6)
@@ -122,7 +122,7 @@ def test_numbers_are_tokens_too_but_several_tokens_or_none_are_not_taken(stage):
     assert form.why.text().startswith("Enter a token")
 
 
-def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt2_folder):
+def test_blank_and_written_words(gpt2_folder):
     """GPT-2 has " lobster" in one piece and "lobster" in three."""
     model = open_model(gpt2_folder)
     found = read_token(model, "lobster", 50257)
@@ -136,7 +136,7 @@ def test_a_blank_may_make_a_word_one_token_and_what_is_written_is_read_as_it(gpt
         assert read_token(model, write_token(model, token), 50257).id == token
 
 
-def test_positions_step_with_the_arrow_keys_and_the_two_selected_last_can_be_taken(stage):
+def test_positions_by_arrow_keys_and_selection(stage):
     field = stage.form.first
     field.position.setFocus()
     QTest.keyClick(field.position, Qt.Key.Key_Up)
@@ -184,7 +184,7 @@ def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage
 # ---- the random pairs ----------------------------------------------------------------------
 
 
-def test_bars_say_what_they_are_and_a_click_on_a_measure_shows_the_pairs_by_it(stage):
+def test_bars_and_measures(stage):
     plot = stage.panel.content.sums.plot
     bar = int(plot.counts.argmax())
     while abs(plot.edges[bar] - plot.mark) < 3 * (plot.edges[1] - plot.edges[0]):
@@ -211,7 +211,7 @@ def test_bars_say_what_they_are_and_a_click_on_a_measure_shows_the_pairs_by_it(s
         assert f"· {name} " in stage.panel.caption().replace(" after LayerNorm", "")
 
 
-def test_a_sum_and_itself_are_as_close_as_can_be_and_another_panel_can_refer_to_two(stage):
+def test_equal_sums_and_references_to_two(stage):
     form = stage.form
     for field in (form.first, form.second):
         stage.type_token(field, "adam")
@@ -256,9 +256,7 @@ def test_without_a_tokenizer_that_can_be_read_numbers_do(at_two_sums, small_gpt2
     assert stage.sums[0][0] == HELLO
 
 
-def test_another_table_keeps_what_was_typed_and_what_cannot_be_added_is_said(
-    stage, write_gpt2, helix
-):
+def test_other_table_keeps_tokens_or_says_why_not(stage, write_gpt2, helix):
     form = stage.form
     stage.type_token(form.first, "adam")
     stage.type_position(form.first, "150")
@@ -312,7 +310,7 @@ def test_a_small_panel_leaves_the_table_out(stage, size, table, beside):
         assert not numbers.intersects(plot)
 
 
-def test_numbers_leave_their_room_to_the_reason_and_it_takes_the_colours_of_the_theme(stage):
+def test_reason_replaces_numbers_in_either_theme(stage):
     stage.panel.resize(700, 260)
     stage.type_token(stage.form.first, "hello my")
     assert not stage.panel.content.sums.table.isVisible()
@@ -340,9 +338,7 @@ def test_the_copied_python_prints_the_same(stage):
     assert float(printed[0].split()[2]) == pytest.approx(median)
 
 
-def test_numbers_are_the_pairs_and_all_random_ones_and_the_figure_is_of_the_page(
-    stage, monkeypatch, tmp_path
-):
+def test_numbers_and_figure_of_the_page(stage, monkeypatch, tmp_path):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "sums.npz")
     found = stage.panel.result.similarity
     with np.load(path) as saved:

@@ -132,7 +132,7 @@ def test_it_can_be_given_up_between_heads(source):
 # Heads.
 
 
-def test_the_head_that_looks_nearest_is_first_and_keys_and_clicks_show_others(panel, source):
+def test_heads_in_order_and_chosen_by_keys_and_clicks(panel, source):
     nearest = int(expected(source).mean_lag.argmin())
     assert panel.result.head == nearest
     assert panel.content.wall.cards[0].head == nearest
@@ -309,7 +309,7 @@ def test_the_map_says_who_attends_to_whom_and_a_click_selects_the_query(stage):
     assert stage.session.selection == (40,)
 
 
-def test_the_map_is_drawn_in_the_themes_shades_and_beside_the_wall_where_there_is_no_room(panel):
+def test_map_follows_theme_and_room(panel):
     assert map_of(panel)._colormap == SHADES["light"]
     panel.set_theme(DARK)
     assert map_of(panel)._colormap == SHADES["dark"]
@@ -340,9 +340,7 @@ def test_the_map_is_drawn_in_the_themes_shades_and_beside_the_wall_where_there_i
 # Models and options.
 
 
-def test_what_another_panel_refers_to_is_shown_until_another_model_begins_with_its_head(
-    panel, stage, small_gpt2
-):
+def test_referred_head_until_another_model(panel, stage, small_gpt2):
     panel.configure(layer=1, head=1, sort="self", curve="score", averaged=True)
     result = panel.result
     assert (result.of, result.head) == (HeadsOf(1, averaged=True), 1)
@@ -391,9 +389,7 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
 # What can be taken away.
 
 
-def test_numbers_of_all_heads_and_a_figure_that_names_model_layer_head_and_scope(
-    panel, stage, tmp_path, monkeypatch
-):
+def test_numbers_of_all_heads_and_figure_titles(panel, stage, tmp_path, monkeypatch):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "kernels.npz")
     with np.load(path) as saved:
         found = panel.result.by_head

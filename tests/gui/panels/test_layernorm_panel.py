@@ -47,9 +47,7 @@ def layernorm(stage_of, gpt2_with_tokens):
 # ---- the question -----------------------------------------------------------------------------
 
 
-def test_errors_are_those_of_the_measurements_tokens_have_their_text_and_figures_both(
-    minilm, of_minilm
-):
+def test_errors_tokens_and_figures(minilm, of_minilm):
     measured = Measurements(minilm, Scope((1, 511)))
     for found, errors in (
         (of_minilm.orthogonal, measured.layernorm.orthogonal),
@@ -137,7 +135,7 @@ def test_tokens_of_another_size_are_no_fault_of_a_claim(write_gpt2):
 # ---- what is shown ----------------------------------------------------------------------------
 
 
-def test_the_token_that_is_a_position_comes_first_in_numbers_and_python_too(layernorm):
+def test_position_token_comes_first(layernorm):
     row = layernorm.panel.content.tokens.rows[0]
     assert row.cells == ("hello", "30", "1.000")
     assert row.position == 30
@@ -216,7 +214,7 @@ def test_tokens_use_the_height_of_the_panel_and_begin_at_its_top(qtbot, dress):
         assert (body.tokens.y(), body.tokens.height()) == (0, seen)
 
 
-def test_a_version_is_shown_on_its_page_tokens_select_positions_and_what_is_hovered_is_told(
+def test_versions_and_hovered_tokens(
     layernorm,
 ):
     panel = layernorm.panel

@@ -94,7 +94,7 @@ def norms(stage_of, source, write_table):
 # ---- what is measured ----------------------------------------------------------------------
 
 
-def test_the_caption_has_the_numbers_overlay_asks_for_a_model_and_a_quantity_keeps_the_place(norms):
+def test_caption_overlay_and_kept_place(norms):
     found = np.linalg.norm(rows()[100:299], axis=1)
     assert norms.panel.caption() == (
         f"table · mean {found.mean():.3f} · std {found.std():.3f} · "
@@ -166,7 +166,7 @@ def test_tiny_and_constant_tables_are_drawn_and_one_position_has_no_steps(norms)
 # ---- the axis ------------------------------------------------------------------------------
 
 
-def test_everything_fits_the_bulk_can_be_zoomed_to_and_residuals_follow_the_range(norms):
+def test_everything_fits_zooms_and_follows_the_range(norms):
     low, high = norms.plot.view.spans()[1]
     assert low <= 0
     assert high > norms.values.max()
@@ -224,7 +224,7 @@ def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, monkeyp
     assert drawn == []
 
 
-def test_norms_about_the_mean_row_are_drawn_beside_and_show_what_an_added_vector_hides(norms):
+def test_norms_about_the_mean_row(norms):
     table = rows() - rows().mean(axis=0) + 1000
     norms.show(table)
     about = np.linalg.norm(table - table.mean(axis=0), axis=1)
@@ -289,7 +289,7 @@ def test_dragging_the_line_measures_from_there(norms):
     assert session.selection == selection
 
 
-def test_the_line_stays_where_something_is_left_and_a_double_click_and_typing_set_it(norms):
+def test_line_is_dragged_typed_and_reset(norms):
     drag(norms.plot.viewport(), norms.line, norms.at(N - 1, 3))
     assert norms.session.norms_after == N - 2
     drag(norms.plot.viewport(), norms.line, norms.at(-2, 3))
@@ -339,7 +339,7 @@ def three(norms, helix):
     return norms
 
 
-def test_other_models_are_wholly_in_sight_and_have_rows_and_values_of_their_own(three, helix):
+def test_other_models_have_rows_of_their_own(three, helix):
     (x0, x1), (_, y1) = three.plot.view.spans()
     norms = np.linalg.norm(2 * helix(420, 16, 3), axis=1)
     assert x0 < 0

@@ -102,9 +102,7 @@ def test_scaling_stands_beside_the_rates_without_it(panel, scaled_panel):
     assert "8 pairs turn at least once within 256 positions" in panel.spec.caption(panel.view())
 
 
-def test_other_kinds_of_layers_have_curves_of_their_own_and_heads_the_rates_of_their_layer(
-    stage_of, tmp_path
-):
+def test_kinds_of_layers_have_their_own_rates(stage_of, tmp_path):
     kinds = {
         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
         "full_attention": {"rope_type": "default", "rope_theta": BASE},

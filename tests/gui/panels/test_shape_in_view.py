@@ -50,7 +50,7 @@ def drawn(panel):
 # ---- the curve in the view ----------------------------------------------------------------
 
 
-def test_the_curve_that_it_is_is_drawn_with_its_axis_and_hover_tells_the_distance(shape):
+def test_fitted_curve_axis_and_distance(shape):
     (guide,) = shape.session.shown_guides
     result = shape.panel.result
     fit = result.fits[result.best]
@@ -125,7 +125,7 @@ def test_the_check_box_or_another_panel_takes_it_out_of_the_view_and_back(shape)
     assert "fitted line" in guide.caption
 
 
-def test_it_is_there_only_while_the_panel_is_in_front_and_its_range_long_and_at_rest(shape):
+def test_guide_needs_front_length_and_rest(shape):
     assert len(shape.session.shown_guides) == 1
     shape.panel.set_in_front(False)
     assert shape.session.shown_guides == ()
@@ -185,9 +185,7 @@ def show_turning(stage):
     QTest.mouseClick(stage.panel.controls.widgets["plotted"].buttons["turning"], LEFT)
 
 
-def test_the_numbers_are_those_of_the_shown_components_and_saved_with_the_angles(
-    stage, tmp_path, monkeypatch
-):
+def test_numbers_are_of_shown_components(stage, tmp_path, monkeypatch):
     stage.session.components = (2, 1, 4)
     result = stage.panel.result
     found = roughness(result.coordinates)
@@ -245,7 +243,7 @@ def test_a_range_too_short_for_it_leaves_it_out(stage):
     assert len(texts(stage.panel)) == 3
 
 
-def test_angles_are_plotted_by_position_hovering_tells_them_and_a_click_selects(stage):
+def test_angles_hover_and_select(stage):
     plot, result = plot_of(stage.panel), stage.panel.result
     show_turning(stage)
     (angles,) = plot.curves

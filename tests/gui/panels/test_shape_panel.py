@@ -71,7 +71,7 @@ def test_numbers_are_those_of_the_report(model):
         assert curve.drift == pytest.approx(fit.drift * 149)
 
 
-def test_the_shown_components_count_and_too_few_positions_or_dimensions_are_said(model, open_table):
+def test_shown_components_and_too_few_rows(model, open_table):
     assert asked(model, (1, 198)).best in ("helix", "drifting_helix")
     other = asked(model, (1, 198), (4, 5, 6))
     assert other.best == "none"
@@ -211,7 +211,7 @@ def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name)
     assert said.get_text() == f"RMS\n{of_gpt2.rms(fit.name):.3f}"
 
 
-def test_numbers_have_a_row_for_each_curve_of_the_positions_and_components_asked_for(shape):
+def test_numbers_have_a_row_for_each_curve(shape):
     result = shape.panel.result
     numbers = shape.panel.numbers()
     assert numbers["curve"].tolist() == list(NAMES)

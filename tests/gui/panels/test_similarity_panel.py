@@ -59,7 +59,7 @@ def cell(panel, row, column):
 # The numbers.
 
 
-def test_projected_rows_are_the_mean_and_the_chosen_components_that_there_are(model):
+def test_projected_rows_use_chosen_components(model):
     found = resolve(SimilarityOf((20, 119), (1, 3)), QuestionContext(model))
     pca = fit_pca(model.W_pos, (20, 119), 3)
     basis = pca.components[[0, 2]]

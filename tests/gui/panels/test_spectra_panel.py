@@ -93,9 +93,7 @@ def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
 # What is shown.
 
 
-def test_e_is_shown_where_it_is_here_and_gpt2s_part_says_that_it_lacks_it(
-    stage_of, minilm_folder, gpt2_folder
-):
+def test_e_is_shown_or_reported_missing(stage_of, minilm_folder, gpt2_folder):
     stage = stage_of("spectra", minilm_folder)
     assert stage.answer.question == SpectraOf((P, Subject("E")))
     assert chips_of(stage.panel).chips["E"].isChecked()
@@ -108,7 +106,7 @@ def test_e_is_shown_where_it_is_here_and_gpt2s_part_says_that_it_lacks_it(
     assert rows(gpt2) == [["first 30", "stable rank"], ["P", "99.9\u00a0%", "3.09"]]
 
 
-def test_axes_are_logarithmic_and_hold_everything_hover_says_it_and_numbers_have_it(small):
+def test_log_axes_hover_and_numbers(small):
     (x0, x1), (y0, y1) = plot_of(small).view.spans()
     sigma = small.result.spectra[0].singular_values
     assert x0 < 0 < np.log10(40) < x1
@@ -146,7 +144,7 @@ def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(small, st
         assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
 
 
-def test_k_is_dragged_and_kept_beyond_what_there_is_and_what_a_model_lacks_is_told(small):
+def test_k_is_dragged_kept_and_missing_parts_named(small):
     plot = plot_of(small)
     target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
     drag(plot.viewport(), plot.marker_point().toPoint(), target)

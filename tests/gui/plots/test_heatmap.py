@@ -134,7 +134,7 @@ def test_drag_pans_when_zoomed_and_the_view_stays_while_cells_are_the_same(heatm
     assert not heatmap.view.is_zoomed
 
 
-def test_a_value_is_a_pixel_at_its_place_and_levels_and_logarithm_change_colours(heatmap):
+def test_values_levels_and_log_scale(heatmap):
     assert colour(heatmap, 3, 25) == QColor("#ffffff")
     assert colour(heatmap, 16, 4) == QColor("#000000")
     values = np.full((20, 30), 0.01)
@@ -214,7 +214,7 @@ def test_right_click_is_left_to_the_panel(heatmap, monkeypatch):
     assert len(asked) == 1
 
 
-def test_the_label_says_what_it_is_told_and_gestures_are_explained_beside_the_cells(heatmap, dress):
+def test_hover_label_and_explained_gestures(heatmap, dress):
     heatmap.set_hover(3, 29, "a rather long text about this cell")
     assert heatmap.hover_text() == "a rather long text about this cell"
     assert heatmap.viewport().rect().contains(heatmap._label.geometry())

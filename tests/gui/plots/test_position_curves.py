@@ -156,7 +156,7 @@ def test_double_click_shows_everything_and_takes_the_click_back(plot, qtbot):
     assert plot.view.spans()[0] == pytest.approx(home[0])
 
 
-def test_wheel_zooms_x_about_the_mouse_but_never_to_nothing_nor_beyond_the_data(plot):
+def test_wheel_zooms_within_the_data(plot):
     home, y_before = plot.view.spans()
     point = at(plot, 300)
     x = plot.to_data(QPointF(point)).x()
@@ -340,7 +340,7 @@ def test_a_marked_position_is_easy_to_hit_in_a_crowd(plot):
 
 
 @pytest.mark.parametrize("text", ["position 300 · norm 3.312", "position 300 · " + "w" * 40])
-def test_hover_label_stays_between_the_axes_and_goes_out_of_sight_with_its_position(plot, text):
+def test_hover_label_stays_inside(plot, text):
     for size in ((900, 220), (420, 120)):
         plot.resize(*size)
         QApplication.processEvents()
@@ -354,7 +354,7 @@ def test_hover_label_stays_between_the_axes_and_goes_out_of_sight_with_its_posit
     assert label_geometry(plot).isEmpty()
 
 
-def test_positions_that_do_not_exist_are_ignored_and_an_empty_plot_has_nothing_to_hit(plot, qtbot):
+def test_unknown_positions_and_an_empty_plot(plot, qtbot):
     plot.set_selected((3, N + 5, -1))
     plot.marks.set_ringed((N,))
     plot.marks.set_current(N + 5)

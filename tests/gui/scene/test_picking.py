@@ -65,7 +65,7 @@ def test_points_behind_the_camera_are_never_meant(plotter):
 BEYOND = 10 + PICK_RADIUS
 
 
-def test_of_points_near_by_the_one_in_front_is_meant_and_nothing_where_none_is():
+def test_nearest_point_in_front_is_picked():
     for across, depth, meant in (
         ((10, 10.5, 11.5, 15), (0.5, 0.4, 0.1, 0), 2),
         ((10, 10.5, 11.5, 15), (0.1, 0.4, 0.5, 0), 0),

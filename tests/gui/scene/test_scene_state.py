@@ -82,9 +82,7 @@ def test_a_computed_table_is_called_that(session, controller, tmp_path, write_sa
     assert resolve_scene(session).caption[0].endswith(" · centred · computed, not learned")
 
 
-def test_labels_in_order_of_importance_and_no_more_than_can_be_read(
-    session, controller, write_gpt2
-):
+def test_labels_in_order_and_limited(session, controller, write_gpt2):
     controller.open(str(write_gpt2()))
     session.prompt = "hello my name is adam"
     controller.select((9, 3, 50))
@@ -133,9 +131,7 @@ def test_what_is_displayed_is_turned_and_marks_and_switches_are_passed_on(opened
         ((2, 9), "the range has 2 positions: no PC 2 or PC 3"),
     ],
 )
-def test_components_that_are_not_there_are_zero_and_called_none(
-    session, controller, write_table, shape, lack
-):
+def test_missing_components_are_zero(session, controller, write_table, shape, lack):
     controller.open(str(write_table(np.random.default_rng(1).standard_normal(shape), "narrow")))
     controller.request_positions(0, shape[0] - 1)
     state = resolve_scene(session)

@@ -64,9 +64,7 @@ def assert_colours(stage, picture, session, theme, positions):
 @pytest.mark.parametrize(
     ("quantity", "colormap"), [("position", "jet"), ("norm", "viridis"), ("component", "batlow")]
 )
-def test_each_point_has_the_colour_of_its_value(
-    opened, controller, stage, theme, quantity, colormap
-):
+def test_each_point_has_its_colour(opened, controller, stage, theme, quantity, colormap):
     controller.request_positions(10, 190)
     controller.color_by(quantity, 4)
     opened.colormap = colormap
@@ -78,9 +76,7 @@ def test_each_point_has_the_colour_of_its_value(
 
 
 @pytest.mark.parametrize("quantity", ["position", "norm"])
-def test_colours_that_span_the_range_move_with_it_and_nothing_else_is_made_anew(
-    opened, controller, stage, monkeypatch, quantity
-):
+def test_spanning_colours_reuse_actors(opened, controller, stage, monkeypatch, quantity):
     opened.color_span = "range"
     controller.color_by(quantity, 4)
     controller.request_positions(10, 190)
@@ -215,9 +211,7 @@ def test_marks_follow_the_camera_and_go_away_also_with_hidden_positions(opened, 
 # ---- in place --------------------------------------------------------------------------
 
 
-def test_hundreds_of_updates_add_nothing_to_the_scene(
-    opened, controller, stage, write_table, helix
-):
+def test_hundreds_of_updates_add_nothing(opened, controller, stage, write_table, helix):
     made = stage(size=(160, 120))
     made.show(opened)
     count = made.plotter.renderer.GetViewProps().GetNumberOfItems()
@@ -240,9 +234,7 @@ def test_hundreds_of_updates_add_nothing_to_the_scene(
     assert len(made.plotter.renderers) == 1
 
 
-def test_a_picture_does_not_depend_on_what_was_shown_before(
-    opened, controller, stage, write_table, helix
-):
+def test_picture_is_independent_of_history(opened, controller, stage, write_table, helix):
     """In-place updates leave nothing behind: longer, shorter, other range, other colours."""
     used = stage()
     used.show(opened)
@@ -258,9 +250,7 @@ def test_a_picture_does_not_depend_on_what_was_shown_before(
     np.testing.assert_array_equal(again, used.show(opened))
 
 
-def test_a_theme_can_be_changed_on_the_spot_and_nothing_open_is_the_background_alone(
-    opened, controller, stage
-):
+def test_theme_change_and_empty_scene(opened, controller, stage):
     controller.request_positions(60, 120)
     controller.select((80,))
     opened.outside = "faint"
@@ -276,9 +266,7 @@ def test_a_theme_can_be_changed_on_the_spot_and_nothing_open_is_the_background_a
         assert made.scene.displayed.shape == made.scene.displayed_range.shape == (0, 3)
 
 
-def test_updates_leave_the_camera_alone_and_a_released_scene_places_nothing(
-    opened, controller, stage
-):
+def test_updates_keep_the_camera_until_release(opened, controller, stage):
     made = stage()
     made.show(opened)
     made.plotter.camera.Azimuth(33)

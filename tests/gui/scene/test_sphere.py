@@ -122,9 +122,7 @@ def test_it_comes_and_goes_and_the_camera_stays(opened, stage, theme):
     assert share_of(made.draw(), theme.faint) < 0.001
 
 
-def test_a_sphere_of_the_curves_size_is_framed_with_it_and_a_huge_one_is_not(
-    opened, controller, stage
-):
+def test_sphere_is_framed_unless_huge(opened, controller, stage):
     made = stage()
     made.show(opened)
     np.testing.assert_array_equal(made.scene.framed, made.scene.displayed_range)
@@ -178,9 +176,7 @@ def test_key_menu_and_button_agree(application, wait_until_idle):
     assert button.isChecked()
 
 
-def test_points_are_picked_as_ever_and_the_stretch_draws_the_view_anew_only_with_the_sphere(
-    application, wait_until_idle
-):
+def test_picking_with_a_sphere_and_redrawing(application, wait_until_idle):
     viewport, session = application.window.viewport, application.session
 
     def picked():

@@ -61,9 +61,7 @@ def changed(session, controller, folder, helix) -> None:
     write_again(folder, helix(seed=8), 1)
 
 
-def test_panels_that_need_the_file_show_the_sentence_and_there_is_one_notice(
-    session, controller, changed, notices
-):
+def test_one_notice_for_all_panels(session, controller, changed, notices):
     model, before = session.model, session.answers["first"].result
     for slot in ("second", "third"):
         # A result that was found before comes from the same version.
@@ -84,9 +82,7 @@ def test_panels_that_need_the_file_show_the_sentence_and_there_is_one_notice(
     assert len(notices) == 1
 
 
-def test_it_is_opened_again_with_its_range_and_components(
-    session, controller, changed, folder, notices
-):
+def test_reopened_with_range_and_components(session, controller, changed, folder, notices):
     session.change(positions=(10, 50), components=(2, 3, 4))
     old = session.model
     controller.changed_files.look()
@@ -108,9 +104,7 @@ def test_it_is_opened_again_with_its_range_and_components(
     assert len(notices) == 2
 
 
-def test_the_range_of_a_table_that_is_shorter_now_is_clipped(
-    session, controller, changed, folder, helix
-):
+def test_range_of_a_shorter_table_is_clipped(session, controller, changed, folder, helix):
     session.positions = (100, 180)
     (folder / "config.json").write_text(
         (folder / "config.json").read_text().replace('"n_positions": 200', '"n_positions": 120')
@@ -123,9 +117,7 @@ def test_the_range_of_a_table_that_is_shorter_now_is_clipped(
     assert session.positions == (100, 119)
 
 
-def test_a_file_that_cannot_be_opened_any_more_leaves_the_model_open(
-    session, controller, changed, folder
-):
+def test_unreadable_change_leaves_the_model(session, controller, changed, folder):
     model = session.model
     (folder / "model.safetensors").write_bytes(b"")
     controller.changed_files.look()
@@ -205,9 +197,7 @@ def compared(session):
     return session.compared[0].session
 
 
-def test_a_compared_model_is_named_and_opened_again_alone(
-    session, controller, beside, helix, notices
-):
+def test_compared_model_is_named_and_reopened(session, controller, beside, helix, notices):
     main, old, key = session.model, compared(session).model, session.compared[0].key
     controller.comparing.request_positions(key, 10, 50)
     write_again(beside, helix(seed=5), 6)
@@ -227,9 +217,7 @@ def test_a_compared_model_is_named_and_opened_again_alone(
     assert compared(session).answers["first"].state == "ready"
 
 
-def test_of_several_each_is_reported_after_the_other(
-    session, controller, folder, beside, helix, notices
-):
+def test_several_are_reported_in_turn(session, controller, folder, beside, helix, notices):
     for each, seed in ((folder, 7), (beside, 8)):
         write_again(each, helix(seed=seed), seed)
     controller.changed_files.look()
@@ -243,9 +231,7 @@ def test_of_several_each_is_reported_after_the_other(
         one.model.check_files()
 
 
-def test_the_notice_follows_its_model_to_another_place_and_goes_with_it(
-    session, controller, beside, helix
-):
+def test_notice_follows_its_model(session, controller, beside, helix):
     old, key = compared(session).model, session.compared[0].key
     write_again(beside, helix(seed=5), 6)
     controller.changed_files.look()
@@ -261,9 +247,7 @@ def test_the_notice_follows_its_model_to_another_place_and_goes_with_it(
     assert session.notice is None
 
 
-def test_a_compared_model_that_changes_while_it_is_opened_can_be_opened_again(
-    session, controller, folder, write_gpt2, monkeypatch
-):
+def test_compared_model_changed_while_opening(session, controller, folder, write_gpt2, monkeypatch):
     controller.open(str(folder))
 
     def opener(*args: object, **options: object) -> None:
@@ -275,9 +259,7 @@ def test_a_compared_model_that_changes_while_it_is_opened_can_be_opened_again(
     assert session.notice.retry
 
 
-def test_the_old_version_that_comes_back_by_undo_is_reported_again(
-    session, controller, beside, helix, notices
-):
+def test_undone_old_version_is_reported_again(session, controller, beside, helix, notices):
     old, key = compared(session).model, session.compared[0].key
     before = controller.comparing.arrangement()
     write_again(beside, helix(seed=5), 6)

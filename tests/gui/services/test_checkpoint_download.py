@@ -31,9 +31,7 @@ def fetched(session, controller, hub):
     return session
 
 
-def test_looking_costs_one_request_and_gives_a_budget_that_follows_the_count(
-    fetched, controller, hub
-):
+def test_looking_costs_one_request(fetched, controller, hub):
     assert fetched.gathering is None
     controller.gatherer.look()
     assert asked(hub) == ["refs"]
@@ -218,9 +216,7 @@ def test_another_model_begins_anew(fetched, controller, write_table):
 # ---- in time -----------------------------------------------------------------------------
 
 
-def test_looking_is_told_of_once_it_takes_long_and_can_be_given_up(
-    session, hand_jobs, looked_by_hand
-):
+def test_looking_is_reported_and_cancelled(session, hand_jobs, looked_by_hand):
     controller = looked_by_hand
     assert session.gathering is None
     hand_jobs.drag_on(LIST)

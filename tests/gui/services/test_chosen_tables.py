@@ -52,9 +52,7 @@ def test_where_only_the_rows_are_unknown_they_are_asked_for(session, controller,
     assert "rows from 2" in resolve_scene(session).caption[0]
 
 
-def test_a_source_opens_again_as_it_was_chosen_until_that_is_forgotten(
-    chosen, controller, bare, write_table
-):
+def test_chosen_table_is_used_until_forgotten(chosen, controller, bare, write_table):
     controller.open(str(write_table()))
     assert chosen.model.table_choice is None
     controller.open(bare)
@@ -114,9 +112,7 @@ def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_ta
     assert not chosen.notice.candidates
 
 
-def test_a_project_without_a_choice_asks_and_then_opens_as_it_was(
-    chosen, controller, bare, tmp_path, write_table
-):
+def test_project_without_a_choice_asks(chosen, controller, bare, tmp_path, write_table):
     path = tmp_path / "a.helix"
     work = take_work(chosen, controller.shown, None)
     fields = {**work.fields, "color_by": "norm", "selection": (7,)}

@@ -9,7 +9,7 @@ from tests.gui.services.conftest import is_same, snapshot
 # ---- selection -------------------------------------------------------------------------
 
 
-def test_selecting_drops_what_is_off_the_table_and_what_comes_again_is_current(opened, controller):
+def test_selection_is_clipped_and_keeps_current(opened, controller):
     controller.select((5, -1, 200, 9))
     assert opened.selection == (5, 9)
     assert opened.details.position == 9

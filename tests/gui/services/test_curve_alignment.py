@@ -191,9 +191,7 @@ def test_it_follows_both_curves(opened, beside, copy):
     assert resolve_scene(opened).guides == ()
 
 
-def test_it_goes_with_the_model_that_is_taken_away_and_one_position_cannot_be_aligned(
-    opened, beside, copy
-):
+def test_alignment_goes_with_its_model(opened, beside, copy):
     other = beside(copy)
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert SLOT in opened.guides
@@ -273,7 +271,7 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
 # ---- the same model ----------------------------------------------------------------------------
 
 
-def test_another_range_lies_first_on_first_or_in_the_shown_components_where_it_is(opened):
+def test_range_is_aligned_or_in_shown_components(opened):
     opened.positions = (20, 119)
     opened.alignment = CurveAlignment(OfRange((199, 90)))
     aligned = opened.aligned

@@ -55,7 +55,7 @@ def assert_shows_exactly(session):
 # ---- one range -------------------------------------------------------------------------
 
 
-def test_a_range_is_put_in_order_and_fitted_with_the_component_that_colours(opened, controller):
+def test_range_is_ordered_and_fits_colour_component(opened, controller):
     for asked, got in (
         ((5, 20), (5, 20)),
         ((20, 5), (5, 20)),
@@ -114,9 +114,7 @@ def test_the_same_range_is_not_fitted_again(opened, controller, fits):
     assert_shows_exactly(opened)
 
 
-def test_a_fit_that_fails_is_a_notice_and_the_curve_stays(
-    session, helix_by_hand, hand_jobs, monkeypatch
-):
+def test_failed_fit_is_a_notice(session, helix_by_hand, hand_jobs, monkeypatch):
     def broken(W_pos, positions, n_components):
         raise np.linalg.LinAlgError("SVD did not converge")
 
@@ -175,9 +173,7 @@ def test_a_steady_drag_of_a_large_table_is_followed(session, large, helix_by_han
     assert_shows_exactly(session)
 
 
-def test_a_fit_in_the_background_that_fails_does_not_stop_the_next(
-    session, large, helix_by_hand, hand_jobs, monkeypatch
-):
+def test_failed_background_fit_stops_nothing(session, large, helix_by_hand, hand_jobs, monkeypatch):
     session.dragging = True
     with monkeypatch.context() as patch:
         patch.setattr("geometry.pca.range_pca.RangePCA.fit", lambda *a, **k: 1 / 0)
@@ -189,9 +185,7 @@ def test_a_fit_in_the_background_that_fails_does_not_stop_the_next(
     assert session.curve.pca.positions == (11, 180)
 
 
-def test_a_fast_fit_that_comes_after_the_exact_one_is_dropped(
-    session, large, helix_by_hand, hand_jobs
-):
+def test_late_fast_fit_is_dropped(session, large, helix_by_hand, hand_jobs):
     session.dragging = True
     helix_by_hand.request_positions(10, 180)
     hand_jobs.compute("range")
@@ -201,9 +195,7 @@ def test_a_fast_fit_that_comes_after_the_exact_one_is_dropped(
     assert_shows_exactly(session)
 
 
-def test_a_fit_of_the_model_before_is_dropped(
-    session, large, helix_by_hand, hand_jobs, write_table, helix
-):
+def test_fit_of_old_model_is_dropped(session, large, helix_by_hand, hand_jobs, write_table, helix):
     helix_by_hand.open(str(write_table(helix(200, 30, seed=2), "other")))
     hand_jobs.compute("open")
     helix_by_hand.request_positions(1, 150)
@@ -342,9 +334,7 @@ def assert_is_exact(session, positions):
     assert session.status == "Ready"
 
 
-def test_a_model_beside_is_fitted_once_and_off_the_gui_thread_when_it_is_linked(
-    session, helix_by_hand, hand_jobs, beside, prepared, monkeypatch
-):
+def test_linked_model_is_fitted(session, helix_by_hand, hand_jobs, beside, prepared, monkeypatch):
     helix_by_hand.request_positions(20, 190)
     session.components = (2, 3, 4)
     hand_jobs.deliver_all()
@@ -367,9 +357,7 @@ def test_a_short_range_is_shown_at_once(helix_by_hand, hand_jobs, beside):
     assert_is_exact(beside, (100, 160))
 
 
-def test_a_drag_of_linked_ranges_prepares_in_the_background(
-    session, helix_by_hand, hand_jobs, beside, prepared
-):
+def test_linked_drag_prepares_in_background(session, helix_by_hand, hand_jobs, beside, prepared):
     session.ranges_linked = True
     hand_jobs.deliver_all()
     session.dragging = True
@@ -390,9 +378,7 @@ def test_a_drag_of_linked_ranges_prepares_in_the_background(
     assert prepared.count(300) == 1
 
 
-def test_what_is_fitted_in_the_background_never_takes_the_place_of_what_is_newer(
-    session, helix_by_hand, hand_jobs, beside
-):
+def test_late_background_fit_is_dropped(session, helix_by_hand, hand_jobs, beside):
     session.ranges_linked = session.dragging = True
     helix_by_hand.request_positions(5, 199)
     hand_jobs.compute("view 1 range")  # and is on its way

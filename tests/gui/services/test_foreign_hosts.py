@@ -49,9 +49,7 @@ def projects(here):
 
 @pytest.mark.parametrize("name", projects(""))
 @pytest.mark.parametrize("how", ["opened", "resumed", "a bookmark"])
-def test_a_project_that_names_one_is_not_opened(
-    session, controller, write_table, tmp_path, looked_at, name, how
-):
+def test_project_is_not_opened(session, controller, write_table, tmp_path, looked_at, name, how):
     here = str(write_table())
     controller.open(here)
     before = session.model

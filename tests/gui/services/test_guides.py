@@ -45,7 +45,7 @@ def is_drawn(made, picture, points, color, reach=1):
 # ---- which are shown ----------------------------------------------------------------------
 
 
-def test_each_slot_has_one_guide_and_gives_it_back_and_weights_become_sizes(opened):
+def test_slots_have_one_guide_and_sizes(opened):
     first, second = guide_of(opened), guide_of(opened)
     guides = with_guide({}, "shape", first)
     both = with_guide(guides, "lookback", second)
@@ -95,9 +95,7 @@ def test_a_basis_counts_by_what_it_does_to_the_shown_components(model):
     assert not same_basis(pca, wider, (1, 2, 3))
 
 
-def test_a_guide_has_a_caption_and_is_neither_of_a_snapshot_nor_of_another_model(
-    opened, controller, write_table, helix
-):
+def test_guide_caption_snapshot_and_other_model(opened, controller, write_table, helix):
     controller.show_guide("shape", guide_of(opened))
     opened.snapshot = 0
     assert opened.shown_guides == ()
@@ -292,9 +290,7 @@ def draw_beside(window, guide, monkeypatch):
     panel.configure(rows="projected")
 
 
-def test_a_panels_guide_is_there_while_the_panel_is_in_front(
-    application, wait_until_idle, monkeypatch
-):
+def test_guide_needs_the_panel_in_front(application, wait_until_idle, monkeypatch):
     window, session = application.window, application.session
     window.bring("similarity")
     wait_until_idle(application)
@@ -313,9 +309,7 @@ def test_a_panels_guide_is_there_while_the_panel_is_in_front(
     assert window.viewport.scene.state.guides == ()
 
 
-def test_a_guide_goes_with_its_result(
-    application, monkeypatch, wait_until_idle, write_table, helix
-):
+def test_guide_goes_with_its_result(application, monkeypatch, wait_until_idle, write_table, helix):
     window, session = application.window, application.session
     window.bring("similarity")
     wait_until_idle(application)

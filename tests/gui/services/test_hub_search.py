@@ -77,9 +77,7 @@ def test_searching_is_not_begun_anew_and_can_be_ended(session, by_hand, hand_job
     assert said(session) == NOTHING
 
 
-def test_a_search_that_fails_is_a_sentence_in_its_place_and_offline_nothing_is_asked(
-    session, controller, hub
-):
+def test_failed_search_and_offline(session, controller, hub):
     hub.fault(Fault.status(503, {"Retry-After": "0"}), times=4)
     controller.hub_search.search("gpt2")
     assert (session.searching, session.hub_results, session.hub_query) == ("", (), "gpt2")

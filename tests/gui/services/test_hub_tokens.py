@@ -97,9 +97,7 @@ def test_an_opening_is_told_before_a_tokenizer(session, by_hand, hand_jobs, writ
     assert session.transfer is None
 
 
-def test_another_model_stops_the_tokenizer_of_the_one_before(
-    session, by_hand, hand_jobs, hub, write_gpt2
-):
+def test_another_model_stops_the_tokenizer(session, by_hand, hand_jobs, hub, write_gpt2):
     session.prompt = "hello"
     work = hand_jobs.waiting["tokens"][0]
     by_hand.open(str(write_gpt2()))
@@ -140,9 +138,7 @@ def test_what_fails_can_be_tried_again(session, by_hand, hand_jobs, hub):
     assert session.model.name == "gpt2"
 
 
-def test_the_tokenizer_is_fetched_when_first_asked_for_and_not_for_a_cleared_text(
-    session, by_hand, hand_jobs, hub
-):
+def test_tokenizer_is_fetched_on_demand(session, by_hand, hand_jobs, hub):
     session.prompt = "hello"
     session.prompt = ""
     hand_jobs.deliver_all()

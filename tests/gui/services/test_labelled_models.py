@@ -67,9 +67,7 @@ def test_they_can_be_coloured_by_label_and_by_their_columns(session, controller,
     assert own_scale(session).categories == ("work", "rest")
 
 
-def test_a_models_own_column_is_that_of_the_open_model(
-    session, controller, picture, write_table, helix
-):
+def test_own_column_is_the_open_models(session, controller, picture, write_table, helix):
     controller.open(str(picture))
     row = session.model.columns[0]
     controller.color_by_column(row)

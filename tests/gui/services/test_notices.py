@@ -10,7 +10,7 @@ GPT2 = "openai-community/gpt2"
 WHAT = "gpt2 could not be opened"
 
 
-def test_an_error_that_names_the_model_speaks_for_itself_and_is_not_tried_again():
+def test_error_that_names_the_model():
     error = faults.NotOnHub(f"The Hub has no model {GPT2}.", "Check the id.", missing="repository")
     notice = notice_of(error, WHAT, GPT2)
     assert (notice.text, notice.advice) == (f"The Hub has no model {GPT2}.", "Check the id.")

@@ -16,9 +16,7 @@ from tests.gui.services.conftest import is_same, snapshot
 # ---- opening ---------------------------------------------------------------------------
 
 
-def test_opens_a_source_and_shows_all_of_it_or_the_range_that_was_asked_for(
-    session, controller, write_table
-):
+def test_source_opens_whole_or_with_its_range(session, controller, write_table):
     source = str(write_table())
     controller.open(source)
     assert session.model.name == "helix"
@@ -52,9 +50,7 @@ def test_outliers_at_the_ends_are_left_out_at_first(outliers, n_positions, first
 @pytest.mark.parametrize(
     ("wanted", "first"), [("typical", (1, 198)), ("from 1", (1, 199)), ("all", (0, 199))]
 )
-def test_the_user_chooses_which_positions_a_model_is_opened_with(
-    session, controller, write_table, helix, wanted, first
-):
+def test_first_positions_follow_choice(session, controller, write_table, helix, wanted, first):
     table = helix()
     table[-1] *= 5
     session.want(first_range=wanted)
@@ -105,9 +101,7 @@ def test_a_fit_meanwhile_does_not_hide_that_it_is_opening(session, by_hand, hand
     assert session.status == "Ready"
 
 
-def test_opening_can_be_cancelled_and_another_model_is_announced_in_its_place(
-    session, by_hand, hand_jobs, write_table
-):
+def test_opening_is_cancelled_or_replaced(session, by_hand, hand_jobs, write_table):
     by_hand.open(str(write_table()))
     hand_jobs.drag_on("open")
     hand_jobs.compute("open")
@@ -124,9 +118,7 @@ def test_opening_can_be_cancelled_and_another_model_is_announced_in_its_place(
     assert session.opening == ""
 
 
-def test_a_source_that_fails_leaves_everything_as_it_was_and_another_can_be_tried(
-    opened, controller, tmp_path, write_table
-):
+def test_failed_source_leaves_all_as_it_was(opened, controller, tmp_path, write_table):
     controller.select((3, 7))
     before = snapshot(opened)
     controller.open(str(tmp_path / "nothing.safetensors"))
@@ -142,9 +134,7 @@ def test_a_source_that_fails_leaves_everything_as_it_was_and_another_can_be_trie
     assert opened.notice is None
 
 
-def test_the_details_of_a_mistyped_name_say_what_was_tried_and_the_log_has_the_traceback(
-    session, controller, tmp_path, write_table, caplog
-):
+def test_mistyped_name_has_details(session, controller, tmp_path, write_table, caplog):
     there = write_table(name="positions")
     mistyped = there.with_name("postions.npy")
     controller.open(str(mistyped))
@@ -180,9 +170,7 @@ def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
     assert "a/model could not be opened" in caplog.text
 
 
-def test_an_unknown_architecture_offers_its_tables(
-    session, controller, write_safetensors, tmp_path
-):
+def test_unknown_architecture_offers_tables(session, controller, write_safetensors, tmp_path):
     tables = {
         "a.weight": np.ones((9, 4), np.float32),
         "b.weight": np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32),
@@ -197,9 +185,7 @@ def test_an_unknown_architecture_offers_its_tables(
     assert session.notice is None
 
 
-def test_recent_sources_are_newest_first_and_what_is_odd_about_a_table_is_said(
-    session, controller, write_table, helix
-):
+def test_recent_sources_and_odd_tables(session, controller, write_table, helix):
     sources = [str(write_table(helix(12), f"t{i}")) for i in range(MAX_RECENT + 2)]
     for source in (*sources, sources[5]):
         controller.open(source)
@@ -232,9 +218,7 @@ def hub(tmp_path, monkeypatch):
     return add
 
 
-def test_starts_empty_where_nothing_is_here_or_with_what_is_if_the_last_one_cannot_be(
-    session, controller, hub, write_gpt2
-):
+def test_empty_start_or_what_is_here(session, controller, hub, write_gpt2):
     controller.open_first(None)
     assert session.model is None
     assert session.notice is None
@@ -245,9 +229,7 @@ def test_starts_empty_where_nothing_is_here_or_with_what_is_if_the_last_one_cann
     assert session.model.name == "gpt2"
 
 
-def test_starts_with_the_source_that_was_asked_for_or_what_was_open_last(
-    session, controller, hub, write_table, write_gpt2
-):
+def test_start_with_a_source_or_the_last(session, controller, hub, write_table, write_gpt2):
     source, last = str(write_table()), str(write_table(name="other"))
     controller.open_first(source, last, (2, 30))
     assert session.model.name == "helix"
@@ -317,9 +299,7 @@ def test_the_tokens_of_another_model_label_nothing(session, by_hand, hand_jobs, 
     assert session.tokens.truncated == 2
 
 
-def test_wishes_that_change_while_a_model_opens_hold_for_it(
-    session, by_hand, hand_jobs, write_table
-):
+def test_wishes_during_an_opening_hold(session, by_hand, hand_jobs, write_table):
     by_hand.open(str(write_table()))
     hand_jobs.compute("open")
     session.norms_centred = True

@@ -109,9 +109,7 @@ def test_captions_of_small_views_are_broken_and_stay_legible(opened, controller,
     assert pair_text(opened.pair) in caption.text.split("\n")
 
 
-def test_pages_have_the_line_and_its_length_and_it_stays_while_the_range_is_dragged(
-    opened, controller
-):
+def test_line_of_a_pair_in_pages_and_drags(opened, controller):
     controller.select((50, 120))
     opened.measure = True
     traces = guide_traces(resolve_scene(opened), LIGHT)
@@ -134,9 +132,7 @@ def test_pages_have_the_line_and_its_length_and_it_stays_while_the_range_is_drag
 # ---- in the window ---------------------------------------------------------------------
 
 
-def test_m_measures_two_positions_which_the_inspector_tells_and_undo_takes_it_back(
-    application, qtbot
-):
+def test_measuring_two_positions_and_undo(application, qtbot):
     window, session = application.window, application.session
     view = window.viewport.interactor
     view.setFocus()

@@ -27,7 +27,7 @@ def trained(session, controller, tmp_path) -> Session:
     return session
 
 
-def test_what_was_answered_is_shown_with_a_caption_when_a_snapshot_is_wanted(trained):
+def test_answer_is_shown_for_a_snapshot(trained):
     assert trained.history.steps.tolist() == STEPS
     assert trained.timeline.positions == RANGE
     assert trained.timeline.coordinates.shape == (len(STEPS), 48, 3)
@@ -59,7 +59,7 @@ def test_what_is_not_told_is_not_said(session, controller, tmp_path):
     assert resolve_scene(session).caption[1] == "as it was at step 10"
 
 
-def test_components_in_another_order_order_the_axes_and_another_basis_moves_the_curve(trained):
+def test_component_order_and_other_basis(trained):
     trained.snapshot = 3
     trained.components = (3, 1, 2)
     found = resolve_scene(trained)
@@ -79,7 +79,7 @@ def test_components_in_another_order_order_the_axes_and_another_basis_moves_the_
     assert found.axis_labels[0] == "axis\N{NO-BREAK SPACE}1"
 
 
-def test_ways_and_norms_are_the_snapshots_and_colours_say_that_they_are_not(trained):
+def test_ways_norms_and_colours_of_snapshots(trained):
     trained.color_by = "norm"
     assert resolve_scene(trained).scale.title == "Norm"
     trained.snapshot = 0
@@ -104,9 +104,7 @@ def test_a_snapshots_colours_span_its_range(trained):
     assert resolve_scene(trained).scale.limits == tuple(map(float, RANGE))
 
 
-def test_while_another_range_is_fitted_the_model_is_shown_and_a_short_one_has_no_helices(
-    trained, controller
-):
+def test_model_is_shown_while_a_range_is_fitted(trained, controller):
     trained.snapshot = 2
     controller.request_positions(10, 30)
     assert trained.shown_timeline is None

@@ -100,9 +100,7 @@ def test_a_drag_or_a_held_key_is_one_change_and_a_pause_begins_another(opened, u
     assert opened.selection == ()
 
 
-def test_what_changes_together_is_taken_back_together_and_only_so_much_is_remembered(
-    opened, undo, clock
-):
+def test_grouped_changes_and_limited_memory(opened, undo, clock):
     do(opened, clock, color_component=2, color_by="component")
     undo.undo()
     assert (opened.color_component, opened.color_by) == (4, "position")
@@ -231,9 +229,7 @@ def test_models_come_and_go_and_change_places(opened, comparing, with_models, ta
     assert opened.notice is None
 
 
-def test_the_ranges_that_models_had_before_they_were_linked_come_back(
-    opened, comparing, with_models, table, controller
-):
+def test_ranges_before_linking_come_back(opened, comparing, with_models, table, controller):
     comparing.add(table(50), (3, 40), (2, 1, 3))
     comparing.add(table(60))
     before = models(opened)
@@ -337,9 +333,7 @@ def test_in_the_window_by_keys(application, qtbot, wait_until_idle):
     np.testing.assert_allclose(window.viewport.camera.place.pose.position, turned, atol=1e-6)
 
 
-def test_in_the_search_field_typing_is_undone_and_then_what_was_done_in_the_window(
-    application, settle, write_table
-):
+def test_search_field_is_undone_first(application, settle, write_table):
     session, window = application.session, application.window
     search = window.panels["models"].search
     search.setFocus()

@@ -176,7 +176,7 @@ def test_what_is_removed_leaves_words_and_is_brought_back(alone, key):
     assert not alone.back.isVisible()
 
 
-def test_keys_and_buttons_move_it_and_tab_goes_through_the_rows_as_they_stand(alone, key):
+def test_rows_move_by_keys_and_buttons(alone, key):
     key(alone, Qt.Key.Key_Up, ALT)
     assert names(alone) == ["View 2", "View 1"]
     assert alone.rows[alone.current].name.text() == "View 2"
@@ -192,7 +192,7 @@ def test_keys_and_buttons_move_it_and_tab_goes_through_the_rows_as_they_stand(al
     assert not alone.down.isEnabled()
 
 
-def test_pictures_are_larger_where_there_is_room_and_a_theme_reaches_every_row(alone, qtbot):
+def test_pictures_grow_and_themes_reach_rows(alone, qtbot):
     row = alone.rows[alone.current]
     assert row.thumbnail.size() == SMALLER
     alone.resize(480, 500)
@@ -208,9 +208,7 @@ def test_pictures_are_larger_where_there_is_room_and_a_theme_reaches_every_row(a
 
 
 @pytest.mark.slow
-def test_control_d_keeps_the_view_with_a_picture_in_a_panel_that_can_be_closed(
-    application, bookmark
-):
+def test_control_d_keeps_view_and_picture(application, bookmark):
     assert not application.window.docks["bookmarks"].isVisible()
     one = bookmark(application)
     panel = panel_of(application)
@@ -264,9 +262,7 @@ def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
 
 
 @pytest.mark.slow
-def test_a_double_click_and_the_palette_show_the_same_pixels_in_another_model_too(
-    two, wait_until_idle, write_table
-):
+def test_bookmark_shows_same_pixels_in_other_model(two, wait_until_idle, write_table):
     before, panel = pixels(two), panel_of(two)
     first, second = panel.rows.values()
     QTest.mouseDClick(first.thumbnail, LEFT)
@@ -294,9 +290,7 @@ def test_a_double_click_and_the_palette_show_the_same_pixels_in_another_model_to
 
 
 @pytest.mark.slow
-def test_name_and_note_are_written_in_place_and_kept(
-    start_application, write_gpt2, bookmark, key, settings, qtbot
-):
+def test_name_and_note_in_place(start_application, write_gpt2, bookmark, key, settings, qtbot):
     two = start_application(write_gpt2())
     bookmark(two)
     bookmark(two)

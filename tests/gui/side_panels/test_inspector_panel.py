@@ -157,7 +157,7 @@ def test_other_components_and_a_range_with_too_few_of_them(make, session):
     assert shown[2] == format_number(session.details.coordinates[-1])
 
 
-def test_step_buttons_walk_and_stop_at_the_ends_and_go_to_keeps_what_is_wrong(make, session):
+def test_steps_stop_at_ends_and_errors_stay(make, session):
     panel = make(session)
     QTest.mouseClick(panel.go_to.next, Qt.MouseButton.LeftButton)
     assert session.selection == (1,)  # nothing was selected: the start of the range
@@ -209,7 +209,7 @@ def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
     assert session.selection == (30, 31, 32)
 
 
-def test_a_hovered_and_a_selected_row_are_tinted_and_all_fits_a_narrow_dock(make, session):
+def test_tinted_rows_fit_a_narrow_dock(make, session):
     panel = make(session)
     panel.answers.select((31, 30))
     session.hover = 29
@@ -254,9 +254,7 @@ def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
     assert session.selection == ()
 
 
-def test_a_long_list_keeps_the_current_one_in_sight_and_other_keys_reach_the_window(
-    make, session, qtbot
-):
+def test_current_row_stays_in_sight(make, session, qtbot):
     panel = make(session)
     panel.answers.select((*range(40), 60))
     table = panel.listed
@@ -283,7 +281,7 @@ def test_a_long_list_keeps_the_current_one_in_sight_and_other_keys_reach_the_win
     assert QApplication.focusWidget() is None
 
 
-def test_tokens_stand_beside_their_positions_and_all_is_copied_in_full_precision(make, session):
+def test_tokens_and_full_precision_copies(make, session):
     panel = make(session)
     panel.answers.select((1, 2))
     session.tokens = SimpleNamespace(texts=("<|endoftext|>", "Hello", " my"), ids=(), truncated=0)

@@ -70,7 +70,7 @@ KNOWN = {"norm_mean": "2.50", "norm_last": "0.10", "helix": True, "tokens": Fals
          "capture_end": None}  # fmt: skip
 
 
-def test_before_numbers_are_there_there_are_dots_and_they_come_in_where_the_text_is(panel):
+def test_dots_until_numbers_come(panel):
     text = panel.page.toPlainText()
     assert "The norm is …, the last one …." in text
     assert "helix" not in text
@@ -87,7 +87,7 @@ def test_before_numbers_are_there_there_are_dots_and_they_come_in_where_the_text
     assert "the last one <s>*_x_*." in panel.page.toPlainText()
 
 
-def test_a_large_download_is_asked_about_and_what_cannot_be_measured_is_said(panel):
+def test_download_is_confirmed_and_failures_told(panel):
     answer(panel, "to fetch", bytes_to_fetch=154_000_000)
     assert "154\xa0MB from the Hub" in panel.note.text()
     assert "…" in panel.page.toPlainText()

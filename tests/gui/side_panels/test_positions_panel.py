@@ -38,7 +38,7 @@ def drag(slider, start: QPoint, *moves: int, release: bool = True) -> None:
         QTest.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=start + QPoint(moves[-1], 0))
 
 
-def test_shows_the_range_everywhere_and_a_tick_of_a_drag_asks_for_no_layout(panel):
+def test_range_is_shown_and_drags_need_no_layout(panel):
     assert panel.slider.value() == (1, 199)
     assert (panel.first.value(), panel.last.value()) == (1, 199)
     assert panel.count.note() == "199 positions"
@@ -67,7 +67,7 @@ def test_dragging_a_handle_asks_live_between_start_and_finish(panel):
     assert panel.last.value() == ranges[-1][2] == panel.session.positions[1] < 170
 
 
-def test_dragging_the_bar_moves_the_whole_range_and_holding_a_handle_nothing(panel):
+def test_bar_drags_the_range_held_handle_does_not(panel):
     heard = record(panel)
     follow(panel)
     panel.session.positions = (37, 151)
@@ -151,7 +151,7 @@ def test_an_end_typed_beyond_the_other_moves_the_range_along(panel):
         assert (panel.first.value(), panel.last.value()) == expected
 
 
-def test_controls_follow_the_session_which_asks_nothing_and_no_ungranted_request(panel):
+def test_controls_follow_the_session(panel):
     enter(panel.first, "77")
     assert panel.first.value() == 1
     assert panel.slider.value() == (1, 199)
@@ -164,7 +164,7 @@ def test_controls_follow_the_session_which_asks_nothing_and_no_ungranted_request
     assert [combo.currentText() for combo in panel.components.combos] == ["PC 4", "PC 2", "PC 5"]
 
 
-def test_presets_ask_for_their_ranges_and_clicking_bars_cycles_through_the_axes(panel, qtbot):
+def test_presets_and_bars_choose_ranges_and_axes(panel, qtbot):
     heard = record(panel)
     follow(panel)
     for button in panel.presets:
@@ -296,7 +296,7 @@ def click_bar(panel, qtbot, component: int) -> None:
     qtbot.mouseClick(panel.components.bars, Qt.MouseButton.LeftButton, pos=at)
 
 
-def test_total_and_tooltips_are_of_the_shown_components_and_a_badge_tells_of_the_fit(panel):
+def test_totals_tooltips_and_badge_of_the_fit(panel):
     ratios = panel.session.pca.explained_variance_ratio
     panel.session.components = (1, 2, 4)
     expected = 100 * (ratios[0] + ratios[1] + ratios[3])

@@ -88,7 +88,7 @@ def test_typing_asks_once_after_a_pause(make, session, qtbot):
     assert asked == ["Hello my"]
 
 
-def test_enter_asks_for_the_exact_text_at_once_and_shift_enter_is_a_new_line(make, session):
+def test_enter_asks_and_shift_enter_breaks_lines(make, session):
     panel = make(session)
     asked = []
     panel.promptRequested.connect(asked.append)
@@ -122,9 +122,7 @@ def test_clear_takes_text_and_labels_away_and_focus_takes_typing(make, session):
     assert panel.field.exact_text() == "x"
 
 
-def test_the_session_does_not_overwrite_what_is_typed_and_files_are_left_to_the_window(
-    make, session
-):
+def test_typed_text_stays_and_files_pass(make, session):
     panel = make(session)
     session.prompt = "from the settings"
     assert panel.field.exact_text() == "from the settings"
@@ -183,7 +181,7 @@ def test_hovering_and_leaving_a_chip_and_clicks_select_add_and_extend(make, sess
     assert session.selection == (3, 4, 5)  # beside the chips
 
 
-def test_arrow_keys_walk_along_the_tokens_and_selection_and_hover_tint_them(make, session):
+def test_arrow_keys_walk_and_tint_tokens(make, session):
     panel = make(session)
     show_adam(session)
     panel.flow.setFocus()

@@ -133,7 +133,7 @@ def test_the_change_that_is_seen_in_3d_is_run_as_well(stage, requests):
     assert shown_cells(panel)[0] == ["·c", "50.0 %"]
 
 
-def test_a_change_that_cannot_be_made_does_not_keep_the_text_from_being_run(stage, requests):
+def test_impossible_change_still_runs_the_text(stage, requests):
     panel, session, jobs = stage
     asked, answers, _ = requests
     session.guides = {"effects": Guide(session.pca, (1, 2, 3), change=ShownChange("top 1", 240))}

@@ -99,7 +99,7 @@ def test_a_turn_once_around_keeps_all_in_sight(parallel, aspect, seed):
     assert farther == 0 or max(reach) * MARGIN > 0.999 * ROUND_SLACK
 
 
-def test_a_long_coil_needs_room_when_its_end_turns_to_the_viewer_and_a_ball_none():
+def test_room_for_a_long_coil_and_none_for_a_ball():
     (long, _), ball = coil(6, 2.0, 1), np.random.default_rng(0).normal(size=(900, 3))
     ball /= np.linalg.norm(ball, axis=1, keepdims=True)
     needed = []
@@ -127,7 +127,7 @@ def test_a_framed_ball_fills_the_view_but_for_the_margin(aspect):
         assert extent == pytest.approx(1 / MARGIN, abs=0.03)
 
 
-def test_the_articles_view_and_flat_ones_have_their_axes_where_they_are_expected():
+def test_axes_of_named_views():
     x, y, z = AXES["article"][0]
     assert np.degrees(np.arcsin(z)) == pytest.approx(20)
     assert np.degrees(np.arctan2(y, x)) == pytest.approx(45)

@@ -66,7 +66,7 @@ def test_a_layout_comes_back_from_json(layout):
     assert unpack_layout(json.loads(json.dumps(pack_layout(layout)))) == layout
 
 
-def test_a_layout_has_the_same_shares_of_another_window_but_for_columns_of_controls():
+def test_layout_scales_but_columns_do_not():
     left = Split("column", (Tabs(("models",), "models", 300), Tabs(("view",), "view", 500)), 272)
     right = Split("row", (Tabs(("norms",), "norms", 400), Tabs(("prompt",), "prompt", 240)), 640)
     layout = Layout({"left": left, "right": right}, window=(1280, 800))
@@ -241,7 +241,7 @@ def test_docks_that_do_not_fit_and_overlap_are_still_above_each_other():
         assert (found.direction, found.parts) == ("column", parts)
 
 
-def test_docks_that_are_new_go_to_their_neighbours_and_unknown_ones_are_left_out():
+def test_new_and_unknown_docks():
     layout = Layout(
         {
             "left": Split("column", (Tabs(("a",), "a", 40), Tabs(("gone", "c"), "gone", 60)), 9),

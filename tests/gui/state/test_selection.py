@@ -58,7 +58,7 @@ def test_refuses_the_rest_in_a_sentence(text):
         select.read_positions(text, 100)
 
 
-def test_a_range_is_cut_at_the_limit_and_an_extension_ends_at_the_clicked_position():
+def test_selection_limit_and_extension():
     typed = select.read_positions("0-4999", 5_000)
     assert len(typed.positions) == select.SELECTION_LIMIT
     assert typed.dropped == 5_000 - select.SELECTION_LIMIT

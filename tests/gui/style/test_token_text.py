@@ -5,7 +5,7 @@ import pytest
 from gui.style.token_text import is_special, token_label, token_runs
 
 
-def test_a_blank_and_bytes_of_a_split_character_are_marks_and_a_middle_dot_is_a_letter():
+def test_marks_for_blanks_and_split_bytes():
     assert token_runs(" my") == (("·", True), ("my", False))
     assert token_runs("·my") == (("·my", False),)
     assert token_runs("a⟨F0⟩") == (("a", False), ("⟨F0⟩", True))

@@ -95,7 +95,7 @@ def test_a_move_is_its_share_of_the_height(parallel, seed):
     assert shift @ way == pytest.approx(0, abs=1e-9)
 
 
-def test_one_point_comes_to_the_middle_and_several_into_sight_but_none_is_flown_into():
+def test_camera_centres_points_without_flying_in():
     whole, pose = np.random.default_rng(1).normal(size=(60, 3)), some_pose(3)
     way = pose.position - pose.focal_point
     one = focused(pose, whole[:1], whole, 1.5)

@@ -86,9 +86,7 @@ def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
 
 
 @pytest.mark.slow
-def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
-    application, grid, beside, settle, short, long
-):
+def test_named_views_until_they_are_closed(application, grid, beside, settle, short, long):
     def alone():
         (cell,) = grid.shown_cells
         assert cell.key == MAIN
@@ -129,9 +127,7 @@ def test_models_stand_side_by_side_each_under_its_name_until_they_are_closed(
 
 
 @pytest.mark.slow
-def test_views_of_models_opened_together_are_shown_one_at_a_time(
-    application, grid, settle, short, long
-):
+def test_views_appear_one_at_a_time(application, grid, settle, short, long):
     comparing = application.controller.comparing
     keys = [comparing.add(source) for source in (short, long, short)]
     shown = [grid.cells[key].isVisible() for key in keys]
@@ -142,9 +138,7 @@ def test_views_of_models_opened_together_are_shown_one_at_a_time(
     assert not any(a.intersects(b) for a in areas for b in areas if a is not b)
 
 
-def test_each_view_spans_its_own_range_and_the_one_bar_names_the_ends(
-    application, grid, beside, settle, short
-):
+def test_views_span_their_ranges_with_one_bar(application, grid, beside, settle, short):
     (other,) = beside(short)
     application.session.color_span = "range"
     settle()
@@ -178,9 +172,7 @@ def test_a_model_is_added_by_the_menu(application, grid, settle, short):
 # ---- which is the open one ---------------------------------------------------------------
 
 
-def test_a_click_on_a_header_lets_the_panels_be_about_it_and_keys_go_through_the_views(
-    application, grid, beside, short, long
-):
+def test_header_click_and_keys_choose_a_view(application, grid, beside, short, long):
     one, _ = beside(short, long)
     order = ["tiny-gpt2", "short", "long"]
     click(one.name)
@@ -278,9 +270,7 @@ def test_turning_one_curve_turns_the_others(application, grid, beside, turn, set
     check_agreement()
 
 
-def test_a_click_selects_in_all_views_and_escape_clears_what_only_a_longer_table_has(
-    application, grid, beside, long
-):
+def test_click_selects_in_all_views(application, grid, beside, long):
     (one,) = beside(long)
     for viewport, near in ((one.viewport, 150), (grid.main, 40), (one.viewport, 280)):
         position = pickable(viewport, near=near)
@@ -314,9 +304,7 @@ def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, short, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("in_open", [True, False])
-def test_a_zoom_stays_whichever_range_is_shown_next(
-    application, grid, beside, settle, short, in_open
-):
+def test_zoom_stays_for_other_ranges(application, grid, beside, settle, short, in_open):
     (one,) = beside(short)
     click(grid.bar.ranges)  # the same positions for all
     application.controller.request_positions(30, 150)
@@ -342,9 +330,7 @@ def test_a_zoom_stays_whichever_range_is_shown_next(
         assert np.abs(pose(viewport) - was).max() > 0.1
 
 
-def test_linked_views_stay_as_they_are_beside_an_aligned_curve(
-    grid, beside, application, settle, short
-):
+def test_linked_views_beside_an_aligned_curve(grid, beside, application, settle, short):
     """Also when a camera moves again afterwards: which of two curves came first is not seen."""
     (one,) = beside(short)
     before = [pose(viewport) for viewport in grid.viewports]
@@ -408,9 +394,7 @@ def test_vectors_have_all_views_under_their_names(application, grid, beside, sho
 
 
 @pytest.mark.slow
-def test_narrow_views_say_what_matters_most_and_headers_have_the_colours_of_the_plots(
-    application, grid, beside, short
-):
+def test_narrow_headers_and_their_colours(application, grid, beside, short):
     cell = beside(*[short] * 8)[3]
     assert len(grid.shown_cells) == 9
     application.window.resize(900, 700)
@@ -434,9 +418,7 @@ def test_narrow_views_say_what_matters_most_and_headers_have_the_colours_of_the_
     assert mark() != color
 
 
-def test_the_window_begins_with_models_side_by_side_and_panels_built_then_ask_about_all(
-    start_application, write_gpt2, short, qtbot, monkeypatch
-):
+def test_window_begins_side_by_side(start_application, write_gpt2, short, qtbot, monkeypatch):
     build = MainWindow.build_panels
     monkeypatch.setattr(MainWindow, "build_panels", lambda self: None)
     application = start_application(write_gpt2(), beside=(short, "sample"), wait=False)

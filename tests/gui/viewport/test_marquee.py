@@ -64,9 +64,7 @@ def test_what_is_drawn_around_points_selects_them(viewport, qtbot, key, path):
 
 
 @pytest.mark.parametrize("keys", [SHIFT, CONTROL, ALT])
-def test_shift_adds_and_control_or_alt_takes_out_and_a_box_around_nothing_clears(
-    viewport, qtbot, keys
-):
+def test_modifiers_add_and_remove(viewport, qtbot, keys):
     first, last = middle(viewport)
     inside = within(viewport, first, last)
     viewport.session.selection = before = (inside[3], 199, inside[0], 5)
@@ -97,9 +95,7 @@ def test_hidden_positions_are_not_selected_and_faint_ones_are(window, viewport, 
         assert viewport.session.selection == tuple(wanted)
 
 
-def test_the_key_again_or_the_other_one_changes_what_is_armed_and_a_click_is_a_click(
-    window, viewport, qtbot
-):
+def test_key_changes_or_disarms_and_click_is_a_click(window, viewport, qtbot):
     actions = window.commands.by_name
     for key, armed in (("b", "box"), ("l", "lasso"), ("b", "box"), ("b", None), ("b", "box")):
         QTest.keyClicks(viewport.interactor, key)
@@ -112,9 +108,7 @@ def test_the_key_again_or_the_other_one_changes_what_is_armed_and_a_click_is_a_c
     assert viewport.marquee.armed == "box"
 
 
-def test_the_outline_is_drawn_in_the_accent_and_escape_leaves_it_and_clears_nothing(
-    window, viewport, qtbot, settle
-):
+def test_outline_is_drawn_and_escape_leaves(window, viewport, qtbot, settle):
     lasso = window.commands.by_name["select_lasso"]
 
     def accent_pixels():
@@ -156,9 +150,7 @@ def beside(window, settle, write_table, helix):
     return other
 
 
-def test_a_box_in_one_view_selects_in_all_and_each_measures_what_is_selected(
-    window, viewport, beside, qtbot
-):
+def test_box_selects_in_all_views(window, viewport, beside, qtbot):
     QTest.keyClicks(viewport.interactor, "b")
     assert beside.marquee.armed == "box"
     drag(qtbot, beside, *middle(beside, range(1, 160)))

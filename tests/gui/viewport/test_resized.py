@@ -112,9 +112,7 @@ def test_a_framed_view_is_framed_in_every_size(arranged, viewport, settle, calm,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", GESTURES)
-def test_a_moved_view_has_the_same_pose_in_the_same_size(
-    arranged, viewport, settle, calm, qtbot, change
-):
+def test_moved_view_keeps_its_pose(arranged, viewport, settle, calm, qtbot, change):
     middle = viewport.interactor.rect().center()
     drag(qtbot, viewport, middle, middle + QPoint(60, 25))
     drag(qtbot, viewport, middle, middle + QPoint(20, -10), keys=Qt.KeyboardModifier.ShiftModifier)

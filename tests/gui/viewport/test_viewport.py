@@ -68,7 +68,7 @@ def hover(qtbot, viewport, position):
     qtbot.waitUntil(lambda: viewport.session.hover == position)
 
 
-def test_first_view_is_from_the_side_and_shows_the_whole_curve_in_its_colours(viewport):
+def test_first_view_shows_the_whole_curve(viewport):
     towards, _ = side_on(viewport.scene.displayed_range)
     np.testing.assert_allclose(
         direction(viewport) / np.linalg.norm(direction(viewport)), towards, atol=1e-5
@@ -160,9 +160,7 @@ def test_vtk_keys_are_dead(viewport, qtbot):
     assert pose(viewport) == before
 
 
-def test_double_click_centres_a_point_or_frames_the_curve_and_a_click_stops_the_camera(
-    viewport, qtbot, settle
-):
+def test_double_click_centres_or_frames(viewport, qtbot, settle):
     position = pickable(viewport, near=30)
     qtbot.mouseDClick(viewport.interactor, LEFT, pos=viewport.pixel_of(position))
     settle()
@@ -195,9 +193,7 @@ def test_preset_views_look_along_a_component_and_spin_turns_until_escape(viewpor
     assert np.array_equal(direction(viewport), stopped)
 
 
-def test_an_arrow_of_the_axes_turns_the_view_along_it_and_again_to_the_other_side(
-    viewport, qtbot, settle
-):
+def test_axis_arrow_turns_the_view_and_back(viewport, qtbot, settle):
     arrows, shown = viewport.scene.arrows, viewport.interactor
     settle()
     tips = []
@@ -236,9 +232,7 @@ def test_a_drag_from_the_axes_turns_the_curve_like_any_other(viewport, qtbot, se
 
 
 @pytest.mark.parametrize("positions", [(0, 199), (40, 110)])
-def test_a_range_that_is_not_dragged_is_framed_whatever_was_shown_before(
-    viewport, application, settle, positions
-):
+def test_undragged_range_is_framed(viewport, application, settle, positions):
     application.controller.request_positions(*positions)
     settle()
     application.controller.request_positions(1, 150)
@@ -265,9 +259,7 @@ def test_a_range_is_framed_after_a_drag_that_ended_where_it_began(viewport, appl
     np.testing.assert_allclose(pose(viewport), shown, atol=1e-6)
 
 
-def test_another_model_is_framed_and_not_turned(
-    viewport, application, settle, write_table, helix, monkeypatch
-):
+def test_another_model_is_framed(viewport, application, settle, write_table, helix, monkeypatch):
     eased = []
     monkeypatch.setattr(TurnEase, "begin", lambda self, turn: eased.append(turn))
     application.controller.open(str(write_table(100 * helix(), "large")))
@@ -280,9 +272,7 @@ def test_another_model_is_framed_and_not_turned(
     assert eased == []
 
 
-def test_another_model_is_seen_from_its_own_side_or_from_where_the_user_looks(
-    viewport, application, settle, write_table, helix
-):
+def test_other_model_keeps_users_side(viewport, application, settle, write_table, helix):
     tables = {"other": helix(seed=9), "third": helix(150, 12, seed=3)}
     application.controller.open(str(write_table(tables["other"][:, ::-1] ** 3, "other")))
     settle()
@@ -299,7 +289,7 @@ def test_another_model_is_seen_from_its_own_side_or_from_where_the_user_looks(
     assert in_sight(viewport)
 
 
-def test_release_eases_to_the_true_components_but_for_who_prefers_it_turned(viewport, settle):
+def test_release_eases_to_true_components(viewport, settle):
     session = viewport.session
     drag_range(session, settle)
     assert np.array_equal(session.turn, np.eye(3))
@@ -320,9 +310,7 @@ def test_release_eases_to_the_true_components_but_for_who_prefers_it_turned(view
     np.testing.assert_allclose(viewport.scene.displayed, half_way, atol=1e-9)
 
 
-def test_camera_follows_to_a_small_range_and_back_or_stays_where_the_user_put_it(
-    viewport, application, settle
-):
+def test_camera_follows_ranges_or_stays(viewport, application, settle):
     for positions in ((150, 160), (1, 199)):
         application.controller.request_positions(*positions)
         settle()
@@ -339,9 +327,7 @@ def test_camera_follows_to_a_small_range_and_back_or_stays_where_the_user_put_it
     assert extent(viewport) > 0.3 * viewport.height()
 
 
-def test_a_view_that_is_resized_while_the_camera_moves_is_framed_in_its_new_size(
-    viewport, window, settle
-):
+def test_resize_during_a_movement_is_framed(viewport, window, settle):
     viewport.camera.view("yz")
     viewport.camera._moves._ease.setCurrentTime(camera_moves.EASE_MS // 2)
     before = viewport.interactor.height()
@@ -399,9 +385,7 @@ def test_framing_while_the_camera_moves_to_a_view_does_not_end_that(viewport, se
     np.testing.assert_allclose(looking, AXES["xy"][0], atol=1e-6)
 
 
-def test_another_model_is_framed_while_the_camera_moves(
-    viewport, application, settle, write_table, helix
-):
+def test_other_model_framed_in_movement(viewport, application, settle, write_table, helix):
     ease = viewport.camera._moves._ease
     before = ease.duration()
     ease.setDuration(5_000)

@@ -135,7 +135,7 @@ def test_the_arrows_step_through_round_amounts_and_enter_chooses(box):
     assert shown(box) == "800 MB"
 
 
-def test_going_on_to_another_field_chooses_and_looking_at_another_window_does_not(box, qtbot):
+def test_leaving_the_field_chooses(box, qtbot):
     type_in(box, "4 GB")
     other = QWidget()
     qtbot.addWidget(other)
@@ -153,7 +153,7 @@ def test_going_on_to_another_field_chooses_and_looking_at_another_window_does_no
     assert box.said == [4 * GB, 5 * GB]
 
 
-def test_letters_that_are_no_unit_are_not_typed_and_esc_takes_back_what_was_not_chosen(box):
+def test_letters_and_escape_in_the_field(box):
     type_in(box, "3 GBytes!")
     assert shown(box) == "3 GB"
     for key in (None, Qt.Key.Key_Down):

@@ -41,7 +41,7 @@ def test_a_text_is_dressed_before_it_is_shown(page):
     assert [(start, length) for start, length, _ in runs(first)] == [(0, 4)]
 
 
-def test_the_page_keeps_its_cursor_where_its_scroll_bar_has_the_focus_and_hides(page, qtbot):
+def test_cursor_stays_with_the_scroll_bar_focus(page, qtbot):
     """A screen reader may focus the bar; as it hides, Qt moves the cursor of the page to a link."""
     bar = page.verticalScrollBar()
     bar.setFocus()

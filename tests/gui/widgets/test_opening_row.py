@@ -113,7 +113,7 @@ def test_nothing_moves_while_a_model_is_fetched(panel):
     assert places() == before
 
 
-def test_an_open_line_in_sight_stays_there_and_one_out_of_sight_does_not_pull_the_list(panel):
+def test_open_row_stays_in_sight(panel):
     source, list_ = "distilbert/distilgpt2", panel.list
     panel.session.model = SimpleNamespace(source=source, commit=None)
     assert list_.viewport().rect().contains(list_.rect_of(source))
@@ -149,7 +149,7 @@ def test_the_row_is_painted_in_the_themes_colours(panel, theme):
         assert color in pixels
 
 
-def test_both_lines_of_a_wait_are_painted_and_a_long_one_does_not_widen_the_panel(panel):
+def test_waiting_row_has_two_lines(panel):
     width, details = panel.minimumSizeHint().width(), panel.working.details
     panel.session.opening = f"someone/{'x' * 90}@{'y' * 90}"
 

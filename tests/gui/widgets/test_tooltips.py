@@ -26,9 +26,7 @@ def test_long_lines_break_and_short_ones_stay():
 
 
 @pytest.mark.slow
-def test_every_control_of_the_window_says_something_no_wider_than_a_few_words(
-    application, gpt2_folder, wait_until_idle
-):
+def test_controls_have_short_tooltips(application, gpt2_folder, wait_until_idle):
     application.controller.open(str(gpt2_folder))
     wait_until_idle(application)
     application.controller.select((5, 300))

@@ -188,7 +188,7 @@ def test_the_empty_state_shows_all_its_words(parent):
     empty.release()
 
 
-def test_while_something_is_fetched_it_is_not_ready_but_says_what_else_goes_on(qtbot):
+def test_fetching_is_not_ready(qtbot):
     """As a tokenizer, for which nothing is opened or fitted."""
     session = Session()
 
@@ -213,7 +213,7 @@ def test_while_something_is_fetched_it_is_not_ready_but_says_what_else_goes_on(q
     assert bar.status.text() == "Ready"
 
 
-def test_what_was_done_is_said_for_a_while_and_what_is_being_done_until_it_is(qtbot):
+def test_status_message_lasts_a_while(qtbot):
     session = Session()
     bar = StatusBar(session, LIGHT)
     qtbot.addWidget(bar, before_close_func=lambda closing: closing.release())

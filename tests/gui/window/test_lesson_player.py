@@ -77,7 +77,7 @@ def change(stage):
 
 
 @pytest.mark.slow
-def test_steps_set_up_the_window_back_and_forth_show_answers_and_lead_to_panels(stage):
+def test_steps_set_up_the_window_and_answer(stage):
     stage.begin()
     session, panel = stage.session, stage.panel
     assert panel.title.text() == "First"
@@ -121,9 +121,7 @@ def check_second(stage):
 
 
 @pytest.mark.slow
-def test_set_up_again_after_changes_and_going_on_where_it_was_left(
-    stage, write_table, helix, qtbot
-):
+def test_lesson_is_set_up_again_and_resumed(stage, write_table, helix, qtbot):
     begin_second(stage)
     change(stage)
     stage.window.docks["inspector"].close()
@@ -181,7 +179,7 @@ def test_leaving_gives_the_window_back(stage):
         assert not window.commands.by_name["lesson_next"].isEnabled()
 
 
-def test_nothing_of_lessons_is_there_at_first_and_keys_lead_through_one_but_never_out_of_it(stage):
+def test_keys_lead_through_a_lesson(stage):
     window, actions = stage.window, stage.window.commands.by_name
     assert not window.docks["lesson"].isVisible()
     assert "lesson" not in window.built_panels
@@ -200,7 +198,7 @@ def test_nothing_of_lessons_is_there_at_first_and_keys_lead_through_one_but_neve
 
 
 @pytest.mark.slow
-def test_the_menu_of_all_docks_begins_a_lesson_too_which_a_reset_of_the_layout_keeps(stage, qtbot):
+def test_dock_menu_begins_a_lesson(stage, qtbot):
     stage.window.docks["view"].close()
     stage.settle()
     before = state(stage)
@@ -228,9 +226,7 @@ def test_the_menu_of_all_docks_begins_a_lesson_too_which_a_reset_of_the_layout_k
 
 
 @pytest.mark.slow
-def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
-    own, settings, start_application, write_gpt2, qtbot
-):
+def test_window_closed_in_a_lesson(own, settings, start_application, write_gpt2, qtbot):
     stage = LessonStage(qtbot, start_application(write_gpt2()))
     stage.session.prompt = "my name"
     begin_second(stage)
@@ -271,7 +267,7 @@ def two(own, stage):
 
 
 @pytest.mark.slow
-def test_at_its_end_a_lesson_leads_to_the_next_one_which_begins_after_finish_too(two):
+def test_lesson_leads_to_the_next(two):
     two.begin()
     assert not two.panel.further.isVisible()
     two.click(two.panel.next)
@@ -326,7 +322,7 @@ def test_the_text_has_room_and_next_stays_in_place_with_bookmarks_open(stage, qt
     assert window.docks["bookmarks"].isVisible()
 
 
-def test_it_is_told_that_there_is_no_lesson_and_which_options_a_panel_cannot_show(stage, own):
+def test_unknown_lesson_and_options(stage, own):
     (own / "own.md").unlink()
     stage.begin()
     assert "No lesson" in stage.text
@@ -341,9 +337,7 @@ def test_it_is_told_that_there_is_no_lesson_and_which_options_a_panel_cannot_sho
 
 
 @pytest.mark.slow
-def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
-    own, start_application, monkeypatch, qtbot
-):
+def test_lesson_on_the_bundled_model(own, start_application, monkeypatch, qtbot):
     with monkeypatch.context() as nothing_here:
         nothing_here.setattr("geometry.models.sources.catalogue.locate", lambda *_: None)
         application = start_application(None)
@@ -359,9 +353,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
 
 
 @pytest.mark.slow
-def test_without_a_model_the_lesson_waits_for_one(
-    own, start_application, monkeypatch, qtbot, write_gpt2
-):
+def test_lesson_waits_for_a_model(own, start_application, monkeypatch, qtbot, write_gpt2):
     monkeypatch.setattr("geometry.models.sources.catalogue.locate", lambda *_: None)
     stage = with_lessons(qtbot, start_application(None), monkeypatch, own)
     stage.begin()

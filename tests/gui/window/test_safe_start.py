@@ -34,9 +34,7 @@ def before(start_application, settings, model):
 
 
 @pytest.mark.slow
-def test_it_leaves_out_what_may_have_been_the_cause_and_loses_nothing(
-    start_application, before, model, settings
-):
+def test_safe_start_leaves_out_and_keeps(start_application, before, model, settings):
     kept = settings.unsaved / TRIED / "a.helix"
     for _ in range(2):  # the second time it fails too, and nothing is lost either
         application = start_application(settings=Settings(settings._file), safely=True)
@@ -97,9 +95,7 @@ def test_the_end_of_a_start_is_announced_once(start_application, model):
         announced.clear()
 
 
-def test_damaged_settings_and_damaged_unsaved_work_are_reported_with_their_new_places(
-    start_application, settings, model
-):
+def test_damaged_settings_and_work_are_reported(start_application, settings, model):
     settings.save_session(Session(recent=(str(model),)))
     settings.sync()
     settings._file.write_bytes(b"\xff\x00")
@@ -151,9 +147,7 @@ print(run_window.run_window("sample", offline=True), flush=True)
 
 
 @pytest.mark.slow
-def test_a_window_that_fails_or_is_killed_while_it_starts_starts_safely_the_next_time(
-    tmp_path, monkeypatch
-):
+def test_failed_start_leads_to_a_safe_one(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     marks = tmp_path / "helixscope" / FOLDER
@@ -210,9 +204,7 @@ def lessons(settings):
 
 
 @pytest.mark.slow
-def test_damaged_lessons_stop_no_start_and_no_lesson(
-    start_application, settings, model, lessons, wait_until_idle
-):
+def test_damaged_lessons_are_harmless(start_application, settings, model, lessons, wait_until_idle):
     application = start_application(model)
     application.window.lesson_player.open()
     wait_until_idle(application)
@@ -233,9 +225,7 @@ def test_many_damaged_lessons_are_one_sentence_and_a_list(start_application, set
     assert len(notice.details.splitlines()) == 30
 
 
-def test_damaged_bookmarks_are_reported_with_their_new_place(
-    start_application, settings, model, wait_until_idle
-):
+def test_damaged_bookmarks_are_reported(start_application, settings, model, wait_until_idle):
     damaged = {"bookmarks.zip": b"PK\x05\x06" + bytes(99)}
     for name, content in damaged.items():
         (settings.folder / name).write_bytes(content)

@@ -16,9 +16,7 @@ def picture(window):
 
 
 @pytest.mark.slow
-def test_whatever_a_test_did_is_undone(
-    shared_window, application, wait_until_idle, write_table, helix
-):
+def test_everything_is_undone(shared_window, application, wait_until_idle, write_table, helix):
     window, session, controller = application.window, application.session, application.controller
     wait_until_idle(application)
     before, built = picture(window), set(window.built_panels)

@@ -81,9 +81,7 @@ print(run_window.run_window(sys.argv[1]))
 
 
 @pytest.mark.slow
-def test_the_window_is_there_before_vtk_is_imported_and_stays_as_it_is(
-    gpt2_folder, tmp_path, monkeypatch
-):
+def test_window_comes_before_vtk(gpt2_folder, tmp_path, monkeypatch):
     """Nor can it be closed before there is anything in it to be closed."""
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
@@ -150,9 +148,7 @@ def test_scipy_comes_before_the_threads_that_import_its_modules(tmp_path, run_py
 
 
 @pytest.mark.slow
-def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
-    loopback_hub, tmp_path, run_python
-):
+def test_start_with_a_kept_model_is_offline(loopback_hub, tmp_path, run_python):
     """Not the lists of models that are made after the first frame either."""
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "made", GPT2))
     session = Session()

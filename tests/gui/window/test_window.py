@@ -31,9 +31,7 @@ def drop(window, path):
     QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
-def test_a_file_that_is_dropped_anywhere_is_copied_and_never_moved(
-    window, qtbot, settle, write_table
-):
+def test_dropped_file_is_copied(window, qtbot, settle, write_table):
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(write_table(name="mine")))])
     actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction | Qt.DropAction.LinkAction
@@ -73,9 +71,7 @@ def test_the_first_window_is_no_larger_than_the_screen(window):
     assert window.size() == first_size(window.screen().availableSize())
 
 
-def test_a_model_is_asked_for_and_opened(
-    window, settle, qtbot, write_gpt2, write_table, monkeypatch
-):
+def test_model_is_asked_for(window, settle, qtbot, write_gpt2, write_table, monkeypatch):
     folder, file = write_gpt2("a folder"), write_table(name="a file")
     starts = []
 
@@ -99,9 +95,7 @@ def test_a_model_is_asked_for_and_opened(
     assert starts == ["", str(file.parent)]  # where the last model was chosen
 
 
-def test_bad_source_is_told_and_nothing_is_lost_and_an_unknown_one_offers_its_tables(
-    window, settle, tmp_path, helix, qtbot
-):
+def test_bad_source_is_reported_unknown_offers_tables(window, settle, tmp_path, helix, qtbot):
     before, bar = window.session.curve, window.notice_bar
     broken, strange = (tmp_path / f"{name}.safetensors" for name in ("broken", "strange"))
     broken.write_bytes(b"\xff" * 64)

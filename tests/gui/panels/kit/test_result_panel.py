@@ -260,7 +260,7 @@ def test_a_hidden_panel_is_drawn_once_it_is_shown(opened, monkeypatch, behind_a_
     assert panel.content.theme is LIGHT
 
 
-def test_coming_back_to_the_front_goes_on_and_the_result_before_stays_meanwhile(slow, hand_jobs):
+def test_back_in_front_it_continues_with_the_old_result(slow, hand_jobs):
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     slow.panel.set_in_front(False)
     assert hand_jobs.held == set(hand_jobs.waiting)
@@ -335,7 +335,7 @@ def test_a_menu_opened_over_another_leaves_none_behind(opened):
     assert panel.findChildren(QMenu) == []
 
 
-def test_right_click_and_button_show_the_menu_which_copies_the_figure_in_any_theme(opened):
+def test_menu_and_copied_figure_in_any_theme(opened):
     panel = opened.panel
     at = QPoint(5, 5)
     QApplication.sendEvent(
@@ -373,18 +373,14 @@ def test_figures_are_saved_by_their_ending(opened, monkeypatch, tmp_path, ending
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_another_ending_gets_one_that_is_known_and_what_cannot_be_written_says_why(
-    opened, monkeypatch, tmp_path
-):
+def test_figure_endings_and_unwritable_folder(opened, monkeypatch, tmp_path):
     opened.save(monkeypatch, "Save figure…", tmp_path / "sum.docx")
     assert (tmp_path / "sum.docx.png").exists()
     opened.save(monkeypatch, "Save figure…", tmp_path / "nowhere" / "sum.png")
     assert "cannot be written" in opened.session.notice.text
 
 
-def test_numbers_are_saved_as_csv_and_npz_in_full_precision_or_it_is_said_why_not(
-    opened, monkeypatch, tmp_path
-):
+def test_numbers_as_csv_and_npz_or_a_notice(opened, monkeypatch, tmp_path):
     path = opened.save(monkeypatch, "Save numbers…", tmp_path / "sum.csv")
     with path.open(newline="") as file:
         rows = list(csv.reader(file))
@@ -400,7 +396,7 @@ def test_numbers_are_saved_as_csv_and_npz_in_full_precision_or_it_is_said_why_no
     assert "cannot be written" in opened.session.notice.text
 
 
-def test_the_suggested_name_is_no_folder_and_a_cancelled_dialog_saves_nothing(opened, monkeypatch):
+def test_suggested_name_and_cancelled_dialog(opened, monkeypatch):
     monkeypatch.setattr(opened.session.model, "name", "gpt2@refs/pr/1")
     names = []
     monkeypatch.setattr(

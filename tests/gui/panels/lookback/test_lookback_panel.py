@@ -27,7 +27,7 @@ from tests.scripts import run_script
 # What is shown.
 
 
-def test_it_is_answered_for_the_shown_range_and_the_angle_grows_with_the_lag(panel, model):
+def test_shown_range_is_measured_and_drawn(panel, model):
     assert panel.view().question == LookBackOf((1, 198), "3", "even_odd")
     found = look_back_range(model.W_pos, (1, 198)).found
     at = found.index(FIRST_LAG)
@@ -63,7 +63,7 @@ def test_a_range_that_is_too_short(stage, write_table):
 # Choosing N.
 
 
-def test_slider_and_field_choose_a_lag_and_a_shorter_range_holds_it_while_shown(panel, stage):
+def test_lag_by_slider_field_and_shorter_range(panel, stage):
     before = cursors(panel)
     press(panel.controls.number.slider, Qt.Key.Key_Right)
     assert (panel.controls.number.value, panel.controls.number.slider.value()) == (51, 51)
@@ -77,7 +77,7 @@ def test_slider_and_field_choose_a_lag_and_a_shorter_range_holds_it_while_shown(
     assert panel.controls.number.value == 100
 
 
-def test_arrows_step_from_the_plots_too_and_scoring_and_space_ask_another_question(panel):
+def test_arrow_keys_and_choices_ask_anew(panel):
     press(named(panel, "R²"), Qt.Key.Key_Right)
     press(named(panel, "R²"), Qt.Key.Key_Right)
     press(named(panel, "R²"), Qt.Key.Key_Left)
@@ -126,7 +126,7 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
 # Other spaces and scorings.
 
 
-def test_in_all_dimensions_there_are_no_angles_and_steps_go_between_spread_lags(noisy):
+def test_all_dimensions_have_no_angles_and_spread_lags(noisy):
     panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)
     k = panel.result.back.coordinates.shape[1]
@@ -184,9 +184,7 @@ def test_choices_that_make_no_sense_are_left_out(heads):
 # Heads.
 
 
-def test_heads_are_listed_with_the_lag_they_prefer_shown_by_a_click_and_follow_the_lag(
-    heads, gpt2, qtbot
-):
+def test_heads_are_listed_and_chosen_by_click(heads, gpt2, qtbot):
     assert heads.view().question == HeadsLookBackOf(heads.session.positions, "even_odd")
     back = heads.result.back
     assert [row.position for row in head_table(heads).rows] == [0, 1]
@@ -252,7 +250,7 @@ def test_python_prints_what_is_shown(gpt2, space):
 # Beside random curves.
 
 
-def test_at_each_lag_r2_is_weighed_beside_random_curves_and_the_script_agrees(panel, stage):
+def test_r2_is_judged_by_random_curves_as_in_the_script(panel, stage):
     QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
     smooth, walks = part(panel, "R²").bands
     assert len(smooth.x) == len(walks.x) == len(panel.result.lags)

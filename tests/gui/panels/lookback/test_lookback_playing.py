@@ -62,7 +62,7 @@ def test_a_poor_motion_is_described_and_drawn_only_while_it_plays(stage_of, writ
     assert guide(stage) is None
 
 
-def test_it_is_in_the_view_only_while_the_panel_is_in_front_and_its_box_checked(panel, stage):
+def test_guide_needs_the_front_and_its_box(panel, stage):
     panel.set_in_front(False)
     assert guide(stage) is None
     panel.set_in_front(True)
@@ -99,7 +99,7 @@ def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, sp
     assert (way[1:-1] > 0).all()
 
 
-def test_playing_ends_by_another_press_or_escape_when_it_is_taken_out_or_nobody_looks(panel, stage):
+def test_playing_ends_by_press_escape_or_hiding(panel, stage):
     end = guide(stage).points
     QTest.mouseClick(panel.controls.play, LEFT)
     assert np.abs(guide(stage).points - end).max() > 0.1

@@ -56,7 +56,7 @@ def test_eight_panels_of_minilm_in_one_click_and_their_figure_for_print(minilm):
 
 
 @pytest.mark.slow
-def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gpt2):
+def test_gpt2_part_has_the_columns_of_p_and_a_reason(gpt2):
     show(gpt2, "attention")
     assert [cell.columns.name for cell in gpt2.result.overlaps] == ["P"] * 4
     assert round(gpt2.result.overlaps[0].contrast.TL, 1) == 2.5
@@ -88,7 +88,7 @@ def test_gpt2s_part_has_the_column_of_p_and_says_of_the_other_why_it_lacks_it(gp
     assert lines[7].startswith("W_O E no token embeddings")
 
 
-def test_two_panels_of_the_mlp_and_a_figure_of_another_layer_and_head_folded(minilm):
+def test_mlp_panels_and_another_layer_and_head(minilm):
     show(minilm, "mlp")
     names = [(cell.rows.name, cell.columns.name) for cell in minilm.result.cells]
     assert names == [("W_in", "E"), ("W_in", "P")]

@@ -58,7 +58,7 @@ def test_gpt2s_queries_and_positions_are_measured_drawn_and_printed(gpt2):
     assert color.name() == DARK.muted
 
 
-def test_folding_the_gain_changes_the_answer_and_the_python_and_is_labelled(gpt2):
+def test_folding_the_gain_is_labelled_and_in_the_script(gpt2):
     QTest.mouseClick(gpt2.form.fold, LEFT, pos=QPoint(8, gpt2.form.fold.height() // 2))
     assert gpt2.result.rows.fold_ln
     assert not gpt2.result.columns.fold_ln
@@ -132,7 +132,7 @@ def test_any_two_matrices_also_of_different_layers(minilm):
     assert "all rows" not in caption(minilm)
 
 
-def test_equal_looks_are_one_question_spaces_are_apart_and_only_heads_are_numbered():
+def test_plain_subjects_and_their_spaces():
     assert plain(Subject("P", layer=3, head=1, fold_ln=True)) == Subject("P")
     assert plain(Subject("W_O", side="output", fold_ln=True)) == Subject("W_O")
     assert plain(Subject("W_in", head=2, side="output")) == Subject("W_in", side="output")
@@ -153,7 +153,7 @@ def test_equal_looks_are_one_question_spaces_are_apart_and_only_heads_are_number
 # What a checkpoint lacks.
 
 
-def test_what_gpt2s_part_lacks_is_said_with_what_works_and_left_out_of_a_file(gpt2):
+def test_gpt2_part_says_what_it_lacks(gpt2):
     choose(gpt2.form.columns.name, "E")
     assert gpt2.words.message.isVisible()
     assert "No token embeddings in this checkpoint" in gpt2.words.message.text()

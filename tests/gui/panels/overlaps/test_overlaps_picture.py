@@ -53,7 +53,7 @@ def test_blur_is_for_display_only(gpt2):
     assert gpt2.result.values is values, "nothing was computed again"
 
 
-def test_a_gaussian_keeps_the_sum_colours_are_linear_or_log_and_shrinking_averages():
+def test_blur_colours_and_shrinking():
     spot = np.zeros((41, 41), np.float32)
     spot[20, 20] = 1.0
     spread = blurred(spot, 2.0)
@@ -94,7 +94,7 @@ def test_the_colour_range_is_dragged_and_comes_back(gpt2):
     assert bar.levels != dragged
 
 
-def test_wheel_zooms_f_comes_back_hover_says_how_much_and_colours_are_linear_or_log(gpt2):
+def test_wheel_zoom_hover_and_colour_scales(gpt2):
     heatmap = pair_of(gpt2).widget
     whole = heatmap.view.spans()
     _wheel(heatmap, QPointF(cell(gpt2, 1, 768)), 360)

@@ -90,9 +90,7 @@ def type_count(form, text):
     QTest.keyClick(form.count, Qt.Key.Key_Return)
 
 
-def test_nothing_is_asked_before_the_button_is_pressed_nor_fetched_before_the_budget_is_said(
-    form, press, hub
-):
+def test_asks_and_fetches_only_when_agreed(form, press, hub):
     hub.forget_requests()
     assert form.message.text() == "The Hub may have checkpoints of gpt2’s training."
     assert form.advice.text() == "The search makes one request to the Hub and downloads nothing."
@@ -250,9 +248,7 @@ def in_front(show_model, wait_until_idle):
 
 
 @pytest.mark.slow
-def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(
-    hub, in_front, qtbot, wait_until_idle
-):
+def test_twenty_hub_revisions_become_a_moving_curve(hub, in_front, qtbot, wait_until_idle):
     application = in_front(NAME)
     session, body = application.session, application.window.panels["training"].content
     assert body.download.isVisible()
@@ -277,9 +273,7 @@ def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(
 
 
 @pytest.mark.slow
-def test_fewer_checkpoints_of_a_folder_take_the_place_of_all(
-    in_front, tmp_path, qtbot, wait_until_idle
-):
+def test_fewer_checkpoints_replace_all(in_front, tmp_path, qtbot, wait_until_idle):
     application = in_front(write_checkpoints(tmp_path / "run", [0, 100, 200, 400, 800]))
     session, body = application.session, application.window.panels["training"].content
     assert session.history.n_snapshots == 5

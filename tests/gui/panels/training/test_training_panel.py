@@ -100,7 +100,7 @@ def test_it_begins_with_the_model_as_it_is_and_keys_and_buttons_step(stage):
     assert snapshot(stage) is None
 
 
-def test_dragging_the_slider_scrubs_and_a_press_beside_the_handle_goes_there(stage):
+def test_slider_scrubs_and_jumps(stage):
     slider = player_of(stage).slider
     middle = slider.rect().center()
     seen = []
@@ -140,7 +140,7 @@ def test_a_loop_begins_again_and_space_pauses(stage, qtbot):
     assert not player.playing
 
 
-def test_escape_and_leaving_the_panel_end_playing_and_show_the_model_as_it_is(stage, qtbot):
+def test_escape_and_leaving_end_playing(stage, qtbot):
     press(stage, Qt.Key.Key_Space)
     press(stage, Qt.Key.Key_Escape)
     assert not player_of(stage).playing
@@ -201,7 +201,7 @@ def test_the_first_step_can_be_gone_to_in_a_plot(stage, qtbot, tmp_path):
     assert snapshot(stage) == 0
 
 
-def test_the_plots_show_what_was_measured_and_turns_only_where_there_is_a_helix(stage):
+def test_plots_and_helices_only_where_there_are(stage):
     timeline = stage.session.timeline.timelapse
     top3, frozen, r2 = curves(stage, "share, R²")
     np.testing.assert_array_equal(top3.y, timeline.top3)
@@ -222,7 +222,7 @@ def test_the_plots_show_what_was_measured_and_turns_only_where_there_is_a_helix(
     assert said == f"The last position never learns: supported. {riddle.why}"
 
 
-def test_selected_positions_have_norms_and_the_legend_says_the_values_at_the_cursor(stage, qtbot):
+def test_selected_norms_and_legend_at_the_cursor(stage, qtbot):
     norms, before = stage.session.timeline.timelapse.norms, len(curves(stage, "norm"))
     stage.session.selection = (3, 20)
     assert len(curves(stage, "norm")) == before + 2
@@ -236,9 +236,7 @@ def test_selected_positions_have_norms_and_the_legend_says_the_values_at_the_cur
     qtbot.waitUntil(lambda: legend.accessibleName() == legend.text(), timeout=20_000)
 
 
-def test_where_there_is_room_all_plots_are_shown_or_the_last_ones_in_place_of_each_other(
-    stage, qtbot
-):
+def test_plots_share_the_room_or_a_place(stage, qtbot):
     panel, third = stage.panel, stage.panel.controls.widgets["third"]
     panel.resize(1500, 300)
     qtbot.waitUntil(painted(stage, "loss (nats)").isVisible, timeout=20_000)
@@ -256,9 +254,7 @@ def test_where_there_is_room_all_plots_are_shown_or_the_last_ones_in_place_of_ea
     np.testing.assert_allclose(loss.widget.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
 
 
-def test_the_directions_sparsity_stands_beside_that_of_directions_turned_at_random(
-    stage, tmp_path, qtbot
-):
+def test_sparsity_beside_random_directions(stage, tmp_path, qtbot):
     assert painted(stage, MASS).readings.text() == "its rows have at most 40 entries"
     wide = [np.zeros((48, 80), "f4") for _ in STEPS]
     for k, table in enumerate(wide):
@@ -359,9 +355,7 @@ def test_checkpoints_of_a_folder_play_and_others_can_be_chosen(stage, tmp_path):
     assert body.plots.isVisible()
 
 
-def test_the_figure_has_a_panel_for_each_quantity_and_numbers_a_line_for_each_snapshot(
-    stage, monkeypatch, tmp_path
-):
+def test_figure_and_numbers_of_snapshots(stage, monkeypatch, tmp_path):
     stage.session.selection = (20,)
     stage.session.snapshot = 3
     figure = stage.panel.figure()()

@@ -30,9 +30,7 @@ def points(application: Application) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_scrubbing_moves_points_and_pictures_and_now_and_escape_bring_them_back(
-    trained, wait_until_idle
-):
+def test_scrubbing_moves_points_and_pictures(trained, wait_until_idle):
     window, session = trained.window, trained.session
     viewport, player = window.viewport, window.panels["training"].content.player
     before, pixel = points(trained), viewport.pixel_of(30)
@@ -84,9 +82,7 @@ def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle):
         np.testing.assert_array_equal(points(trained), session.curve.coordinates)
 
 
-def test_escape_while_helices_are_fitted_keeps_the_history_and_a_tab_in_front_goes_first(
-    show_model, tmp_path, qtbot, wait_until_idle, monkeypatch
-):
+def test_escape_keeps_the_history(show_model, tmp_path, qtbot, wait_until_idle, monkeypatch):
     fitted, go_on, ended = [], threading.Semaphore(0), threading.Event()
 
     def slowly(timelapse):

@@ -43,9 +43,7 @@ def test_nothing_is_answered_before_a_model_is_open(hand_jobs):
     answers.close()
 
 
-def test_an_answer_arrives_under_the_slot_that_asked_and_is_told_at_once_again(
-    session, answers, hand_jobs
-):
+def test_answer_arrives_in_its_slot_and_is_cached(session, answers, hand_jobs):
     answers.ask("a", Double(2))
     assert "a" not in session.answers
     hand_jobs.deliver_all()
@@ -89,9 +87,7 @@ def test_an_old_question_that_another_slot_waits_for_goes_on(session, answers, h
     assert session.answers["a"].result == 6
 
 
-def test_the_answer_before_stays_until_waiting_is_worth_words(
-    session, answers, hand_jobs, monkeypatch
-):
+def test_old_answer_stays_for_a_moment(session, answers, hand_jobs, monkeypatch):
     monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
@@ -121,9 +117,7 @@ def test_progress_is_told_once_it_is_announced_to_who_joins_later_too(session, a
     assert (session.answers["b"].state, session.answers["b"].result) == ("working", (0,))
 
 
-def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
-    session, answers, hand_jobs, monkeypatch
-):
+def test_partial_result_is_reported(session, answers, hand_jobs, monkeypatch):
     monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     told = []
     session.events.answers.connect(lambda: told.append(session.answers["a"]))
@@ -242,9 +236,7 @@ def test_a_question_goes_on_while_one_of_its_panels_is_seen(session, answers, ha
     assert (session.answers["a"].result, ANSWERED) == (6, [2, 3])
 
 
-def test_on_a_thread_a_question_stops_between_steps_and_goes_on_from_there(
-    qtbot, session, thread_jobs
-):
+def test_threaded_question_is_held_and_resumed(qtbot, session, thread_jobs):
     begun, go_on = threading.Event(), threading.Event()
 
     @dataclass(frozen=True)
@@ -318,9 +310,7 @@ class Many:
         return (np.zeros(self.n_bytes // 8),)
 
 
-def test_another_model_drops_everything_and_who_hears_of_it_first_is_answered_about_it(
-    session, answers, hand_jobs, open_table, helix
-):
+def test_another_model_drops_all_answers(session, answers, hand_jobs, open_table, helix):
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
     answers.ask("b", Double(3))
@@ -370,9 +360,7 @@ def test_directions_are_shared_by_all_questions_about_a_model(session, answers, 
     assert seen[0] is seen[1]
 
 
-def test_what_questions_keep_for_each_other_goes_with_the_model(
-    session, answers, hand_jobs, open_table, helix
-):
+def test_shared_results_go_with_the_model(session, answers, hand_jobs, open_table, helix):
     @dataclass(frozen=True)
     class Look:
         n: int
@@ -419,7 +407,7 @@ def test_a_partial_result_is_passed_on_with_the_next_progress(monkeypatch):
     assert told == [None, "some", "more", "more"]
 
 
-def test_resolve_answers_either_kind_and_check_ends_the_work_between_two_steps(model):
+def test_resolve_and_check_between_steps(model):
     def check() -> None:
         if len(ANSWERED) == 2:
             raise Cancelled
@@ -462,9 +450,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
     answers.close()
 
 
-def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
-    gpt2_folder: Path, tmp_path: Path, monkeypatch
-):
+def test_directions_are_read_from_disk_again(gpt2_folder: Path, tmp_path: Path, monkeypatch):
     from geometry.models.sources.opening import open_model
 
     @dataclass(frozen=True)

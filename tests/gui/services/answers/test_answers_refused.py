@@ -63,9 +63,7 @@ class Whole:
 
 
 @pytest.mark.parametrize(("nbytes", "cost"), [(548_000_000, "all 548 MB of"), (None, "all of")])
-def test_a_server_without_parts_of_files_is_a_question_of_what_it_would_cost(
-    session, answers, hand_jobs, nbytes, cost
-):
+def test_server_without_ranges_asks_about_the_cost(session, answers, hand_jobs, nbytes, cost):
     question = Whole(nbytes, [])
     session.model.agree = question.agreed.append
     answers.ask("a", question)

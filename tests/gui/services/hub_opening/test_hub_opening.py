@@ -291,9 +291,7 @@ def test_the_environment_keeps_it_offline(session, controller, hub, monkeypatch)
 # ---- newer versions --------------------------------------------------------------------
 
 
-def test_an_open_model_is_up_to_date_or_a_newer_version_is_opened_and_told(
-    fetched, controller, hub, tmp_path, helix
-):
+def test_model_is_current_or_a_newer_one_opens(fetched, controller, hub, tmp_path, helix):
     before = snapshot(fetched)
     fetched.positions = (5, 50)
     curve, model = fetched.curve, fetched.model
@@ -338,9 +336,7 @@ def test_offline_the_hub_is_not_asked_for_a_newer_version(fetched, controller, h
 # ---- starting --------------------------------------------------------------------------
 
 
-def test_the_last_model_is_reopened_without_a_request_and_without_a_folder_that_is_gone(
-    fetched, hub, tmp_path
-):
+def test_last_model_is_reopened_without_requests(fetched, hub, tmp_path):
     session = next_start(GPT2)
     assert session.model.name == "gpt2"
     assert session.notice is None
@@ -351,7 +347,7 @@ def test_the_last_model_is_reopened_without_a_request_and_without_a_folder_that_
     assert hub.requests == []
 
 
-def test_without_the_last_model_the_best_one_here_is_opened_and_that_is_said(fetched, hub):
+def test_best_model_here_replaces_the_last(fetched, hub):
     hub.close()
     session = next_start(MEDIUM, positions=(1, 30))
     assert session.model.name == "gpt2"

@@ -68,9 +68,7 @@ def test_what_is_here_opens_and_the_rest_waits(session, controller, hub, project
     assert names == {"gpt2", "gpt2-medium", "b"}
 
 
-def test_a_cached_model_is_shown_and_only_the_others_are_named(
-    fetched, controller, hub, project, write_table
-):
+def test_cached_model_is_shown_others_named(fetched, controller, hub, project, write_table):
     path = project(GPT2, MEDIUM, commit=fetched.model.commit)
     controller.open(str(write_table()))
     controller.open(path)

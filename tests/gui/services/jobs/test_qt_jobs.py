@@ -89,9 +89,7 @@ def test_only_what_takes_long_is_announced(qtbot, jobs, session, monkeypatch):
     assert said == ["slow", "done"]
 
 
-def test_an_exception_goes_to_the_handler_and_a_delivery_can_start_the_next_job(
-    qtbot, jobs, session
-):
+def test_exceptions_and_follow_up_jobs(qtbot, jobs, session):
     errors = []
 
     def broken():
@@ -176,9 +174,7 @@ def test_jobs_that_wait_for_a_thread_are_not_begun_once_superseded(qtbot, jobs, 
     assert begun == results == [99]
 
 
-def test_shutting_down_waits_for_the_threads_and_delivers_nothing(
-    qtbot, session, qapp, new_pool_threads
-):
+def test_shutdown_waits_and_delivers_nothing(qtbot, session, qapp, new_pool_threads):
     jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
     jobs.start("a", Job(gate, results.append, unexpected))
     jobs.start("b", Job(lambda: "never begun or dropped", results.append, unexpected))
@@ -232,9 +228,7 @@ class Steps:
         return len(self.done)
 
 
-def test_one_that_is_held_stops_after_its_step_is_not_counted_and_goes_on_from_there(
-    qtbot, jobs, session
-):
+def test_held_job_stops_and_resumes(qtbot, jobs, session):
     job, results = Steps(), []
     jobs.start("a", Job(job, results.append, unexpected, stop=lambda: None, gate=job.gate))
     assert job.first.begun.wait(10)
@@ -287,7 +281,7 @@ def test_one_without_steps_finishes_while_it_is_held_and_is_counted_once(qtbot, 
     assert session.jobs == 0
 
 
-def test_a_result_can_be_waited_for_and_comes_later_if_it_is_not_done_in_time(jobs, session, qtbot):
+def test_result_is_awaited_or_comes_later(jobs, session, qtbot):
     results = []
     jobs.start("a", Job(lambda: "here", results.append, unexpected))
     jobs.deliver("a", 10_000)

@@ -26,7 +26,7 @@ def start(queued, *slots, got=None, fail=pytest.fail):
         queued.start(slot, Job(lambda slot=slot: slot, got.append if got is not None else id, fail))
 
 
-def test_no_more_than_so_many_are_under_way_and_after_an_error_the_next_begins(jobs, queued):
+def test_limit_of_running_jobs_and_errors(jobs, queued):
     got = []
     start(queued, "a", "b", "c", "d", got=got)
     assert list(jobs.waiting) == ["a", "b"]
@@ -85,7 +85,7 @@ def test_what_is_done_at_once_leaves_nothing_waiting():
 # ---- held back, as nobody looks at it ----------------------------------------------------------
 
 
-def test_one_that_is_held_leaves_its_place_and_waits_for_another_when_resumed(jobs, queued):
+def test_held_job_leaves_its_place(jobs, queued):
     got = []
     start(queued, "a", "b", "c", "d", got=got)
     for slot in ("a", "d", "nothing"):
@@ -100,7 +100,7 @@ def test_one_that_is_held_leaves_its_place_and_waits_for_another_when_resumed(jo
     assert got == ["b", "a", "c", "d"]
 
 
-def test_one_that_cannot_be_interrupted_is_delivered_and_one_given_up_is_not(jobs, queued):
+def test_uninterruptible_and_cancelled_jobs(jobs, queued):
     got = []
     start(queued, "a", "b", "c", "d", got=got)
     for slot in "abcd":

@@ -199,7 +199,7 @@ def test_conditions_of_layers(run, written, conditions):
     assert true_of(findings(open_model(f"{run(**written)}/layer 2"))) == conditions
 
 
-def test_without_a_control_its_number_is_left_out_and_a_share_is_not_negative(run):
+def test_missing_control_and_negative_share(run):
     folder = run(random=None, shares=(0.2, 0.1, -0.003))
     found = findings(open_model(folder))
     assert number("pos_random", found) is None

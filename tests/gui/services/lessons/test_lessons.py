@@ -135,7 +135,7 @@ def test_what_is_wrong_is_said_with_file_and_line(old, new, line, says):
     assert said.endswith(".")
 
 
-def test_a_file_without_steps_is_none_and_a_block_that_is_not_closed_is_found():
+def test_files_without_steps_or_unclosed_blocks():
     for text, line in (("", 1), (TEXT[: TEXT.index("## One")], 5)):
         with pytest.raises(LessonError, match=f"line {line}:"):
             read(text)
@@ -188,7 +188,7 @@ def test_positions_by_rule(place, expected):
     assert position_of(place, 64) == expected
 
 
-def test_shipped_lessons_can_be_read_and_all_that_they_can_say_is_written_down():
+def test_shipped_lessons_are_read_and_documented():
     lessons, errors = find_lessons((SHIPPED,), PANELS)
     assert not errors
     assert [lesson.title for lesson in lessons] == [
@@ -315,9 +315,7 @@ BY_NAME = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
-def test_what_the_second_lesson_says_of_three_models_by_name_is_so(
-    name, gpt2_folder, minilm_folder
-):
+def test_second_lesson_numbers_are_right(name, gpt2_folder, minilm_folder):
     source = {"sample": "sample", "gpt2": gpt2_folder, "minilm": minilm_folder}[name]
     model = open_model(source)
     found = Findings(QuestionContext(model), (1, model.n_positions - 1))

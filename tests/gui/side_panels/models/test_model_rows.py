@@ -105,7 +105,7 @@ def test_the_open_model_is_marked_whatever_it_was_called(source):
     assert COMMIT not in "".join(line.tip for line in lines_of(state, opened=""))
 
 
-def test_another_revision_is_another_model_and_what_is_open_is_never_refused():
+def test_revisions_are_models_and_the_open_one_works():
     state = session(model=SimpleNamespace(source=FETCHED, commit=COMMIT))
     marked = [line.source for line in lines_of(state, opened=FETCHED) if line.is_open]
     assert marked == [FETCHED]
@@ -265,7 +265,7 @@ def test_a_search_and_nothing_else_ends_with_the_offer_to_search_the_hub():
     assert not any(line.preferred for line in lines_of(state))
 
 
-def test_what_was_found_is_listed_with_its_downloads_unless_it_is_shown_already():
+def test_results_are_listed_with_downloads():
     state = session(hub_results=(*DUTCH, found("openai-community/gpt2", 9)), hub_query="gpt2 Dutch")
     groups = list_groups(state, "gpt2  dutch")
     assert titles(groups) == [
@@ -355,7 +355,7 @@ def test_an_id_that_is_listed_is_that_line(text, title):
     assert not any(line.title.startswith("Open ") for line in lines_of(state, text))
 
 
-def test_enter_means_the_very_model_and_a_single_word_is_searched_for_before_it_is_an_id():
+def test_enter_means_the_model_and_words_are_searched():
     state = session(models=ROWS[::-1])
     assert lines_of(state, "gpt2")[0].title != "GPT-2 small"
     assert preferred(state, "gpt2").title == "GPT-2 small"

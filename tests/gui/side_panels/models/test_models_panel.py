@@ -67,7 +67,7 @@ def model_of(source: str, commit: str | None = None) -> SimpleNamespace:
     return SimpleNamespace(source=source, commit=commit)
 
 
-def test_lists_recent_paths_then_the_catalogue_in_its_groups_and_tooltips_have_the_rest(panel):
+def test_recent_paths_then_catalogue(panel):
     assert titles(panel) == [
         "run-7",
         "my-model",
@@ -132,7 +132,7 @@ def test_offline_a_click_on_what_is_not_here_explains(panel, qtbot):
     assert heard[1:] == ["openai-community/gpt2-medium"]
 
 
-def test_search_filters_by_title_id_and_group_or_says_that_there_is_nothing(panel):
+def test_search_filters_the_list(panel):
     for typed, expected in (
         ("gpt2-m", ["GPT-2 medium"]),
         ("GPT-2 SMALL", ["GPT-2 small", "Alias"]),

@@ -71,7 +71,7 @@ def test_the_offer_to_open_is_the_first_line_whole_and_can_be_clicked(panel, hea
     assert panel.list.rect_of(ALIAS).height() == height
 
 
-def test_typing_alone_asks_nobody_and_another_text_ends_the_search_under_way(panel, heard):
+def test_typing_asks_nobody_and_ends_a_search(panel, heard):
     for text in ("gpt2 dutch", "bert-base-cased", ALIAS, "a"):
         panel.search.clear()
         QTest.keyClicks(panel.search, text)
@@ -303,9 +303,7 @@ def test_the_menu_copies_and_opens(panel, heard, menu):
         assert heard.pop() == ("open", copied)
 
 
-def test_the_menu_shows_a_model_beside_the_open_one_and_checks_for_a_newer_version(
-    panel, heard, menu
-):
+def test_menu_compares_and_checks_for_updates(panel, heard, menu):
     asked = []
     panel.compareRequested.connect(asked.append)
     assert not menu("GPT-2 medium")[BESIDE].isEnabled()

@@ -39,9 +39,7 @@ MODELS, RANGES = ["tiny-gpt2", "bare", "synthetic helix, 3 turns"], ["1–199", 
 
 
 @pytest.mark.slow
-def test_models_beside_the_open_one_have_their_lines_and_more_come_by_the_button(
-    application, table, settle, write_table, helix
-):
+def test_rows_and_the_add_button(application, table, settle, write_table, helix):
     session = application.session
     assert column(application, "Model") == MODELS
     assert column(application, "Range") == RANGES
@@ -86,9 +84,7 @@ def test_overlaying_a_curve_begins_with_the_list_of_them(application, table, qtb
 
 
 @pytest.mark.slow
-def test_enter_makes_a_model_the_open_one_in_its_line_and_delete_takes_one_away(
-    application, table, qtbot, settle
-):
+def test_enter_makes_current_and_delete_removes(application, table, qtbot, settle):
     application.window.activateWindow()
     table.values.setFocus()
     qtbot.waitUntil(table.values.hasFocus)
@@ -196,9 +192,7 @@ def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
 # ---- models without a view -----------------------------------------------------------------
 
 
-def test_a_model_is_laid_over_in_panels_alone_and_can_get_a_view(
-    application, settle, write_table, helix, tmp_path
-):
+def test_model_in_panels_alone_gets_a_view(application, settle, write_table, helix, tmp_path):
     session, window = application.session, application.window
     session.models, session.recent = (), session.recent[:1]
     menu = overlay_menu(window)

@@ -81,9 +81,7 @@ def assert_looks_the_same(after, before):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arrange", [first, moved, split, floating, closed])
-def test_a_window_starts_as_it_was_closed(
-    arrange, start_application, settings, write_gpt2, wait_until_idle
-):
+def test_window_starts_as_closed(arrange, start_application, settings, write_gpt2, wait_until_idle):
     model = write_gpt2()
     application = start_application(model)
     window = application.window
@@ -106,9 +104,7 @@ def test_a_window_starts_as_it_was_closed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arrange", [moved, split, floating])
-def test_saved_work_arranges_an_open_window(
-    arrange, application, tmp_path, settle, wait_until_idle
-):
+def test_saved_work_arranges_it(arrange, application, tmp_path, settle, wait_until_idle):
     window, path = application.window, tmp_path / "mine.helix"
     window.arrange()
     window.results.tabs.open()
@@ -167,9 +163,7 @@ def test_a_window_of_a_screen_that_is_gone_comes_to_one_that_is_there(applicatio
     assert take_place(window) == before
 
 
-def test_a_layout_that_changes_under_a_drag_lets_go_of_the_dock(
-    application, qtbot, wait_until_idle
-):
+def test_layout_change_ends_a_dock_drag(application, qtbot, wait_until_idle):
     """Qt's pointers into the layout last as long as the drag."""
     window, dock = application.window, application.window.docks["inspector"]
     at = dock.titleBarWidget().mapTo(window, QPoint(30, 10))

@@ -70,9 +70,7 @@ def test_a_tab_for_each_group_and_a_panel_is_built_and_answered_when_seen(window
     assert tabs.tabText(tabs.currentIndex()) == "Spaces"
 
 
-def test_the_header_has_the_panels_of_the_group_and_the_tab_brings_the_last_one(
-    window, bar, settle
-):
+def test_header_lists_the_group(window, bar, settle):
     click_panel(window, bar, "overlaps")
     settle()
     assert is_front(window, "overlaps")
@@ -102,9 +100,7 @@ def test_each_panel_knows_its_dock_and_options_of_unknown_ones_are_ignored(windo
     assert window.results.options() == before
 
 
-def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the_viewport(
-    application, window, bar, settle
-):
+def test_only_the_front_panel_asks(application, window, bar, settle):
     session = application.session
     for name in ("spectra", "similarity"):
         click_panel(window, bar, name)
@@ -128,9 +124,7 @@ def test_only_the_panel_in_front_asks_and_it_shares_hover_and_selection_with_the
     assert panel.view().question.positions == (10, 90)
 
 
-def test_a_tab_is_the_title_and_a_window_has_one_and_what_is_closed_is_in_the_menu(
-    window, bar, qtbot
-):
+def test_titles_of_tabs_and_closed_panels(window, bar, qtbot):
     dock = window.docks["spectra"]
     click_panel(window, bar, "spectra")
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
@@ -187,7 +181,7 @@ def test_the_wheel_opens_no_panel(window, bar, settle):
             assert is_front(window, "shape"), at
 
 
-def test_a_bar_that_covers_no_tabs_now_stays_hidden_when_qt_resizes_its_own(bar):
+def test_hidden_bar_stays_hidden(bar):
     below = bar.parentWidget()
     size = below.size()
     bar.hide()
@@ -306,7 +300,7 @@ def test_reset_brings_all_docks_back(window, bar, qtbot):
     assert all(not window.docks[name].isHidden() for name in LAZY)
 
 
-def test_the_panels_open_as_high_as_they_were_left_until_the_layout_is_reset(window):
+def test_panel_height_is_kept_until_reset(window):
     tabs, norms = window.results.tabs, window.docks["norms"]
 
     def toggled() -> int:
@@ -340,9 +334,7 @@ def test_reset_keeps_the_width_of_the_window_once_all_panels_were_seen(window, q
 
 
 @pytest.mark.slow
-def test_the_tab_in_front_and_a_full_screen_come_back_at_the_next_start(
-    start_application, write_table, wait_until_idle
-):
+def test_front_tab_and_full_screen_return(start_application, write_table, wait_until_idle):
     first = start_application(write_table(name="kept"))
     first.window.bring("similarity")
     first.window.commands.by_name["full_screen"].trigger()

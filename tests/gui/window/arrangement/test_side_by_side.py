@@ -54,9 +54,7 @@ def names(application):
 
 
 @pytest.mark.slow
-def test_where_none_is_here_it_says_so_and_another_model_makes_room_and_one_of_them_stays(
-    start, sources, write_gpt2, wait_until_idle
-):
+def test_no_model_here_and_making_room(start, sources, write_gpt2, wait_until_idle):
     application = start(write_gpt2(), state="online", offline=True)
     session = application.session
     show_nine(application)
@@ -116,9 +114,7 @@ def places(window):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_opened_in_the_grid_says_so_and_is_tried_again_or_closed(
-    start, sources, write_table, tmp_path, helix, wait_until_idle
-):
+def test_failed_view_can_be_retried(start, sources, write_table, tmp_path, helix, wait_until_idle):
     application = start(sources[0])
     session, window = application.session, application.window
     window.start_in("compare")
@@ -150,9 +146,7 @@ def test_a_model_of_the_hub_that_is_not_here_says_so_offline(start, sources, wai
     assert "nobody/nothing is not on this machine" in other.failed
 
 
-def test_the_menu_of_a_view_belongs_to_the_window_and_goes_with_the_view(
-    start, sources, wait_until_idle, qtbot, qtlog
-):
+def test_view_menu_belongs_to_the_window(start, sources, wait_until_idle, qtbot, qtlog):
     application = start(sources[0])
     window, comparing = application.window, application.controller.comparing
     key = comparing.add(sources[1])
@@ -168,9 +162,7 @@ def test_the_menu_of_a_view_belongs_to_the_window_and_goes_with_the_view(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["cancelled", "another one"])
-def test_an_empty_window_shows_them_all_unless_the_first_is_given_up(
-    empty, sources, write_gpt2, wait_until_idle, monkeypatch, how
-):
+def test_empty_window_shows_all(empty, sources, write_gpt2, wait_until_idle, monkeypatch, how):
     asked = []
     with monkeypatch.context() as patch:
         patch.setattr(empty.controller, "open", asked.append)

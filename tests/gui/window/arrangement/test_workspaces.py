@@ -161,9 +161,7 @@ def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces
 
 
 @pytest.mark.slow
-def test_workspaces_of_one_s_own_are_saved_chosen_and_deleted(
-    window, workspaces, settle, monkeypatch
-):
+def test_own_workspaces_saved_chosen_deleted(window, workspaces, settle, monkeypatch):
     said = []
     monkeypatch.setattr(
         "gui.window.arrangement.workspaces.message_box",
@@ -273,9 +271,7 @@ def button(dock, sign):
     return next(one for one in buttons if one.text() == sign)
 
 
-def test_a_project_opened_while_a_panel_is_maximised_has_its_own_arrangement(
-    application, window, workspaces, settle, tmp_path
-):
+def test_project_opened_while_maximised(application, window, workspaces, settle, tmp_path):
     window.bring("norms")
     window.docks["view"].hide()
     settle()
@@ -292,9 +288,7 @@ def test_a_project_opened_while_a_panel_is_maximised_has_its_own_arrangement(
 
 
 @pytest.mark.slow
-def test_a_maximised_part_of_a_lesson_is_put_back_before_the_lesson_ends(
-    window, workspaces, settle
-):
+def test_maximised_part_is_restored_before_the_end(window, workspaces, settle):
     window.lesson_player.open()
     settle()
     maximise(window, "lesson", settle)
@@ -329,9 +323,7 @@ def test_the_view_gets_the_focus_only_where_it_can_be_seen(window, workspaces, s
     assert window.viewport.interactor.hasFocus()
 
 
-def test_a_maximised_panel_that_is_closed_gives_the_others_their_places(
-    window, workspaces, settle, qtbot
-):
+def test_closing_a_maximised_panel(window, workspaces, settle, qtbot):
     maximise(window, "inspector", settle)
     window.docks["inspector"].close()
     qtbot.waitUntil(window.viewport.isVisible)
@@ -339,9 +331,7 @@ def test_a_maximised_panel_that_is_closed_gives_the_others_their_places(
     assert fronts(window) == SIDE - {"inspector"}
 
 
-def test_a_maximised_panel_that_is_floated_leaves_the_others_in_the_window(
-    window, workspaces, settle, qtbot
-):
+def test_floating_a_maximised_panel(window, workspaces, settle, qtbot):
     dock = window.docks["inspector"]
     size = dock.size()
     maximise(window, "inspector", settle)
@@ -355,9 +345,7 @@ def test_a_maximised_panel_that_is_floated_leaves_the_others_in_the_window(
 
 
 @pytest.mark.slow
-def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
-    window, workspaces, settle, qtbot
-):
+def test_hidden_panels_return_after_maximising(window, workspaces, settle, qtbot):
     window.bring("norms")
     window.docks["training"].close()
     settle()
@@ -379,9 +367,7 @@ def test_panels_put_away_while_one_is_maximised_come_back_as_they_were(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["models", "norms", None])
 @pytest.mark.parametrize("were_open", [True, False])
-def test_the_key_of_the_panels_below_shows_them_beside_the_view_whatever_is_maximised(
-    window, workspaces, settle, name, were_open
-):
+def test_key_of_the_panels_below(window, workspaces, settle, name, were_open):
     if were_open or name == "norms":
         window.bring("norms")
         settle()
@@ -400,9 +386,7 @@ def test_the_key_of_the_panels_below_shows_them_beside_the_view_whatever_is_maxi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["norms", "positions"])
-def test_a_panel_wanted_while_another_is_maximised_brings_all_back(
-    window, workspaces, settle, name
-):
+def test_wanted_panel_ends_maximising(window, workspaces, settle, name):
     maximise(window, "inspector", settle)
     window.focus_on(name)  # as the digits do
     settle()
@@ -429,9 +413,7 @@ def test_the_key_of_the_side_panels_ends_what_is_maximised(window, workspaces, s
 
 
 @pytest.mark.slow
-def test_panels_below_have_the_same_height_however_often_they_are_put_away(
-    window, workspaces, settle
-):
+def test_panels_below_keep_their_height(window, workspaces, settle):
     window.resize(1280, 800)
     window.bring("shape")
     settle()
@@ -446,9 +428,7 @@ def test_panels_below_have_the_same_height_however_often_they_are_put_away(
 
 
 @pytest.mark.slow
-def test_a_lesson_in_a_window_of_its_own_ends_when_it_is_closed_beside_a_maximised_view(
-    window, workspaces, settle, qtbot
-):
+def test_floating_lesson_beside_a_maximised_view(window, workspaces, settle, qtbot):
     window.lesson_player.open()
     window.docks["lesson"].setFloating(True)
     settle()

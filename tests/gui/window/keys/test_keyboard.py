@@ -106,7 +106,7 @@ def every_panel(window):
 
 
 @pytest.mark.slow
-def test_every_panel_can_be_used_by_keys_alone_and_its_controls_say_what_they_are(window):
+def test_panels_work_by_keys_with_accessible_names(window):
     missed, hidden, unseen, unsaid = [], [], [], []
     for name, dock in every_panel(window):
         order = walk(window)

@@ -209,9 +209,7 @@ def test_a_project_is_not_added_but_opened(window):
 
 
 @pytest.mark.slow
-def test_any_source_can_be_typed_to_add_a_model_and_errors_are_those_of_opening(
-    application, wait_until_idle, write_table, helix, qtbot
-):
+def test_typed_source_adds_a_model(application, wait_until_idle, write_table, helix, qtbot):
     window, session = application.window, application.session
     source = str(write_table(helix(90, 8), "typed"))
 

@@ -26,9 +26,7 @@ def choose(combo, *keys):
 
 
 @pytest.mark.slow
-def test_sizes_chosen_in_view_are_drawn_undone_saved_and_copied(
-    application, window, view, settle, tmp_path
-):
+def test_sizes_are_drawn_undone_and_saved(application, window, view, settle, tmp_path):
     session, actors = application.session, window.viewport.scene._actors
     QTest.mouseClick(view.more, LEFT)
     field = view.curve_options.sliders["point_size"].field
@@ -106,9 +104,7 @@ def test_a_column_of_ones_own_table(application, window, view, settle, tmp_path,
     assert view.column.currentText() == "kind"
 
 
-def test_a_damaged_table_is_told_and_changes_nothing(
-    application, window, view, settle, tmp_path, monkeypatch
-):
+def test_damaged_table_changes_nothing(application, window, view, settle, tmp_path, monkeypatch):
     session, own = application.session, tmp_path / "own.csv"
     own.write_bytes(b"\x89PNG\r\n\x1a\n\xff")
     for answer in ("", str(own)):
@@ -120,9 +116,7 @@ def test_a_damaged_table_is_told_and_changes_nothing(
     assert session.notice.text == "own.csv is not text in UTF-8."
 
 
-def test_what_colours_the_curve_is_common_to_all_views(
-    application, window, settle, helix, tmp_path
-):
+def test_colour_choice_is_common_to_views(application, window, settle, helix, tmp_path):
     np.save(tmp_path / "other.npy", helix(90, 16, 3))
     session = application.session
     application.controller.comparing.add(str(tmp_path / "other.npy"))

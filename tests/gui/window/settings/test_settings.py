@@ -83,7 +83,7 @@ def test_any_text_comes_back(path, recent, prompt):
 
 
 @pytest.mark.parametrize("limit", [MIN_CACHE, 1_234_000_000, MAX_CACHE])
-def test_what_is_said_about_the_network_is_remembered_unless_it_is_no_limit(path, limit):
+def test_network_choice_is_remembered(path, limit):
     for offline in (True, False):
         settings = Settings(path)
         settings.offline, settings.cache_limit = offline, limit

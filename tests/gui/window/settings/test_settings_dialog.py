@@ -144,9 +144,7 @@ def test_what_is_kept_is_shown(make, filled, monkeypatch):
     assert make(filled).kept.note.text() == READ_ONLY
 
 
-def test_an_empty_cache_is_one_sentence_and_so_is_one_that_cannot_be_read(
-    make, cache, tmp_path, caplog
-):
+def test_empty_and_unreadable_cache(make, cache, tmp_path, caplog):
     page = make(cache).kept
     assert page.table.message.isVisible()
     assert page.table.message.text() == EMPTY
@@ -177,9 +175,7 @@ def test_looking_takes_its_time_without_flicker(make, filled, hand_jobs):
     assert not dialog.kept.table.message.isVisible()
 
 
-def test_it_looks_again_when_it_is_shown_or_a_model_was_opened_until_it_is_released(
-    make, filled, session, hand_jobs
-):
+def test_cache_is_read_again_until_release(make, filled, session, hand_jobs):
     dialog = make(filled, hand_jobs)
     dialog.close()
     keep(filled, "d/new")

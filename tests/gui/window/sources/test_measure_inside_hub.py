@@ -57,9 +57,7 @@ def look_up(dialog, qtbot):
 
 
 @pytest.mark.slow
-def test_the_size_first_then_the_download_then_the_measurement(
-    window, dialog, hub, qtbot, tmp_path, hub_home
-):
+def test_size_download_measurement(window, dialog, hub, qtbot, tmp_path, hub_home):
     asked = len(hub.requests)
     look_up(dialog, qtbot)
     assert len(hub.requests) == asked + 2  # the list of files, and the configuration

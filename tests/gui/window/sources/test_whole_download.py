@@ -104,9 +104,7 @@ def test_what_was_agreed_to_at_the_opening_holds(qtbot, loopback_hub, folder):
     check_all_can_be_had(stage, "W_Q", "W_in")
 
 
-def test_cancelled_half_way_it_begins_again_with_one_click(
-    qtbot, loopback_hub, folder, size, thread_jobs
-):
+def test_half_download_begins_again(qtbot, loopback_hub, folder, size, thread_jobs):
     stage = open_stage(qtbot, loopback_hub, thread_jobs(Session()))
     qtbot.waitUntil(lambda: stage.answer is not None and stage.answer.state == "to fetch")
     gate = threading.Semaphore(1)
@@ -128,9 +126,7 @@ def test_cancelled_half_way_it_begins_again_with_one_click(
     assert panel.content.isVisible()
 
 
-def test_cut_half_way_it_can_be_tried_again_without_another_question(
-    qtbot, loopback_hub, folder, size
-):
+def test_cut_download_is_retried_without_asking(qtbot, loopback_hub, folder, size):
     stage = open_stage(qtbot, loopback_hub)
     loopback_hub.fault(Fault.cut(size // 2), path=f"*/{WEIGHTS}", times=None)
     click(stage)

@@ -151,9 +151,7 @@ def test_what_a_project_names_is_looked_up_on_a_click(application, window, hub, 
     assert [session.model.name, *(one.name for one in session.compared)] == ["gpt2", "gpt2-medium"]
 
 
-def test_a_model_is_searched_found_and_opened_and_what_is_none_offers_nothing(
-    application, window, hub, settle, qtbot
-):
+def test_model_is_searched_and_opened(application, window, hub, settle, qtbot):
     panel, session = window.panels["models"], application.session
     type_id(window, "nobody/nothing")
     settle()
@@ -216,9 +214,7 @@ def cancel(window, way):
 
 
 @pytest.mark.slow
-def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
-    application, window, open_until, settle, table
-):
+def test_cancelling_ends_every_stage(application, window, open_until, settle, table):
     session = application.session
     for stage, way in itertools.product(STAGES.values(), WAYS):
         open_until(application, *stage)
@@ -233,9 +229,7 @@ def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
     np.testing.assert_array_equal(session.model.W_pos, table)
 
 
-def test_cancelling_leaves_what_is_open_on_the_screen_and_a_tokenizer_can_be_cancelled_too(
-    start, hub, open_until, qtbot, wait_until_idle
-):
+def test_cancelling_leaves_the_open_model(start, hub, open_until, qtbot, wait_until_idle):
     application = start(GPT2)
     window, session = application.window, application.session
     application.controller.select((7,))
@@ -283,9 +277,7 @@ def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table
 
 
 @pytest.mark.slow
-def test_what_failed_is_tried_again_or_downloaded_whole_with_a_click(
-    application, window, hub, settle, table
-):
+def test_failure_is_retried_or_downloaded_whole(application, window, hub, settle, table):
     hub.fault(Fault.status(503, AT_ONCE), times=4)
     type_id(window, GPT2)
     settle()
@@ -314,9 +306,7 @@ def test_what_failed_is_tried_again_or_downloaded_whole_with_a_click(
 # ---- other commands --------------------------------------------------------------------
 
 
-def test_a_newer_version_is_asked_for_where_there_can_be_one(
-    start, hub, wait_until_idle, write_table, tmp_path
-):
+def test_newer_version_is_asked_for(start, hub, wait_until_idle, write_table, tmp_path):
     application = start(str(write_table()))
     window, session = application.window, application.session
     command = window.commands.by_name["check_update"]
@@ -337,9 +327,7 @@ def test_a_newer_version_is_asked_for_where_there_can_be_one(
     assert new[:7] in window.viewport.scene.state.caption[0]
 
 
-def test_the_settings_hold_and_say_what_is_kept_and_remove_it(
-    start, hub, qtbot, wait_until_idle, settings
-):
+def test_settings_list_and_remove_models(start, hub, qtbot, wait_until_idle, settings):
     settings.cache_limit = 300_000_000
     application = start(MEDIUM)
     assert application.controller.fetching.cache.max_bytes == 300_000_000
@@ -404,9 +392,7 @@ def test_the_switch_is_remembered_and_the_command_line_is_not(start):
 
 
 @pytest.mark.slow
-def test_a_start_asks_nobody_and_reopens_what_was_fetched_or_says_why_not(
-    start, hub, settings, table
-):
+def test_start_reopens_without_requests(start, hub, settings, table):
     first = start(LONG)
     assert first.session.notice is None
     first.close()

@@ -56,9 +56,7 @@ def test_a_survey_is_known_by_its_name():
         assert not is_survey(name)
 
 
-def test_the_command_asks_for_a_file_and_the_model_stays(
-    application, window, path, qtbot, monkeypatch, settle
-):
+def test_command_asks_for_a_file(application, window, path, qtbot, monkeypatch, settle):
     model = application.session.model
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     press_key(qtbot, window, Qt.Key.Key_V, CONTROL_ALT)
@@ -110,9 +108,7 @@ def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpo
     assert (model.source, model.table_choice) == (source, None)
 
 
-def test_selected_ones_are_shown_side_by_side_in_place_of_the_others(
-    application, shown, checkpoints, qtbot, settle
-):
+def test_selected_replace_the_others(application, shown, checkpoints, qtbot, settle):
     session = application.session
     shown.table.select_rows(np.array([0, 1]))
     QTest.mouseClick(shown.beside, Qt.MouseButton.LeftButton)
@@ -123,9 +119,7 @@ def test_selected_ones_are_shown_side_by_side_in_place_of_the_others(
     assert other.session.model.source == checkpoints[1].source
 
 
-def test_checkpoints_open_with_the_tables_that_the_survey_has_measured(
-    application, write_gpt2, tmp_path, qtbot, settle
-):
+def test_checkpoints_open_with_their_tables(application, write_gpt2, tmp_path, qtbot, settle):
     session, bare = application.session, write_bare(tmp_path / "bare.safetensors")
     found = [Entry(source, "run", 3, step) for step, source in enumerate((bare, str(write_gpt2())))]
     path = write_survey(tmp_path / "chosen.parquet", found, tables=(CHOICE, None))
@@ -140,9 +134,7 @@ def test_checkpoints_open_with_the_tables_that_the_survey_has_measured(
     assert session.compared[0].session.model.table_choice is None
 
 
-def test_steps_of_one_training_are_opened_and_shown_side_by_side(
-    application, tmp_path, qtbot, settle
-):
+def test_steps_of_one_training_side_by_side(application, tmp_path, qtbot, settle):
     folder, session = tmp_path / "trained", application.session
     folder.mkdir()
     write_record(folder / "history.safetensors", STEPS)
@@ -175,9 +167,7 @@ def test_a_name_that_is_not_utf_8_is_opened(application, write_gpt2, helix, tmp_
     qtbot.waitUntil(lambda: application.session.model.source == str(folder))
 
 
-def test_a_checkpoint_of_the_hub_is_fetched_and_opened(
-    loopback_hub, start_application, tmp_path, qtbot, wait_until_idle
-):
+def test_hub_checkpoint_opens(loopback_hub, start_application, tmp_path, qtbot, wait_until_idle):
     name, branch = STANFORD[0], CHECKPOINTS[-1]
     loopback_hub.add(name, write_stand_in(tmp_path / "made", name, branch), revision=branch)
     path = write_survey(tmp_path / "hub.parquet", [Entry(f"{name}@{branch}", "hub", 21, 400)])
@@ -192,9 +182,7 @@ def test_a_checkpoint_of_the_hub_is_fetched_and_opened(
     np.testing.assert_array_equal(application.session.model.W_pos, positions_of(name, branch))
 
 
-def test_a_running_survey_is_followed_until_it_ends(
-    application, tmp_path, qtbot, monkeypatch, settle
-):
+def test_running_survey_is_followed(application, tmp_path, qtbot, monkeypatch, settle):
     surveys, path, found = application.window.surveys, tmp_path / "running.parquet", entries()
     surveys._timer.setInterval(20)
     with SurveyFile(path, RowSettings()) as file:
@@ -221,9 +209,7 @@ def test_a_running_survey_is_followed_until_it_ends(
     settle()
 
 
-def test_a_file_that_has_changed_is_read_again_when_its_window_comes_to_the_front(
-    application, shown, path, checkpoints, qtbot
-):
+def test_changed_file_is_read_at_activation(application, shown, path, checkpoints, qtbot):
     application.window.activateWindow()
     qtbot.waitUntil(lambda: not shown.isActiveWindow())
     write_survey(path, [Entry("own/new", "own", 1, 2)])
@@ -266,9 +252,7 @@ def test_nothing_of_a_survey_is_imported_before_one_is_opened(tmp_path, path, ru
     assert printed.splitlines() == ["[]", "['geometry.survey.read', 'pyarrow']"]
 
 
-def test_on_windows_a_checkpoint_of_an_unknown_computer_is_not_looked_at(
-    application, window, shown, monkeypatch
-):
+def test_unknown_computer_is_not_asked_on_windows(application, window, shown, monkeypatch):
     monkeypatch.setattr(foreign_hosts, "ON_WINDOWS", True)
     for emit in (
         lambda: shown.openRequested.emit(r"\\nas\models\a"),

@@ -216,7 +216,7 @@ def test_shift_adds_and_removes_points(shown):
     assert shown.table.selected.tolist() == [2, 13]
 
 
-def test_a_double_click_opens_a_point_and_beside_the_points_it_resets_the_zoom(shown):
+def test_double_click_opens_a_point_or_resets(shown):
     QTest.mouseDClick(shown.plot.viewport(), LEFT, NONE, pixel(shown, 8))
     assert shown.opened == ["own/x49@checkpoint-1000"]
     shown.plot.view.zoom_x(0.5)
@@ -525,7 +525,7 @@ def test_a_survey_without_components_says_how_to_keep_them(shown):
     assert shown.curves.caption.text() == NO_CURVES
 
 
-def test_a_short_table_leaves_its_room_to_the_plot_until_the_user_parts_them(shown, tmp_path):
+def test_short_table_leaves_room_to_the_plot(shown, tmp_path):
     def lower():
         return shown._splitter.sizes()[1]
 

@@ -37,9 +37,7 @@ def come_back(qtbot, settle):
 
 
 @pytest.mark.slow
-def test_coming_back_to_the_window_says_so_and_the_button_opens_it_again(
-    show_model, folder, helix, come_back, settle
-):
+def test_activation_reports_the_change(show_model, folder, helix, come_back, settle):
     application = show_model(folder)
     window, session, bar = application.window, application.session, application.window.notice_bar
     come_back(window)
@@ -63,9 +61,7 @@ def test_coming_back_to_the_window_says_so_and_the_button_opens_it_again(
     assert not bar.isVisible()
 
 
-def test_a_panel_that_needs_the_file_shows_the_sentence_and_then_the_new_version(
-    show_model, folder, helix, settle
-):
+def test_panel_shows_the_fault_then_the_new_version(show_model, folder, helix, settle):
     application = show_model(folder)
     window, session = application.window, application.session
     window.bring("similarity")

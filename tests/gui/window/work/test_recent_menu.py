@@ -21,9 +21,7 @@ def texts(menu):
     return [action.text() for action in menu.actions() if not action.isSeparator()]
 
 
-def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
-    application, menu, qtbot, settle, write_table, helix, tmp_path
-):
+def test_recent_menu_and_clearing(application, menu, qtbot, settle, write_table, helix, tmp_path):
     session = application.session
     table = str(write_table(helix(60, 8, seed=3), "other"))
     gone, work = str(tmp_path / "gone & away.npy"), str(tmp_path / "gone.helix")
@@ -50,9 +48,7 @@ def test_recent_sources_open_missing_ones_say_so_and_the_list_can_be_cleared(
     assert not menu.actions()[0].isEnabled()
 
 
-def test_surveys_stand_below_the_models_also_while_they_run(
-    application, menu, tmp_path, qtbot, settle
-):
+def test_surveys_stand_below_models(application, menu, tmp_path, qtbot, settle):
     session, surveys = application.session, application.window.surveys
     running, gone = (tmp_path / name for name in ("runs.parquet", "gone.parquet"))
     session.recent, session.surveys = ("gpt2",), (str(gone), str(running))

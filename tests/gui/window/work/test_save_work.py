@@ -103,9 +103,7 @@ def test_a_fresh_window_shows_the_same_pixels(
 
 
 @pytest.mark.slow
-def test_work_is_asked_for_and_saving_again_asks_no_more_until_another_model_is_other_work(
-    application, settle, qtbot, tmp_path, monkeypatch, write_table
-):
+def test_save_asks_path_once(application, settle, qtbot, tmp_path, monkeypatch, write_table):
     session, work = application.session, application.window.work
 
     def press(key):
@@ -184,9 +182,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
         np.testing.assert_allclose(one.place.pose.position, other.place.pose.position)
 
 
-def test_a_model_that_is_still_being_read_is_saved_and_kept_as_it_was_asked_for(
-    application, write_table, tmp_path, settle, slow
-):
+def test_loading_model_is_saved_as_asked(application, write_table, tmp_path, settle, slow):
     table = str(write_table())
     application.controller.comparing.add(table, in_grid=False, components=(2, 3, 1))
     path = tmp_path / "mine.helix"
@@ -286,9 +282,7 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
 
 
 @pytest.mark.slow
-def test_a_panel_shows_what_it_did_when_it_is_first_seen(
-    show_model, tmp_path, wait_until_idle, reopen
-):
+def test_panel_restores_when_first_seen(show_model, tmp_path, wait_until_idle, reopen):
     application = show_model(write_small_gpt2(tmp_path / "small"))
     application.session.selection = (30,)
     kernels = {"layer": 1, "head": 1, "sort": "self", "averaged": True}
@@ -319,9 +313,7 @@ def test_a_panel_shows_what_it_did_when_it_is_first_seen(
 
 
 @pytest.mark.slow
-def test_panels_that_are_there_show_it_at_once_and_another_model_has_none_of_it(
-    show_model, tmp_path, wait_until_idle, reopen, write_table
-):
+def test_open_panels_restore_at_once(show_model, tmp_path, wait_until_idle, reopen, write_table):
     application = show_model(write_table())
     show(application, "similarity", wait_until_idle, rows="projected")
     shape = show(application, "shape", wait_until_idle, curve="line", plotted="turning")
@@ -340,9 +332,7 @@ def test_panels_that_are_there_show_it_at_once_and_another_model_has_none_of_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("snapshot", [None, 3], ids=["laid", "shown"])
-def test_a_step_of_the_training_is_there_again(
-    show_model, tmp_path, wait_until_idle, reopen, snapshot
-):
+def test_training_step_is_restored(show_model, tmp_path, wait_until_idle, reopen, snapshot):
     application = show_model(write_trained(tmp_path / "trained"))
     session = application.session
     show(application, "training", wait_until_idle)

@@ -25,9 +25,7 @@ def keep(application):
     application.jobs.deliver(SLOT, 60_000)
 
 
-def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away(
-    start_application, write_gpt2, monkeypatch, caplog
-):
+def test_work_is_kept_until_the_window_closes(start_application, write_gpt2, monkeypatch, caplog):
     monkeypatch.setattr("gui.window.work.unsaved_work.KEEP_MS", 600_000)  # a slow start is no work
     application, packed = start_application(write_gpt2()), []
     folder, unsaved = application.settings.unsaved, application.findChild(UnsavedWork)
@@ -62,9 +60,7 @@ def test_what_is_shown_is_kept_where_it_can_be_and_a_closed_window_takes_it_away
     assert list(folder.glob("*")) == []
 
 
-def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
-    start_application, write_gpt2, monkeypatch
-):
+def test_failing_disk_is_reported_again(start_application, write_gpt2, monkeypatch):
     application = start_application(write_gpt2())
     session = application.session
     for position in (5, 6):
@@ -80,9 +76,7 @@ def test_a_failing_disk_is_reported_again_after_it_was_well_in_between(
         assert read_work(work).fields["selection"] == (position,)
 
 
-def test_a_model_under_a_name_that_is_not_utf_8_is_kept_saved_and_opened_again(
-    start_application, write_gpt2, tmp_path, wait_until_idle
-):
+def test_name_that_is_not_utf_8_is_kept(start_application, write_gpt2, tmp_path, wait_until_idle):
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     write_gpt2().rename(folder)
     application = start_application(folder)
@@ -183,9 +177,7 @@ def restart(start_application, tmp_path):
     )
 
 
-def test_a_folder_where_nothing_can_be_taken_stops_no_start_and_what_is_there_waits(
-    restart, crashed, monkeypatch, caplog
-):
+def test_unusable_folder_stops_no_start(restart, crashed, monkeypatch, caplog):
     folder = crashed("a").parent
     with monkeypatch.context() as read_only:
         read_only.setattr(UnixFileLock, "_acquire", refusing(errno.EROFS))
@@ -220,9 +212,7 @@ def test_of_several_windows_each_start_shows_one(restart, crashed, qtbot):
 
 
 @pytest.mark.slow
-def test_a_model_that_cannot_be_opened_now_is_tried_again_but_gives_way_to_another(
-    restart, crashed, tmp_path, write_table, wait_until_idle
-):
+def test_unopenable_model_is_retried(restart, crashed, tmp_path, write_table, wait_until_idle):
     away = tmp_path / "tiny-gpt2"
     file = crashed("a", positions=(30, 90))
     away.rename(away.with_name("unmounted"))

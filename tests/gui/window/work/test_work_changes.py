@@ -98,9 +98,7 @@ TITLE, CHANGED = "talk.helix – tiny-gpt2 – Helixscope", "talk.helix* – tin
 
 
 @pytest.mark.slow
-def test_the_title_has_the_file_and_marks_what_would_be_saved_otherwise(
-    opened, qtbot, wait_until_idle, tmp_path, other
-):
+def test_title_has_file_and_mark(opened, qtbot, wait_until_idle, tmp_path, other):
     session, window, comparing = opened.session, opened.window, opened.controller.comparing
     (mine,) = session.compared
 
@@ -190,9 +188,7 @@ def test_a_drag_compares_nothing_and_many_changes_are_compared_once(opened, qtbo
     assert len(compared) == 1
 
 
-def test_a_model_has_no_mark_and_names_are_shown_as_they_are(
-    start_application, write_table, tmp_path, wait_until_idle, qtbot
-):
+def test_names_are_shown_as_are(start_application, write_table, tmp_path, wait_until_idle, qtbot):
     application = start_application(write_table(name="a[*]b"))
     assert application.window.windowTitle() == "a[*][*]b – Helixscope"
     application.session.selection = (5,)
@@ -202,9 +198,7 @@ def test_a_model_has_no_mark_and_names_are_shown_as_they_are(
     assert application.window.windowTitle() == "c[*][*].helix[*] – a[*][*]b – Helixscope"
 
 
-def test_a_model_that_comes_after_its_work_was_saved_is_no_change(
-    opened, wait_until_idle, other, talk
-):
+def test_model_loaded_after_saving_is_no_change(opened, wait_until_idle, other, talk):
     work = opened.window.work
     opened.controller.comparing.add(other)
     work.save()
@@ -254,9 +248,7 @@ def test_what_cannot_be_saved_keeps_the_window_open(opened, talk, qtbot, asked, 
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", [Answer.Save, Answer.Discard, Answer.Cancel])
 @pytest.mark.parametrize("what", ["model", "work"])
-def test_opening_something_else_over_changed_work_asks(
-    opened, talk, asked, answer, what, other, wait_until_idle, qtbot
-):
+def test_opening_over_work_asks(opened, talk, asked, answer, what, other, wait_until_idle, qtbot):
     session = opened.session
     session.selection = (5,)
     source = other if what == "model" else str(talk.with_name("second.helix"))
@@ -305,7 +297,7 @@ def test_the_nine_over_changed_work_ask(opened, qtbot, asked, answer, other, wai
     assert len(session.compared) == (1 if answer == Answer.Cancel else 0)
 
 
-def test_a_comparison_without_a_file_is_asked_about_but_not_a_look_at_a_model(
+def test_comparison_is_asked_about(
     start_application, write_gpt2, other, qtbot, asked, wait_until_idle, monkeypatch, tmp_path
 ):
     application = start_application(write_gpt2(), beside=(other,))
@@ -326,9 +318,7 @@ def test_a_comparison_without_a_file_is_asked_about_but_not_a_look_at_a_model(
 
 
 @pytest.mark.slow
-def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_changed(
-    opened, start_application, talk
-):
+def test_interrupted_window_asks_nothing(opened, start_application, talk):
     opened.session.selection = (5,)
     opened.interrupt()
     opened.close()
@@ -339,9 +329,7 @@ def test_an_interrupted_window_asks_nothing_and_the_next_start_has_what_was_chan
 
 
 @pytest.mark.slow
-def test_a_comparison_without_a_file_stays_too_after_an_interruption(
-    start_application, write_gpt2, other, wait_until_idle, settings
-):
+def test_comparison_after_sigint(start_application, write_gpt2, other, wait_until_idle, settings):
     model = write_gpt2()
     for compares in (False, True):
         application = start_application(model, settings=Settings(settings._file))
@@ -399,9 +387,7 @@ time.sleep(600)
 
 
 @pytest.mark.slow
-def test_after_a_kill_the_file_and_what_was_changed_are_there(
-    start_application, talk, other, tmp_path, wait_until_idle, qtbot
-):
+def test_kill_keeps_the_changes(start_application, talk, other, tmp_path, wait_until_idle, qtbot):
     ini, before = tmp_path / "killed" / "settings.json", talk.read_bytes()
     child = subprocess.Popen(
         [sys.executable, "-c", CHANGER, ini, talk, other],
