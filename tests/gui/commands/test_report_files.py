@@ -3,18 +3,25 @@
 import json
 import tracemalloc
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import Offline
 from geometry.models.sources.opening import open_model
 from gui.commands import report_files
+from gui.commands.report_figures import figure
 from gui.commands.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
+from gui.panels.kit.views import Reported
+from tests.degenerate_tables import FLAT, ODD, write_gpt2_of
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built
 from tests.gui.result_stage import write_small_gpt2
@@ -296,3 +303,36 @@ def test_narrow_table_is_drawn_with_missing_columns(columns, tmp_path, write_tab
     assert f"{lack}: no PC {'2 or PC 3' if columns == 1 else '3'}" in drawn
     assert "PC 3 (none)" in drawn
     assert found["pca"]["explained_variance_ratio"][0] > 0.3
+
+
+TABLES = {**FLAT, **ODD}
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    folder, made = tmp_path_factory.mktemp("models"), {}
+
+    def report_of(table: str) -> Reported:
+        if table not in made:
+            model = open_model(write_gpt2_of(folder / table.replace(" ", "-"), TABLES[table]))
+            made[table] = Reported(Measurements(model, Scope(nulls=False)), (), 0, False)
+        return made[table]
+
+    return report_of
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "table",
+    [
+        "zeros",
+        "equal",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in TABLES
+          if name not in ("zeros", "equal")),
+    ],
+)  # fmt: skip
+def test_a_figure_is_drawn_or_left_out_with_the_reason(table, name, reported):
+    drawn = None
+    with suppress(TensorUnavailable, RangeError):
+        drawn, _ = figure(name, reported(table))
+    assert drawn is None or isinstance(drawn, Figure)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gui.scene.scene_state import MAX_TOKEN_LABELS, resolve_scene
+from gui.scene.shown_range import inside
 from gui.state.session import Session
 from gui.style.theme import format_percent
 
@@ -139,3 +140,12 @@ def test_missing_components_are_zero(session, controller, write_table, shape, la
     assert state.axis_labels[2] == "PC\N{NO-BREAK SPACE}3 · none"
     assert not state.coordinates[:, 2].any()
     assert state.coordinates[:, 0].any()
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [((3, 9), (3, 9)), ((9, 3), (3, 9)), ((-5, 900), (0, 99)), ((500, 200), (99, 99)),
+     ((-1, -7), (0, 0)), ((100, 99), (99, 99))],
+)  # fmt: skip
+def test_a_range_is_in_order_and_inside_the_table(asked, shown):
+    assert inside(asked, 100) == shown

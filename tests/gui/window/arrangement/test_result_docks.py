@@ -4,7 +4,15 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QTabBar
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QTabBar,
+    QTabWidget,
+)
 
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.panel import ResultPanel
@@ -12,7 +20,7 @@ from gui.panels.table import GROUPS, PANELS
 from gui.style.theme import LIGHT
 from gui.widgets.segmented import Segmented
 from gui.window.arrangement.dock_tabs import GroupBar
-from gui.window.arrangement.docks import BOTTOM, DOCKS
+from gui.window.arrangement.docks import BOTTOM, DOCKS, tab_bars
 from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
 from tests.gui.result_stage import named
@@ -401,3 +409,17 @@ def test_tabs_move_closer_together_before_one_is_out_of_sight(qtbot, dress):
     wide = right(900)
     assert right(536) < wide
     assert right(900) == wide
+
+
+def test_the_bars_of_docks_are_found_and_no_others(qtbot):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.setCentralWidget(QTabWidget())
+    docks = [QDockWidget(name, window) for name in "abc"]
+    for dock in docks:
+        window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    window.show()
+    window.tabifyDockWidget(*docks[:2])
+    qtbot.waitUntil(lambda: len(tab_bars(window)) == 1)
+    (bar,) = tab_bars(window)
+    assert {bar.tabText(at) for at in range(bar.count())} == {"a", "b"}
