@@ -150,6 +150,7 @@ def test_what_is_no_gguf_file_says_so(loopback_hub, opened, cache, content, said
     assert not kept(cache)
 
 
+@pytest.mark.slow
 def test_a_real_model_by_range(loopback_hub, opened):
     """SmolLM2, 98 MB: its settings and tokenizer, and then one layer's weights."""
     serve(loopback_hub, SMOLLM2, name="someone/smollm2")
