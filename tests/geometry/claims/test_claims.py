@@ -21,19 +21,32 @@ from geometry.claims.effect_claims import EFFECT_CLAIMS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.published import PUBLISHED, compare_published, is_table, published_for
-from geometry.claims.report import report
+from geometry.claims.report import describe, report
 from geometry.evidence.null import OUTCOMES, null_of
 from geometry.measures.probes import order_probe, position_probe
 from geometry.models.sources.opening import open_model
 
 
-def verdicts(model):
-    return {verdict.claim.id: verdict for verdict in check_claims(Measurements(model))}
+@pytest.fixture(scope="module")
+def gpt2(gpt2_folder):
+    return open_model(gpt2_folder)
+
+
+@pytest.fixture(scope="module")
+def of_gpt2(gpt2):
+    """All measurements of GPT-2, each measured once."""
+    return Measurements(gpt2)
 
 
 @pytest.fixture
-def table(open_array):
-    return lambda W_pos: verdicts(open_array(W_pos))
+def verdicts(open_array):
+    """Check some claims on a table: ``verdicts(W_pos, *ids)``."""
+
+    def checked(W_pos, *ids):
+        measured = Measurements(open_array(W_pos))
+        return [check(next(one for one in CLAIMS if one.id == name), measured) for name in ids]
+
+    return checked
 
 
 def test_the_ledger_is_a_ledger():
@@ -47,8 +60,8 @@ def test_the_ledger_is_a_ledger():
         assert not claim.reason.endswith(".")
 
 
-def test_gpt2_has_the_numbers_of_the_articles(gpt2_folder):
-    found = verdicts(open_model(gpt2_folder))
+def test_gpt2_has_the_numbers_of_the_articles(of_gpt2):
+    found = {verdict.claim.id: verdict for verdict in check_claims(of_gpt2)}
     # E and the MLP are not in this checkpoint.
     for name, verdict in found.items():
         assert (verdict.holds is None) == (verdict.why_null is not None), name
@@ -71,37 +84,37 @@ def test_gpt2_has_the_numbers_of_the_articles(gpt2_folder):
     assert values["read.direction"] * chance == pytest.approx(1)
 
 
-def test_claims_about_weights_are_of_the_first_layer_whatever_is_shown(gpt2_folder):
-    model = open_model(gpt2_folder)
+def test_claims_about_weights_are_of_the_first_layer_whatever_is_shown(gpt2):
     wanted = [claim for claim in CLAIMS if claim.id in ("overlap.W_Q_P", "overlap.W_O_P")]
     first, other = (
-        [check(claim, Measurements(model, scope)).value for claim in wanted]
+        [check(claim, Measurements(gpt2, scope)).value for claim in wanted]
         for scope in (Scope(), Scope(layer=5, rank=7, fold_ln=True))
     )
     assert first == other
 
 
-def test_rows_that_are_alike_are_found(table):
+def test_rows_that_are_alike_are_found(verdicts):
     rows = np.random.default_rng(0).standard_normal((150, 8))
-    assert table(rows)["rows.unique"].holds is True
+    assert verdicts(rows, "rows.unique")[0].holds is True
     rows[77] = rows[3]
-    assert table(rows)["rows.unique"].holds is False
+    assert verdicts(rows, "rows.unique")[0].holds is False
 
 
-def test_a_line_is_no_helix(table):
-    noise = np.random.default_rng(0).standard_normal((300, 8))
-    found = table(np.outer(np.arange(300.0), np.ones(8)) + 0.01 * noise)
-    assert found["shape.helix"].holds is False
-    assert found["shape.turns"].outcome == "not applicable"
-    assert found["pca.not_a_line"].holds is False
+def test_a_line_is_no_helix(verdicts):
+    line = np.outer(np.arange(300.0), np.ones(8))
+    line += 0.01 * np.random.default_rng(0).standard_normal((300, 8))
+    helix, turns, bent = verdicts(line, "shape.helix", "shape.turns", "pca.not_a_line")
+    assert helix.holds is bent.holds is False
+    assert turns.outcome == "not applicable"
 
 
-def test_short_tables_cannot_tell(table):
-    found = table(np.random.default_rng(0).standard_normal((40, 8)))
-    assert found["pca.truncated"].holds is None
-    assert found["pca.truncated"].why_null == "this table has only 40 positions"
-    assert found["pca.truncated"].outcome == "cannot tell"
-    assert found["capture.weak"].why_null is not None
+def test_short_tables_cannot_tell(verdicts):
+    rows = np.random.default_rng(0).standard_normal((40, 8))
+    truncated, captured = verdicts(rows, "pca.truncated", "capture.weak")
+    assert truncated.holds is None
+    assert truncated.why_null == "this table has only 40 positions"
+    assert truncated.outcome == "cannot tell"
+    assert captured.why_null is not None
 
 
 def test_a_number_that_the_null_reaches_as_well_is_no_finding(open_array):
@@ -194,13 +207,8 @@ SECTIONS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def gpt2(gpt2_folder):
-    return open_model(gpt2_folder)
-
-
-def test_gpt2(gpt2, gpt2_folder):
-    measured = report(gpt2)
+def test_gpt2(gpt2, of_gpt2, gpt2_folder):
+    measured = describe(of_gpt2)
     assert set(measured) == SECTIONS
     assert measured["model"] == {
         "source": str(gpt2_folder), "family": "gpt2", "fingerprint": gpt2.fingerprint,
