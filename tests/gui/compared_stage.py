@@ -13,7 +13,8 @@ from gui.plots.spec import Curve, Plot
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import ComparedModel, Session
-from tests.gui.result_stage import ResultStage, write_small_gpt2
+from tests.gui.result_stage import ResultStage
+from tests.small_models import write_small_gpt2
 
 
 class ComparedStage:

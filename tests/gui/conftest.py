@@ -14,7 +14,6 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
-from safetensors.numpy import save_file
 
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
@@ -32,6 +31,7 @@ from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
 from tests.gui.scene_stage import Stage
 from tests.gui.shared_window import SharedWindow
+from tests.small_models import gpt2_config, write_model
 
 N_POSITIONS, D_MODEL = 200, 24
 WORDS = ("<|endoftext|>", "[UNK]", "hello", "my", "name", "is", "adam")
@@ -93,19 +93,23 @@ def _write_gpt2(folder: Path, W_pos: np.ndarray | None = None) -> Path:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     table = _helix() if W_pos is None else W_pos
-    folder.mkdir()
-    n_positions, d_model = table.shape
-    config = {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, "n_head": 2,
-              "n_layer": 1, "vocab_size": len(WORDS)}  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    config = gpt2_config(*table.shape, n_head=2, n_layer=1, vocab_size=len(WORDS))
+    write_model(folder, config, {"wpe.weight": table})
     (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": WORDS[0]}), "utf-8")
     vocabulary = {word: i for i, word in enumerate(WORDS)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.save(str(folder / "tokenizer.json"))
-    save_file({"wpe.weight": table.astype(np.float32)}, folder / "model.safetensors")
     return folder
+
+
+@pytest.fixture
+def picture(written: Callable[..., Path]) -> Path:
+    """A vision model with 2 × 3 patches."""
+    table = np.random.default_rng(0).standard_normal((1, 7, 8)).astype(np.float32)
+    config = {"model_type": "vit", "hidden_size": 8, "image_size": [8, 12], "patch_size": 4}
+    return written({"vit.embeddings.position_embeddings": table}, config)
 
 
 @pytest.fixture
@@ -221,19 +225,45 @@ def qapp() -> Iterator[QApplication]:
 @pytest.fixture
 def dress(qapp: QApplication) -> Iterator[Callable[[Theme], None]]:
     """Give all widgets the style and font of a theme, until the test ends."""
-    font, palette = qapp.font(), qapp.palette()
+    sheet, font, palette = qapp.styleSheet(), qapp.font(), qapp.palette()
     yield lambda theme: qt_start.dress(qapp, theme)
-    qapp.setStyleSheet("")
+    qapp.setStyleSheet(sheet)
     qapp.setFont(font)
     qapp.setPalette(palette)
 
 
+@pytest.fixture(scope="session")
+def _windows(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SharedWindow]:
+    folder = tmp_path_factory.mktemp("shared")
+    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.json")
+    yield made
+    made.end()
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _font_is_as_before(qapp: QApplication) -> Iterator[None]:
-    """Leave the next module the font that this one found: a window sets its own."""
-    font = qapp.font()
+def _window_goes_on(
+    request: pytest.FixtureRequest, qapp: QApplication, _windows: SharedWindow
+) -> Iterator[None]:
+    """Keep the shared window for the next module if that uses it too, without a Hub of its own.
+
+    Other modules find the font as it was: a window sets its own.
+    """
+    used = {
+        name
+        for item in request.session.items
+        if getattr(item, "module", None) is request.module
+        for name in item.fixturenames
+    }
+    alone = "hub_home" in used
+    if alone or "shared_window" not in used:
+        _windows.end()
     yield
-    qapp.setFont(font)
+    if alone:
+        _windows.end()
+    if not _windows.is_open:
+        qapp.setFont(_windows.font)
 
 
 @pytest.fixture
@@ -361,20 +391,10 @@ def start_application(
     qapp.setPalette(palette)
 
 
-@pytest.fixture(scope="module")
-def shared_window(
-    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SharedWindow]:
-    """The window of the module's tests; it leaves nothing behind either."""
-    folder = tmp_path_factory.mktemp("shared")
-    before = Remains.of(qapp)
-    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.json")
-    yield made
-    made.close()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    gc.collect()
-    left = Remains.of(qapp).described(since=before)
-    assert not left, f"left behind: {left}"
+@pytest.fixture
+def shared_window(_windows: SharedWindow) -> SharedWindow:
+    """The window of all tests; it leaves nothing behind either."""
+    return _windows
 
 
 @pytest.fixture
@@ -385,8 +405,7 @@ def show_model(
 ) -> Callable[[str | Path], Application]:
     """Show a model in the running application as after a start: ``show_model(source)``.
 
-    Its window is that of the module's other tests: for one to close, there is
-    ``start_application``.
+    Its window is that of other tests: for one to close, there is ``start_application``.
     """
     application = shared_window.get(wait_until_idle)
 
@@ -406,7 +425,7 @@ def application(
 ) -> Application:
     """The running application as after a start, with a tiny GPT-2 with a tokenizer painted.
 
-    As with ``show_model``, its window is that of the module's other tests.
+    As with ``show_model``, its window is that of other tests.
     """
     return shared_window.get(wait_until_idle)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
-from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
 from gui.panels.kit.intents import ChangeShared
@@ -185,58 +182,6 @@ def shape_view(shape: Any, name: str = "") -> Any:
     )
     choices = PANELS["shape"].spec.defaults
     return View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
-
-
-def write_small_gpt2(
-    folder: Path, *, d_model: int = 16, n_positions: int = 64, n_layers: int = 2, tokens: int = 90
-) -> Path:
-    """Write a GPT-2 of random numbers in a folder: P, E (unless ``tokens`` is 0), two layers.
-
-    It promises one layer more than it has.
-    """
-    rng = np.random.default_rng(7)
-    tensors = {"wpe.weight": rng.normal(size=(n_positions, d_model)) * 0.8 ** np.arange(d_model)}
-    if tokens:
-        tensors["wte.weight"] = rng.normal(size=(tokens, d_model))
-    for layer in range(n_layers):
-        for name, shape in (
-            ("attn.c_attn", (d_model, 3 * d_model)),
-            ("attn.c_proj", (d_model, d_model)),
-            ("mlp.c_fc", (d_model, 4 * d_model)),
-        ):
-            tensors[f"h.{layer}.{name}.weight"] = rng.normal(size=shape)
-        biases = np.random.default_rng(layer).normal(size=3 * d_model)
-        tensors[f"h.{layer}.attn.c_attn.bias"] = biases
-        for norm in ("ln_1", "ln_2"):
-            tensors[f"h.{layer}.{norm}.weight"] = rng.uniform(0.5, 1.5, d_model)
-            tensors[f"h.{layer}.{norm}.bias"] = rng.normal(size=d_model)
-    config = {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, "n_head": 2,
-              "n_layer": n_layers + 1, "vocab_size": tokens or 90}  # fmt: skip
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
-    save_file(arrays, folder / "model.safetensors")
-    return folder
-
-
-def write_small_llama(
-    folder: Path, *, n_positions: int = 64, n_layers: int = 2, d_head: int = 16, **config: Any
-) -> Path:
-    """Write a rotary model of random queries and keys in a folder, of two heads in each layer."""
-    rng, width = np.random.default_rng(7), 2 * d_head
-    tensors = {
-        f"model.layers.{layer}.self_attn.{name}_proj.weight": rng.normal(size=(width, width))
-        for layer in range(n_layers)
-        for name in "qk"
-    }
-    settings = {"model_type": "llama", "hidden_size": width, "num_attention_heads": 2,
-                "num_hidden_layers": n_layers, "max_position_embeddings": n_positions,
-                "vocab_size": 90, **config}  # fmt: skip
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
-    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
-    save_file(arrays, folder / "model.safetensors")
-    return folder
 
 
 def enter(field: Any, text: str) -> None:

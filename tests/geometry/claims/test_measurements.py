@@ -1,11 +1,9 @@
 """What is measured once: for which claims the shown range matters, and what is kept."""
 
-import json
 import threading
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.memo import Memo
@@ -16,6 +14,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources.opening import open_model
+from tests.small_models import gpt2_config, write_model
 
 N, D = 160, 16
 ONE, OTHER = (1, N - 1), (20, 130)
@@ -32,11 +31,7 @@ def gpt2(tmp_path):
     tensors = {f"{name}.weight": rng.normal(size=shape) for name, shape in shapes.items()}
     wave = 0.2 * np.arange(N)
     tensors["wpe.weight"][:, :2] += 4 * np.stack([np.cos(wave), np.sin(wave)], axis=1)
-    config = {"model_type": "gpt2", "n_positions": N, "n_embd": D, "n_head": 2, "n_layer": 2}
-    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
-    arrays = {name: array.astype(np.float32) for name, array in tensors.items()}
-    save_file(arrays, tmp_path / "model.safetensors")
-    return open_model(tmp_path)
+    return open_model(write_model(tmp_path, gpt2_config(N, D, n_head=2, n_layer=2), tensors))
 
 
 def values(verdicts):

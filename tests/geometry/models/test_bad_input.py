@@ -18,19 +18,15 @@ from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
 from geometry.models.sources.opening import UnknownArchitecture, open_model
+from tests.small_models import write_model
 
 CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
 
 
 @pytest.fixture
-def checkpoint(write_safetensors, tmp_path) -> Path:
+def checkpoint(tmp_path) -> Path:
     """A tiny GPT-2 folder with nothing but positions."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    table = np.arange(32, dtype=np.float32).reshape(8, 4)
-    write_safetensors(folder / "model.safetensors", {"wpe.weight": table})
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    return folder
+    return write_model(tmp_path / "tiny", CONFIG, {"wpe.weight": np.arange(32.0).reshape(8, 4)})
 
 
 def refusal(source: Path | str, **options: Any) -> SourceError:

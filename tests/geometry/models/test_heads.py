@@ -15,7 +15,7 @@ from geometry.models.head_projections import mean_token_norm, project_heads
 from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
 from tests.geometry.models.test_families import built, watched
-from tests.gui.result_stage import write_small_gpt2
+from tests.small_models import write_small_gpt2
 
 #: What is optional in a family, or differs with its configuration.
 VARIANTS = tuple(

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import save_file
 
 from geometry.measures.directions import BLOCK_ROWS, singular_directions
 from geometry.models import kept_directions, residual_stream
 from geometry.models.kept_directions import DirectionsOnDisk, weights_identity
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources.opening import open_model
+from tests.small_models import write_small_gpt2
 
 P = Subject("P")
 D = 200
@@ -220,17 +220,7 @@ def test_what_is_kept_in_memory_is_bounded(table, monkeypatch):
 
 
 def test_weights_by_layer_are_entries_of_their_own(tmp_path, root):
-    config = '{"model_type": "gpt2", "n_embd": 192, "n_head": 2, "n_layer": 2, "vocab_size": 9}'
-    folder = tmp_path / "two"
-    folder.mkdir()
-    (folder / "config.json").write_text(config)
-    rng = np.random.default_rng(0)
-    tensors = {"wpe.weight": rng.standard_normal((64, 192)).astype(np.float32)}
-    for layer in range(2):
-        name = f"h.{layer}.attn.c_attn.weight"
-        tensors[name] = rng.standard_normal((192, 576)).astype(np.float32)
-    save_file(tensors, folder / "model.safetensors")
-    model = open_model(folder)
+    model = open_model(write_small_gpt2(tmp_path / "two", d_model=192))
     kept = ResidualStream(model, DirectionsOnDisk(model, root))
     for layer in range(2):
         kept.directions(Subject("W_Q", layer))

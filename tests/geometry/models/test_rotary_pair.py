@@ -1,7 +1,5 @@
 """The helix of one rotary pair: against its formula."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -12,14 +10,12 @@ from geometry.models.sources.rotary_pair import pair_curve
 
 
 @pytest.fixture
-def rotary(tmp_path, write_safetensors):
+def rotary(written):
     """A small Llama with 64 positions and four pairs, whose rates are 1, 0.1, 0.01 and 0.001."""
     tensors = {"model.embed_tokens.weight": np.zeros((9, 16), np.float32)}
-    write_safetensors(tmp_path / "model.safetensors", tensors)
     config = {"model_type": "llama", "hidden_size": 16, "num_attention_heads": 2,
               "max_position_embeddings": 64, "rope_theta": 10000.0}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    return tmp_path
+    return written(tensors, config)
 
 
 def test_it_turns_by_the_rate_and_climbs_by_one(rotary):

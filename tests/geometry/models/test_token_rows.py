@@ -1,6 +1,5 @@
 """Token embeddings of a list: which tokens, which rows, and what is left out."""
 
-import json
 import shutil
 
 import numpy as np
@@ -13,22 +12,19 @@ from geometry.models.sources.catalogue import is_here
 from geometry.models.sources.derived import at_commit, find_derived, is_derived
 from geometry.models.sources.opening import is_on_hub, may_ask_hub, open_model
 from geometry.models.sources.token_rows import LISTS
+from tests.small_models import gpt2_config, write_model
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @pytest.fixture
-def gpt2_with_tokens(gpt2_folder, tmp_path, write_safetensors):
+def gpt2_with_tokens(gpt2_folder, tmp_path):
     """A folder with GPT-2's own tokenizer, and embeddings that are their tokens' numbers."""
-    folder = tmp_path / "gpt2-like"
-    folder.mkdir()
+    tokens = np.arange(50257)[:, None] * np.ones(4)
+    tensors = {"wpe.weight": np.eye(8, 4), "wte.weight": tokens}
+    folder = write_model(tmp_path / "gpt2-like", gpt2_config(8, 4, vocab_size=50257), tensors)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(gpt2_folder / name, folder)
-    config = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4, "vocab_size": 50257}
-    (folder / "config.json").write_text(json.dumps(config))
-    tokens = np.arange(50257, dtype=np.float32)[:, None] * np.ones(4, dtype=np.float32)
-    tensors = {"wpe.weight": np.eye(8, 4, dtype=np.float32), "wte.weight": tokens}
-    write_safetensors(folder / "model.safetensors", tensors)
     return folder
 
 
@@ -127,14 +123,13 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(gpt2_with_tokens, tmp_path, 
     assert error.value.advice
 
 
-def test_without_embeddings_or_a_tokenizer_it_is_refused(gpt2_folder, tmp_path, write_safetensors):
+def test_without_embeddings_or_a_tokenizer_it_is_refused(gpt2_folder, written):
     with pytest.raises(SourceError, match="has no token embeddings"):
         open_model(f"tokens:weekdays,{gpt2_folder}")
     tensors = {"wpe.weight": np.eye(8, 4, dtype="f4"), "wte.weight": np.eye(9, 4, dtype="f4")}
-    write_safetensors(tmp_path / "model.safetensors", tensors)
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    folder = written(tensors, {"model_type": "gpt2"})
     with pytest.raises(TensorUnavailable, match="no tokenizer in its folder"):
-        open_model(f"tokens:weekdays,{tmp_path}")
+        open_model(f"tokens:weekdays,{folder}")
 
 
 def test_a_tokenizer_with_more_tokens_than_rows_is_refused(gpt2_with_tokens, write_safetensors):
@@ -180,14 +175,13 @@ def test_a_report_tells_of_them_and_asks_no_claims(minilm_folder):
     assert {claim["value"] for claim in found["claims"]} == {None}
 
 
-def test_of_a_model_that_turns_queries_and_keys(gpt2_folder, tmp_path, write_safetensors):
+def test_of_a_model_that_turns_queries_and_keys(gpt2_folder, tmp_path, written):
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(gpt2_folder / name, tmp_path)
     tokens = np.arange(50257, dtype=np.float32)[:, None] * np.ones(8, dtype=np.float32)
-    write_safetensors(tmp_path / "model.safetensors", {"model.embed_tokens.weight": tokens})
     config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2,
               "max_position_embeddings": 16, "vocab_size": 50257}  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    model = open_model(f"tokens:weekdays,{tmp_path}")
+    folder = written({"model.embed_tokens.weight": tokens}, config)
+    model = open_model(f"tokens:weekdays,{folder}")
     assert model.rows.labels == DAYS
     assert model.W_pos.shape == (7, 8)

@@ -16,16 +16,13 @@ PROMPT = "Hello my name is Adam"
 
 
 @pytest.fixture
-def tiny(write_safetensors, tmp_path) -> Callable[..., PositionalModel]:
+def tiny(written) -> Callable[..., PositionalModel]:
     """Open a checkpoint of a family with eight positions, beside the files already there."""
 
     def make(family: str, **settings: object) -> PositionalModel:
         names = {"gpt2": "wpe.weight", "bert": "embeddings.position_embeddings.weight"}
         tensors = {names[family]: np.eye(8, 4, dtype=np.float32)}
-        write_safetensors(tmp_path / "model.safetensors", tensors)
-        config = {"model_type": family, **settings}
-        (tmp_path / "config.json").write_text(json.dumps(config))
-        return open_model(tmp_path)
+        return open_model(written(tensors, {"model_type": family, **settings}))
 
     return make
 

@@ -24,7 +24,7 @@ from gui.panels.kit.views import Reported
 from tests.degenerate_tables import FLAT, ODD, write_gpt2_of
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built
-from tests.gui.result_stage import write_small_gpt2
+from tests.small_models import write_small_gpt2
 
 NEED_E = {"capture", "overlaps-P-E", "layernorm", "interference"}
 NEED_WEIGHTS = {"spectra-weights", "overlaps-attention", "overlaps-mlp", "kernels"}

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QApplication
 from tests.gui.compare_stage import CompareStage
 from tests.gui.conftest import _helix, _write_gpt2
 from tests.gui.interference_stage import InterferenceStage, give_tokens
-from tests.gui.result_stage import ResultStage, write_small_gpt2
+from tests.gui.result_stage import ResultStage
+from tests.small_models import write_small_gpt2
 
 
 @pytest.fixture(scope="session")

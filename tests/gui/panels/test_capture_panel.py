@@ -13,8 +13,9 @@ from geometry.models.residual_stream import Subject
 from gui.panels.capture import CaptureOf
 from gui.services.questions import tensors_of
 from gui.style.theme import LIGHT, SERIES
-from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+from tests.gui.result_stage import ResultStage, hover
 from tests.scripts import run_script
+from tests.small_models import write_small_gpt2
 
 E = Subject("E")
 

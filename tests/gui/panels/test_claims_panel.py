@@ -9,7 +9,6 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -33,8 +32,7 @@ from gui.panels.table import PANELS
 from gui.services import effects as module
 from gui.services.effects import EffectsResult, EffectsRun
 from gui.state.answer import Answer
-from gui.style.theme import DARK, LIGHT, SMALL
-from gui.widgets.fonts import sized
+from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
 from gui.window.arrangement.focus_navigation import in_front as can_be_seen
 from tests.gui.compare_stage import CompareStage
@@ -187,17 +185,6 @@ def test_narrow_tables_keep_the_claim(qtbot):
         table.show()
         QApplication.processEvents()
         assert [c for c in range(4) if table.isColumnHidden(c)] == hidden
-
-
-def test_both_lines_of_what_is_expected_can_be_read(claims):
-    wanted = claims.table.sizeHintForColumn(EXPECTED)
-    assert claims.table.columnWidth(EXPECTED) >= wanted
-    small = QFontMetrics(sized(claims.table.font(), SMALL))
-    lines = [
-        claims.table.rows.index(row, EXPECTED).data(Qt.ItemDataRole.UserRole)
-        for row in range(claims.table.rows.rowCount())
-    ]
-    assert wanted >= max(map(small.horizontalAdvance, lines))
 
 
 @pytest.mark.slow

@@ -27,16 +27,9 @@ from gui.services.questions import Progress
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage, drawn_names
-from tests.gui.result_stage import (
-    ResultStage,
-    double_click,
-    drag,
-    hover,
-    named,
-    write_small_gpt2,
-    write_small_llama,
-)
+from tests.gui.result_stage import ResultStage, double_click, drag, hover, named
 from tests.scripts import run_script
+from tests.small_models import write_small_gpt2, write_small_llama
 
 CHOSEN: dict[str, dict[str, object]] = {
     "compare": {"sorted_by": [3, True]},

@@ -19,9 +19,10 @@ from gui.panels.effects.body import LISTED
 from gui.services import effects as module
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, named
 from gui.services.questions import Progress, QuestionContext, resolve
-from tests.gui.result_stage import LEFT, drag, write_small_llama
+from tests.gui.result_stage import LEFT, drag
 from tests.gui.result_stage import named as plot_named
 from tests.scripts import run_script
+from tests.small_models import write_small_llama
 
 SIZE = (1100, 320)
 

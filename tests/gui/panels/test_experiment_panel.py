@@ -33,8 +33,9 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
 from gui.window.arrangement.result_docks import carry_out
 from tests.gui.hand_jobs import HandJobs
-from tests.gui.result_stage import LEFT, ResultStage, drag, enter, hover, named, write_small_gpt2
+from tests.gui.result_stage import LEFT, ResultStage, drag, enter, hover, named
 from tests.scripts import run_script
+from tests.small_models import write_small_gpt2
 
 WIDE, NARROW = (1100, 320), (700, 260)
 

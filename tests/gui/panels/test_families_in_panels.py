@@ -186,18 +186,6 @@ def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(shown, family, pane
         assert made.words.advice.text().endswith(".")
 
 
-def test_spectra(shown, family):
-    found = {one.subject.name: one for one in shown(family, "spectra").result.spectra}
-    true = truth(family)
-    assert set(found) == ({"P"} if true.E is None else {"P", "E"})
-    for name, one in found.items():
-        matrix = true.matrix(name)
-        S = np.linalg.svd(matrix, compute_uv=False)
-        np.testing.assert_allclose(one.singular_values, S, atol=1e-6 * S[0])
-        assert one.shape == matrix.shape
-        assert one.stable_rank == pytest.approx((matrix**2).sum() / S[0] ** 2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "of"),
@@ -245,30 +233,6 @@ def test_directions(shown, family):
         assert result.E_mapped == (true.E.shape[1] != true.P.shape[1])
 
 
-def test_similarity(shown, family):
-    result = shown(family, "similarity").result
-    rows = truth(family).P[1:]
-    units = rows / np.linalg.norm(rows, axis=1)[:, None]
-    np.testing.assert_allclose(result.cosines, units @ units.T, atol=1e-6)
-    lags = [np.diag(units @ units.T, lag).mean() for lag in range(len(rows))]
-    np.testing.assert_allclose(result.by_lag, lags, atol=1e-6)
-
-
-def test_dimensions(shown, family):
-    result = shown(family, "dimensions").result
-    rows = truth(family).P[1:]
-    np.testing.assert_allclose(result.rows, rows, atol=1e-6)
-    waves, m = result.sinusoids, len(rows)
-    for entry in range(0, rows.shape[1], 3):
-        angle = 2 * np.pi * waves.cycles[entry] / m * np.arange(m)
-        basis = np.stack([np.ones(m), np.cos(angle), np.sin(angle)], axis=1)
-        rest = np.linalg.lstsq(basis, rows[:, entry], rcond=None)[1]
-        r2 = 1 - (rest[0] if len(rest) else 0.0) / (rows[:, entry].var() * m)
-        # Near the Nyquist limit sines vanish, and sums are solved to some digits less.
-        assert waves.r2[entry] == pytest.approx(r2, abs=1e-5)
-    assert (waves.r2 > 0.15).all()  # of three free numbers for a dozen, some always fit
-
-
 @pytest.mark.parametrize("family", [f for f in FAMILIES if (f, "layernorm") not in LACKING])
 def test_layernorm(shown, family):
     true = truth(family)
@@ -287,19 +251,6 @@ def test_layernorm(shown, family):
     constant = np.abs(lengths / np.sqrt(squares[0] + np.sqrt(squares[1]).mean() ** 2) - 1)
     assert result.orthogonal.overall[0] == pytest.approx(np.median(orthogonal), rel=1e-5)
     assert result.constant_norm.overall[0] == pytest.approx(np.median(constant), rel=1e-5)
-
-
-@pytest.mark.slow
-def test_shape(shown, family):
-    result = shown(family, "shape").result
-    rows = truth(family).P[1:]
-    U, S, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-    np.testing.assert_allclose(np.abs(result.coordinates), np.abs(U * S)[:, :3], atol=1e-5)
-    line = result.curve("line")
-    i = np.arange(len(rows)) - (len(rows) - 1) / 2
-    slope = i @ result.coordinates / (i @ i)
-    rest = ((result.coordinates - np.outer(i, slope)) ** 2).sum()
-    assert line.r2 == pytest.approx(1 - rest / (result.coordinates**2).sum(), abs=1e-9)
 
 
 @pytest.mark.slow

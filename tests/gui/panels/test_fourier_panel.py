@@ -17,7 +17,8 @@ from geometry.models.sources.opening import open_model
 from gui.commands.report_files import ReportFiles, ReportRequest
 from gui.panels.table import PANELS
 from gui.plots.spec import Plot, Table
-from tests.gui.result_stage import LEFT, ResultStage, write_small_gpt2
+from tests.gui.result_stage import LEFT, ResultStage
+from tests.small_models import write_small_gpt2
 
 
 @pytest.fixture

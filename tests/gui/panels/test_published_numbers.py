@@ -26,6 +26,9 @@ def compared(sinusoid):
     return compare_published(Measurements(sinusoid))
 
 
+AS_PUBLISHED = tuple(Compared(one, one.value) for one in PUBLISHED)
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """No claim, so that only what is published takes time."""
@@ -90,20 +93,20 @@ def test_models_of_no_paper_have_no_such_part(quick, stage_of, tiny_gpt2):
     assert claims.panel.content.published.isHidden()
 
 
-def test_they_are_in_what_is_saved_and_printed(compared):
-    saved = markdown("a model", (), compared)
+def test_they_are_in_what_is_saved_and_printed():
+    saved = markdown("a model", (), AS_PUBLISHED)
     assert "## Published numbers" in saved
     assert "| 5.08 % | " in saved
     assert "Published" not in markdown("a model", ())
-    printed = [text.get_text() for text in ledger_figure("a model", (), LIGHT, compared).texts]
+    printed = [text.get_text() for text in ledger_figure("a model", (), LIGHT, AS_PUBLISHED).texts]
     assert {"Published numbers", "5.08 %", "✓ within ±1.94"} <= set(printed)
     assert any(text.endswith("arXiv:2010.04903") for text in printed)
     plain = ledger_figure("a model", ())
     assert "Published numbers" not in [text.get_text() for text in plain.texts]
 
 
-def test_the_figure_has_room_for_them(compared):
-    figure = ledger_figure("a model", (), LIGHT, compared)
+def test_the_figure_has_room_for_them():
+    figure = ledger_figure("a model", (), LIGHT, AS_PUBLISHED)
     bottoms = [text.get_window_extent().y0 for text in figure.texts]
     assert min(bottoms) >= 0
 
@@ -117,6 +120,6 @@ def test_the_copied_script_prints_them(claims, compared, monkeypatch):
     ]
 
 
-def test_each_published_number_has_a_line(compared):
+def test_each_published_number_has_a_line():
     for one in PUBLISHED:
         assert f"{one.value:.{one.decimals}f}" in markdown("a model", (), [Compared(one, 1.0)])

@@ -9,8 +9,8 @@ import pytest
 
 from geometry.measures.rotary import lag_kernel, turning_rates
 from geometry.models.pair_use import pair_use
-from tests.gui.result_stage import write_small_llama
 from tests.scripts import run_script
+from tests.small_models import write_small_llama
 
 BASE = 10_000.0
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF
@@ -308,9 +306,13 @@ def test_a_helix_rises_again_and_a_line_does_not(stage, small, write_table):
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])
-def test_the_script_ends_with_the_panels_outcome(small, stage, rows):
+def test_the_script_prints_lags_and_the_outcome(small, stage, rows):
     small.configure(rows=rows)
-    *_, first, second, last = run_script(stage.python()).splitlines()
+    printed = run_script(stage.python())
+    assert printed.startswith("(100, 100)")
+    numbers = printed.partition("[")[2].partition("]")[0].split()
+    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)
+    *_, first, second, last = printed.splitlines()
     view = small.view()
     assert last.partition(" ")[2] == small.spec.finding(view).outcome
     for line, (kind, null) in zip((first, second), view.nulls.items(), strict=True):
@@ -326,30 +328,7 @@ def test_the_printed_figure_has_the_band_and_the_finding(small):
     assert "rises again by" in texts.replace("\n", " ")
 
 
-# What can be taken away.
-
-
-@pytest.mark.parametrize("rows", ["raw", "projected"])
-def test_python_prints_the_same(small, stage, rows):
-    small.configure(rows=rows)
-    printed = run_script(stage.python())
-    assert printed.startswith("(100, 100)")
-    numbers = printed.partition("[")[2].partition("]")[0].split()
-    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)
-
-
 # Patches of a picture.
-
-
-@pytest.fixture
-def picture(tmp_path, write_safetensors):
-    """A vision model with 2 × 3 patches."""
-    rng = np.random.default_rng(0)
-    table = rng.standard_normal((1, 7, 8)).astype(np.float32)
-    write_safetensors(tmp_path / "model.safetensors", {"vit.embeddings.position_embeddings": table})
-    config = {"model_type": "vit", "hidden_size": 8, "image_size": [8, 12], "patch_size": 4}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    return tmp_path
 
 
 def test_patches_are_arranged_as_a_picture_of_pictures(stage, picture):

@@ -6,7 +6,7 @@ from safetensors.numpy import load_file, save_file
 
 from gui.panels.table import PANELS
 from tests.gui.panels.test_contract import other_choices
-from tests.gui.result_stage import write_small_gpt2, write_small_llama
+from tests.small_models import write_small_gpt2, write_small_llama
 
 #: Panels of which nothing is left without these parts.
 GONE = {

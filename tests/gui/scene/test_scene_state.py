@@ -1,7 +1,5 @@
 """What the scene shows, resolved from the session: the caption says exactly that."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -69,16 +67,10 @@ def test_the_caption_names_the_commit(opened, name, commit, expected):
     assert resolve_scene(opened).caption[0] == f"{expected} · positions 1–199 · centred"
 
 
-def test_a_computed_table_is_called_that(session, controller, tmp_path, write_safetensors):
-    folder = tmp_path / "xglm"
-    folder.mkdir()
+def test_a_computed_table_is_called_that(session, controller, written):
     config = {"model_type": "xglm", "d_model": 16, "max_position_embeddings": 32, "num_layers": 1,
               "attention_heads": 2, "ffn_dim": 32, "vocab_size": 9}  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    write_safetensors(
-        folder / "model.safetensors", {"model.embed_tokens.weight": np.ones((9, 16), np.float32)}
-    )
-    controller.open(str(folder))
+    controller.open(str(written({"model.embed_tokens.weight": np.ones((9, 16), "f4")}, config)))
     assert session.notice is None
     assert resolve_scene(session).caption[0].endswith(" · centred · computed, not learned")
 

@@ -1,7 +1,5 @@
 """Rows in an order that is not position: their labels, and columns to colour by."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -23,16 +21,6 @@ def days(tmp_path):
         "day,kind,x0,x1,x2,x3\nMonday,work,1,0,0,2\n,work,0,1,0,3\nNew York,rest,0,0,1,5\n"
     )
     return path
-
-
-@pytest.fixture
-def picture(tmp_path, write_safetensors):
-    """A vision model with 2 × 3 patches."""
-    table = np.random.default_rng(0).standard_normal((1, 7, 8)).astype(np.float32)
-    write_safetensors(tmp_path / "model.safetensors", {"vit.embeddings.position_embeddings": table})
-    config = {"model_type": "vit", "hidden_size": 8, "image_size": [8, 12], "patch_size": 4}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    return tmp_path
 
 
 def test_labels_stand_where_tokens_do(session, controller, days):

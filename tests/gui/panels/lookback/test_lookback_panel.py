@@ -9,7 +9,7 @@ from geometry.measures.lookback_range import look_back_range
 from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
-from gui.style.theme import DARK, LIGHT, format_number
+from gui.style.theme import LIGHT, format_number
 from tests.gui.compared_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
     cursors,
@@ -21,7 +21,7 @@ from tests.gui.panels.lookback.lookback_stage import (
     press,
     readings,
 )
-from tests.gui.result_stage import LEFT, NONE, ResultStage, drag, enter, named
+from tests.gui.result_stage import LEFT, NONE, drag, enter, named
 from tests.scripts import run_script
 
 # What is shown.
@@ -43,14 +43,6 @@ def test_shown_range_is_measured_and_drawn(panel, model):
     np.testing.assert_allclose(angle.y, fitted.y, atol=12)
     assert panel.result.motions.degrees_per_token == pytest.approx(360 * 3 / 199, rel=0.02)
     assert "° per token" in readings(panel, "Angle")
-
-
-def test_the_empty_state_says_what_it_will_show(qtbot):
-    stage = ResultStage(qtbot, "lookback")
-    assert stage.panel.words.message.text().startswith("Open a model to see")
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Space):
-        QTest.keyClick(stage.panel, key)
-    assert guide(stage) is None
 
 
 def test_a_range_that_is_too_short(stage, write_table):
@@ -144,17 +136,6 @@ def test_all_dimensions_have_no_angles_and_spread_lags(noisy):
     assert panel.controls.number.value == lags[-9] > wide + 1
     press(panel.controls.number.slider, Qt.Key.Key_Left)
     assert panel.controls.number.value == wide
-
-
-def test_themes_and_options(panel, stage):
-    panel.set_theme(DARK)
-    assert named(panel, "R²").curves[0].color == DARK.text
-    panel.configure(lag=33, scoring="halves", play=True)
-    assert panel.view().question.scoring == "halves"
-    assert panel.controls.number.value == 33
-    assert panel.playback.is_playing
-    panel.configure(in_view=False)
-    assert guide(stage) is None
 
 
 def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):

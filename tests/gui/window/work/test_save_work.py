@@ -20,9 +20,9 @@ from gui.window.work.save_work import SLOT
 from gui.window.work.unsaved_work import SLOT as UNSAVED
 from gui.window.work.unsaved_work import UnsavedWork
 from tests.gui.dialogs import answer_file, press_key
-from tests.gui.result_stage import write_small_gpt2
 from tests.gui.services.work_files.test_work_file import same
 from tests.gui.training_stage import write_trained
+from tests.small_models import write_small_gpt2
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
