@@ -223,9 +223,6 @@ def loopback_hub(serve_hub: Callable[..., LoopbackHub]) -> LoopbackHub:
     return serve_hub()
 
 
-# ---- the command line ------------------------------------------------------------------
-
-
 @pytest.fixture
 def gpt2_commit(loopback_hub: LoopbackHub, tmp_path: Path) -> str:
     """The stand-in of GPT-2 on the Hub."""

@@ -1,7 +1,5 @@
 """Running the scripts that the app hands out, without a process for each."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

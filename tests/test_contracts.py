@@ -96,9 +96,6 @@ def test_the_files_that_the_architecture_page_names_are_there():
     assert not missing
 
 
-# ---- dependencies ----------------------------------------------------------------------------
-
-
 def canonical(requirement: str) -> str:
     """The name of a distribution as package indexes compare it, without versions and markers."""
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()

@@ -24,9 +24,6 @@ from tests.stand_ins import positions_of, write_stand_in
 ALIAS = "stanford-crfm/alias-gpt2-small-x21"
 
 
-# ---- models of the Hub ---------------------------------------------------------------------
-
-
 def test_a_model_of_the_hub_and_again_offline(command, loopback_hub, gpt2_commit, tmp_path):
     first, again = tmp_path / "first.csv", tmp_path / "again.csv"
     assert_silent(command("export", GPT2, "--out", first))
@@ -94,9 +91,6 @@ def test_a_report_names_the_option_that_allows_a_whole_download(command, loopbac
         assert_silent(command(*report, "--offline"))
 
 
-# ---- the list of models --------------------------------------------------------------------
-
-
 def rows_of(done: Completed) -> dict[str, str]:
     assert (done.returncode, done.stderr) == (0, "")
     return {line.split()[0]: line for line in done.stdout.splitlines()}
@@ -132,9 +126,6 @@ def test_searching(command, loopback_hub, gpt2_commit, tmp_path):
     assert_refused(refused, "The Hub cannot be reached", "omit --offline")
 
 
-# ---- the window ----------------------------------------------------------------------------
-
-
 def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_commit):
     import gui.commands.run_window
 
@@ -153,9 +144,6 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
         (GPT2, None, None, False, None, 0),
         (f"{GPT2}@v1", (5, 5000), None, True, None, 0),
     ]
-
-
-# ---- what is loaded ------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -142,9 +142,6 @@ def test_on_a_terminal_it_shows_its_progress(on_terminal, many, out):
     assert "100 checkpoints." in " ".join(shown.split())
 
 
-# ---- a Hub ---------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def times(loopback_hub, monkeypatch):
     """When each request came."""

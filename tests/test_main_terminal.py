@@ -18,8 +18,6 @@ from tests.command_line import (
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of
 
-# ---- Ctrl+C --------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("fault", "path", "after"),
@@ -63,9 +61,6 @@ def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
     online = json.loads((out / "report.json").read_text("utf-8"))
     assert online["spectrum"]["E"] is not None
     assert "capture" not in online["missing"]
-
-
-# ---- on a terminal -------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -113,9 +113,6 @@ def test_a_place_that_cannot_be_written_and_a_model_without_a_history(trained, t
     assert "plain has no training history; " in capsys.readouterr().err
 
 
-# ---- from a Hub --------------------------------------------------------------------------
-
-
 @pytest.fixture
 def hub(loopback_hub, tmp_path):
     return serve_checkpoints(loopback_hub, tmp_path / "made")

@@ -131,9 +131,6 @@ def test_interrupted_run_continues(uninterrupted, interrupted, environment, tmp_
             assert np.array_equal(value, whole[key]), key
 
 
-# ---- on a terminal ---------------------------------------------------------------------------
-
-
 def test_the_pace():
     pace = Pace(tokens_per_step=1000)
     assert pace.text(TrainingProgress("Reading the text", 256, 3000), 0.0) == "256 of 3,000"

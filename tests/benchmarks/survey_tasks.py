@@ -1,7 +1,5 @@
 """What workers do in the benchmark of surveys; a module of its own, which they import."""
 
-from __future__ import annotations
-
 import os
 import time
 from functools import cache

@@ -1,7 +1,5 @@
 """Models beside the open one, to be laid over it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

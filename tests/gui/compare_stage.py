@@ -1,7 +1,5 @@
 """The table of models with models beside the open one, made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models beside the open one, each in a session of its own: what tests of compared models share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -88,9 +88,6 @@ def moved_to(folder, said):
     return said
 
 
-# ---- projects and bookmarks ------------------------------------------------------------
-
-
 def fields_of(one, *names):
     return {name: getattr(one, name) for name in names}
 
@@ -184,8 +181,6 @@ def described_bookmark(one):
     }
 
 
-# ---- settings --------------------------------------------------------------------------
-
 _OF_SESSION = (
     "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
     "opacity", "outside", "projection", "keep_turned", "compare_columns", "offline", "recent",
@@ -210,9 +205,6 @@ def described_settings(settings):
     )
 
 
-# ---- surveys ---------------------------------------------------------------------------
-
-
 def described_survey(survey: Survey):
     """All columns with all values, so that none can be lost."""
     columns = survey.columns.values()
@@ -224,9 +216,6 @@ def described_survey(survey: Survey):
             "runs": [run.tolist() for run in survey.runs],
         }
     )
-
-
-# ---- histories, and what was measured inside networks ------------------------------------
 
 
 def described_table(table):
@@ -282,8 +271,6 @@ def described_effects(effects):
         }
     )
 
-
-# ---- what earlier releases had not ---------------------------------------------------------
 
 _ADDED = {"alone": None, "docks": None, "coloring": "matched", "in_grid": True, "left_out": [],
           "file": "", "changed": False}  # fmt: skip

@@ -1,7 +1,5 @@
 """What asks the file system, on which thread: to record it, or to let a disk be slow."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

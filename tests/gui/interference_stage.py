@@ -1,7 +1,5 @@
 """The LayerNorm panel on its interference page, driven as a user drives it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A lesson in the real window: begun, and led through by its buttons."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt

@@ -1,7 +1,5 @@
 """A result panel on the screen, answered at once or when the test says so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """One window for many tests: each of them finds it as it is after a start."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from itertools import count

@@ -68,9 +68,6 @@ def kept(tmp_path):
     return folder
 
 
-# ---- surveys ---------------------------------------------------------------------------
-
-
 @each("surveys")
 def test_surveys(name):
     assert described_survey(read_survey(SURVEYS / name)) == EXPECTED["surveys"][name]["surveys"]
@@ -151,9 +148,6 @@ def test_a_window_shows_a_survey(name, start_application, kept, qtbot):
     window.surveys.shown.close()
 
 
-# ---- histories of trainings -----------------------------------------------------------------
-
-
 @each("histories")
 def test_histories(name):
     found = described_history(read_history(HISTORIES / name / "history.safetensors"))
@@ -202,9 +196,6 @@ def test_a_stopped_training_goes_on(kept):
     assert not (out / "unfinished").exists()
 
 
-# ---- inside networks -----------------------------------------------------------------------
-
-
 @each("inside")
 def test_layers(name):
     tables = read_layers(HISTORIES / name / "positions.safetensors")
@@ -246,9 +237,6 @@ def test_a_report_has_the_effects(kept):
     costs = {one["name"]: one["delta"] for one in EXPECTED["effects"]["effects.json"]["effects"]}
     assert found["effects.helix"] == pytest.approx(costs["fitted helix"] / costs["top 0"])
     assert found["effects.three"] == pytest.approx(costs["top 3"] / costs["top 0"])
-
-
-# ---- shown in a window ---------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -235,8 +235,8 @@ def surroundings(home: Path) -> dict[str, str]:
 def write_models(folder: Path) -> None:
     """Write small models of all kinds that open, and some that are broken."""
     from tests.gui.conftest import _helix, _write_gpt2
-    from tests.small_models import write_small_gpt2
     from tests.gui.training_stage import write_trained
+    from tests.small_models import write_small_gpt2
 
     folder.mkdir(parents=True)
     write_small_gpt2(folder / "small")

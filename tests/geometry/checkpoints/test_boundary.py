@@ -1,7 +1,5 @@
 """One sentence, whatever goes wrong in a reader."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

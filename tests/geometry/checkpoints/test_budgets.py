@@ -47,9 +47,6 @@ def archive(path, files, method=zipfile.ZIP_STORED):
     return path
 
 
-# -- safetensors ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "shape", [[2**62] * 80_000, [1] * 65, [0] * 17, [2**63], [-1, -1], [1.0, 4], [True, 4]]
 )
@@ -70,9 +67,6 @@ def test_more_tensors_than_any_checkpoint_has(tmp_path, monkeypatch):
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     path = safetensors(tmp_path / "model.safetensors", dict.fromkeys("abcd", entry))
     assert "describes 4 tensors; at most 3" in refusal(path)
-
-
-# -- torch ---------------------------------------------------------------------------------------
 
 
 def torch_archive(path, pickled, **more):
@@ -207,9 +201,6 @@ def test_the_largest_metadata_that_are_read_take_less_than_300_mb(tmp_path, most
     assert most_memory() < 300_000_000
 
 
-# -- numpy ---------------------------------------------------------------------------------------
-
-
 def npy(header):
     raw = header.encode("latin1")
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(raw)) + raw
@@ -268,9 +259,6 @@ def test_more_arrays_than_any_model_has(tmp_path, monkeypatch):
     assert "holds 3 arrays; at most 2" in refusal(tmp_path / "t.npz")
 
 
-# -- files that are none, and their names --------------------------------------------------------
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", "t.npy", "t.npz",
                                   "model.safetensors.index.json"])  # fmt: skip
@@ -295,9 +283,6 @@ def test_names_of_shards_that_are_no_file_names(shard, tmp_path):
     path = tmp_path / "model.safetensors.index.json"
     path.write_text(json.dumps({"weight_map": {"wpe.weight": shard}}))
     assert "not a file name" in refusal(path)
-
-
-# -- logs ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

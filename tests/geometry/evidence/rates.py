@@ -5,8 +5,6 @@
 prints the table of `resources/guide/evidence.md`. Lengths are in rows, of 1,022.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator

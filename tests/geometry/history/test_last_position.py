@@ -111,8 +111,6 @@ def test_any_decay_is_followed(seed, rates, stored):
     np.testing.assert_allclose(follow((rows @ turn).astype("f4"))[0], found, atol=1e-4)
 
 
-# ---- the claim -------------------------------------------------------------------------------
-
 CLAIM = next(claim for claim in CLAIMS if claim.id == "position.last_decays")
 
 

@@ -150,9 +150,6 @@ def test_it_tells_and_can_be_ended():
             work()
 
 
-# ---- helices ---------------------------------------------------------------------------------
-
-
 def test_helices_by_step(timelapse):
     found = fit_helices(timelapse)
     for i, table in enumerate(growing(STEPS)):

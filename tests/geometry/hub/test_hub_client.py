@@ -26,8 +26,6 @@ from tests.geometry.hub_asking import (
 )
 from tests.loopback_hub import RIGHT_TOKEN, Fault
 
-# ---- what is asked for and what comes ------------------------------------------------------
-
 
 def test_one_request_opens_a_file_and_one_more_brings_a_part(served, hub):
     transfer = Transfer()
@@ -130,9 +128,6 @@ def test_the_endpoint_is_the_environments_or_given(served, monkeypatch):
     assert Hub().endpoint == "https://huggingface.co"
 
 
-# ---- the storage host ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("token", ["", RIGHT_TOKEN])
 def test_the_storage_is_read_without_the_token(served, hub, token, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", token)
@@ -173,9 +168,6 @@ def test_an_expired_link_is_asked_for_again_once(served, hub):
         file.read_at(300_000, 1000)
     assert caught.value.retryable
     assert [r.status for r in served.requests] == [403, 302, 403]
-
-
-# ---- going on where a connection broke -----------------------------------------------------
 
 
 @on_one_fixture
@@ -243,9 +235,6 @@ def test_a_network_that_goes_away_meanwhile_is_waited_for(served, hub):
     assert file.transfer.requests == QUICK.attempts
 
 
-# ---- a server that sends no parts ----------------------------------------------------------
-
-
 def test_with_consent_the_whole_file_is_read_as_far_as_needed(served, hub):
     served.fault(Fault.ignore_range(), times=None)
     told: list[TransferProgress] = []
@@ -270,9 +259,6 @@ def test_a_whole_download_that_breaks_begins_again(served, hub, cuts):
     served.fault(Fault.ignore_range())
     assert file.read_at(300_000, 100_000).tobytes() == DATA[300_000:400_000]
     served.clear_faults()
-
-
-# ---- many at once ----------------------------------------------------------------------------
 
 
 def test_several_threads_read_one_file(served, hub):

@@ -33,8 +33,6 @@ def served(request, serve_kind) -> Served:
     return serve_kind(request.param)
 
 
-# ---- every fault at every request ------------------------------------------------------------
-
 #: Times None is for ever.
 FAULTS: dict[str, tuple[Fault, int | None]] = {
     "500 once": (Fault.status(500), 1),
@@ -122,9 +120,6 @@ def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(serve
         open_model(NAME, network=network_of(served.hub, tmp_path / "cache"))
 
 
-# ---- many times over -------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -149,9 +144,6 @@ def test_many_openings_that_go_wrong_in_a_row(served, tmp_path_factory, openings
         transfer = Transfer() if cancel is None else cancelled_at(cancel)[0]
         attempt(served, root, transfer=transfer, fresh=fresh, timeout_s=0.2)
     served.opens(root)
-
-
-# ---- wrong bytes -----------------------------------------------------------------------------
 
 
 def test_wrong_bytes_where_they_can_be_told(serve_kind, tmp_path):
@@ -190,9 +182,6 @@ def test_a_header_that_makes_no_sense_is_not_kept(serve_kind, tmp_path):
     assert refused > 20
 
 
-# ---- faults later ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
     served = serve_kind("safetensors")
@@ -214,9 +203,6 @@ def test_faults_while_a_matrix_is_fetched(name, serve_kind, tmp_path):
                 np.testing.assert_array_equal(model.weight("W_Q"), expected)
             served.hub.clear_faults()
             assert model.bytes_to_fetch("W_Q") == 0
-
-
-# ---- cancelled at every stage ----------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -276,8 +262,6 @@ def open_and_tell(
         ended.set()
         also.set()
 
-
-# ---- a process that is killed ----------------------------------------------------------------
 
 OPEN = f"""
 import sys

@@ -122,9 +122,6 @@ def test_waiting_is_for_one_model_or_for_all(tmp_path):
     wait_until_kept(tmp_path, "a")
 
 
-# ---- who waits for whom ----------------------------------------------------------------------
-
-
 def test_waiting_but_for_the_last_writes(tmp_path):
     gates, done = [threading.Event() for _ in range(4)], []
 

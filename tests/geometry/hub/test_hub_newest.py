@@ -1,7 +1,5 @@
 """A model in the standard Hub cache and in our own: the newer answer to what a branch is counts."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -37,8 +37,6 @@ def offline(cache: Path) -> Network:
     return Network(Hub(offline=True), TensorCache(cache), Transfer())
 
 
-# ---- a fresh process -------------------------------------------------------------------------
-
 OPEN = """
 import sys
 from geometry.models.sources.opening import open_model
@@ -66,9 +64,6 @@ def test_another_process_reads_cache(name, switch, loopback_hub, run_python, mon
         again, imported = run_python(OPEN.format(name=name)).splitlines()
         assert again == f"{model.fingerprint} {commit}"
         assert imported == "['platformdirs']"
-
-
-# ---- the standard Hub cache ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("revision", ["main", "checkpoint-1000"])
@@ -108,18 +103,12 @@ def test_half_a_snapshot_is_passed_over(name, loopback_hub, offer, opened):
     assert loopback_hub.requests != []
 
 
-# ---- offline ---------------------------------------------------------------------------------
-
-
 def test_what_was_not_fetched_is_not_there_offline(cache):
     for text in ("gpt2-xl", "someone/model@checkpoint-7", "gtp2"):
         with pytest.raises(Offline) as error:
             open_model(text, network=offline(cache))
         assert str(error.value) == f"{text} is not on this machine, and Helixscope is offline."
         assert error.value.advice == "Turn off offline mode to use the network."
-
-
-# ---- whatever became of the cache ------------------------------------------------------------
 
 
 def damage(path: Path, how: str) -> None:
@@ -198,9 +187,6 @@ def test_a_cache_that_is_cleared_under_an_open_model(stand_in, cache, opened):
     assert model.tokenize("my name").ids[0] == 0
 
 
-# ---- at once ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
 def test_several_threads_open_the_same_model_at_once(name, loopback_hub, stand_in, cache):
     commit, folder = stand_in(name)
@@ -241,9 +227,6 @@ def test_nine_models_at_once_and_then_offline(loopback_hub, tmp_path, cache):
         np.testing.assert_array_equal(model.W_pos, positions_of(name))
         with pytest.raises(Offline, match="offline"):
             model.weight("W_Q")
-
-
-# ---- the catalogue ---------------------------------------------------------------------------
 
 
 def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatch):

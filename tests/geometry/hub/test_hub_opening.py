@@ -23,9 +23,6 @@ from tests.true_sizes import SHAPES, true_positions, write_true_size
 GPT2, ALIAS = OPENAI[0], STANFORD[0]
 
 
-# ---- the nine of the article -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NINE)
 def test_the_nine_open_by_range_as_from_their_folders(name, loopback_hub, stand_in, opened):
     commit, folder = stand_in(name)
@@ -113,9 +110,6 @@ def test_a_model_for_those_with_a_token(access, loopback_hub, tmp_path, cache, m
     assert RIGHT_TOKEN.encode() not in b"".join(kept(cache).values())
 
 
-# ---- revisions -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "revision", ["main", "feature/x", "v1.0", "refs/pr/3", "commit", "short commit"]
 )
@@ -192,9 +186,6 @@ def test_a_fresh_look_follows_a_branch(loopback_hub, tmp_path, stand_in, opened)
         assert (old.commit, old.n_heads) == (first, 2)
 
 
-# ---- several files ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["shards", "bin shards"])
 def test_of_shards_only_the_one_with_the_positions_is_read(kind, loopback_hub, tmp_path, opened):
     folder = tmp_path / "files"
@@ -233,9 +224,6 @@ def test_a_shard_that_lacks_what_the_index_promises(loopback_hub, tmp_path, cach
     with pytest.raises(SourceError, match="which lacks it"):
         opened()
     assert not kept(cache)
-
-
-# ---- every family ----------------------------------------------------------------------------
 
 
 #: One of each way in which families keep their tables and weights.

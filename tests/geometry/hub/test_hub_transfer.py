@@ -32,9 +32,6 @@ def told() -> list[TransferProgress]:
     return []
 
 
-# ---- telling -------------------------------------------------------------------------------
-
-
 def test_the_first_and_the_last_are_always_told(told, clock):
     transfer = Transfer(told.append, interval_s=FOREVER)
     transfer.begin("wpe.weight", 100)
@@ -122,9 +119,6 @@ def test_it_counts(told):
     transfer.skip(5)
     transfer.count_request()
     assert (transfer.bytes_received, transfer.requests) == (24_005, 1)
-
-
-# ---- stopping ------------------------------------------------------------------------------
 
 
 def test_nothing_starts_once_it_is_cancelled():

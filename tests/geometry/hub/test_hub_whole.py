@@ -1,7 +1,5 @@
 """Servers that send no parts of files: what is asked, what comes, and what is kept of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -216,9 +214,6 @@ def test_what_a_checkpoint_lacks_costs_nothing(offer, opened):
     })  # fmt: skip
     model = opened(NAME)
     assert model.bytes_to_fetch_for([("W_Q", 0), ("W_E", 0), ("W_E", 0)]) == 9_000 * 4 * 4
-
-
-# ---- lengths that nobody says --------------------------------------------------------------
 
 
 def test_chunked_small_files_are_bounded(loopback_hub, tmp_path, cache, monkeypatch, opened):

@@ -13,8 +13,6 @@ from geometry.hub.faults import BrokenTransfer, HubError
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import Fault
 
-# ---- answers that are wrong ----------------------------------------------------------------
-
 WRONG: dict[str, tuple[Fault, str]] = {
     "too short": (Fault.wrong_length(-1), "announced"),
     "too long": (Fault.wrong_length(5), "announced"),
@@ -90,9 +88,6 @@ def test_redirects_without_end(served, hub):
 def test_other_refusals_name_the_status(served, hub):
     served.fault(Fault.status(418))
     assert "418" in str(fails("open", hub, HubError))
-
-
-# ---- servers of another make ----------------------------------------------------------------
 
 
 @pytest.fixture

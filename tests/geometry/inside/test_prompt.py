@@ -180,9 +180,6 @@ def test_special_tokens_at_the_end_do_not_move(minilm_folder, tmp_path):
     assert (by[end:] == 0).all()
 
 
-# ---- what cannot be run ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "change", "said"),
     [
@@ -238,9 +235,6 @@ def test_models_without_a_head_a_table_or_all_weights(write, gpt2_folder):
         run_prompt(str(gpt2_folder), TEXT)
     with pytest.raises(HelixscopeError):
         run_prompt("synthetic:helix,n=90,d=16,turns=2,climb=0.3", TEXT)
-
-
-# ---- in a process of its own -----------------------------------------------------------------
 
 
 def test_json_keeps_all_but_digits_of_attention(found):

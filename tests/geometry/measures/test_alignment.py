@@ -32,9 +32,6 @@ def orthogonal(k: int, seed: int, *, sign: float) -> np.ndarray:
     return found
 
 
-# ---- laid over each other ----------------------------------------------------------------
-
-
 @settings(max_examples=60)
 @given(SIZES, SEEDS, st.sampled_from([1.0, -1.0]), st.floats(0.01, 100))
 def test_a_turned_mirrored_grown_and_shifted_copy_has_no_disparity(k, seed, sign, scale):
@@ -155,9 +152,6 @@ def test_common_positions():
         common_positions((0, 4), (5, 9))
 
 
-# ---- in another's components ---------------------------------------------------------------
-
-
 @pytest.fixture
 def table() -> np.ndarray:
     return points(8, 3, 60) + 2.0
@@ -223,9 +217,6 @@ def test_another_width_is_refused(table):
         angles_between(pca, narrow)
     with pytest.raises(ValueError, match="none of these"):
         angles_between(pca, pca, (9, 10))
-
-
-# ---- real checkpoints -----------------------------------------------------------------------
 
 
 def test_gpt2s_halves(gpt2_folder):

@@ -28,9 +28,6 @@ def heads(queries, keys):
     return HeadProjections(0, np.array(queries), np.array(keys), 1.0, True)
 
 
-# ---- spectra --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("m", [240, 241])
 def test_the_amplitude_of_a_wave_is_its_height(m):
     table = 5.0 + np.column_stack([3 * waves(7, 2.5, m)[:, 0], 2 * waves(11, m=m)[:, 1]])
@@ -77,9 +74,6 @@ def test_too_few_positions_for_a_wave_and_a_table_of_zeros():
         fourier(table, singular_directions(table), (0, 19))
 
 
-# ---- phase shifts ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("cycles", "tokens"), [(4, 2.5), (4, -7.0), (20, 3.0), (9, 0.0)])
 def test_the_shift_between_two_waves(cycles, tokens):
     found = phase_shifts(heads([waves(cycles, tokens)], [waves(cycles)]), (0, M - 1))
@@ -108,9 +102,6 @@ def test_each_head_has_its_own_and_a_constant_one_has_none():
     queries = [waves(5, 1.0), np.ones((M, 2)), waves(12, -2.0)]
     found = phase_shifts(heads(queries, [waves(5), waves(5), waves(12)]), (0, M - 1))
     np.testing.assert_allclose(found.tokens, [1.0, np.nan, -2.0], atol=1e-6)
-
-
-# ---- together -------------------------------------------------------------------------------
 
 
 def test_directions_of_two_waves_are_found_with_their_frequencies():

@@ -152,9 +152,6 @@ def test_maps_are_the_modules(kind, tmp_path):
         np.testing.assert_allclose(attention_map(heads, head, (0, 11)), expected[head], atol=1e-5)
 
 
-# ---- GPT-2 -----------------------------------------------------------------------------------
-
-
 def test_gpt2_has_three_sharply_local_heads_which_averaged_positions_blunt(gpt2_folder):
     model = open_model(gpt2_folder)
     found = head_kernels(project_heads(model), (1, 1023))
@@ -184,9 +181,6 @@ def test_blocks_are_averaged_from_position_0():
     np.testing.assert_array_equal(average_blocks(rows, 1), rows)
     with pytest.raises(ValueError, match="at least one position, got 0"):
         average_blocks(rows, 0)
-
-
-# ---- limits ----------------------------------------------------------------------------------
 
 
 def test_a_range_outside_the_table_is_refused():

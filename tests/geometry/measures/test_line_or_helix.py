@@ -49,9 +49,6 @@ def by_hand(rows):
     return x / np.sqrt((x**2).mean(axis=1, keepdims=True))
 
 
-# ---- the curves -------------------------------------------------------------------------------
-
-
 @given(CURVES)
 def test_neighbours_have_the_spacing_and_the_mean_square_is_in_closed_form(curve):
     rows = curve.coordinates()
@@ -116,9 +113,6 @@ def test_a_helix_lies_between_a_circle_and_a_line():
     for kind, climb in (("circle", 0.0), ("line", 1.0)):
         expected = made(kind).coordinates()
         np.testing.assert_allclose(made(climb=climb).coordinates(), expected, atol=1e-12)
-
-
-# ---- LayerNorm --------------------------------------------------------------------------------
 
 
 @given(CURVES, st.sampled_from([0.0, 0.7, 30.0]))
@@ -222,9 +216,6 @@ def test_rows_that_are_one_point_have_no_distances():
     assert (found.mean_step, found.evenness, found.nearest_other, found.alike) == (0, 0, 0, 5)
 
 
-# ---- what it costs ----------------------------------------------------------------------------
-
-
 def test_price_of_a_line_is_quadratic_a_circles_is_not():
     n = np.array([101, 201, 401])
     line, circle, helix = (made(kind).mean_square(n) for kind in KINDS)
@@ -243,9 +234,6 @@ def test_a_circle_is_never_dearer_than_a_helix_nor_that_than_a_line(curve):
     line, circle, helix = (float(curve.of_kind(kind).mean_square()) for kind in KINDS)
     assert circle <= helix * (1 + 1e-9)
     assert helix <= line * (1 + 1e-9)
-
-
-# ---- a curve like a model's -------------------------------------------------------------------
 
 
 def test_a_curve_like_a_table_finds_the_curve_that_the_table_is():

@@ -102,9 +102,6 @@ def test_gpt2(gpt2_folder):
     assert whole.found.r2["screw"][0] > 0.99
 
 
-# The report.
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "lags"),
@@ -119,9 +116,6 @@ def test_lags_are_reported_where_they_fit(measure, n, lags):
 def test_no_lag_fits(measure):
     assert report(measure(waves(20)).model, positions=(0, 7))["lookback"] is None
     assert report(measure(waves()[:, :2]).model)["lookback"] is None
-
-
-# The claims.
 
 
 def helix(climb: float, omega: float = 0.02) -> np.ndarray:

@@ -97,9 +97,6 @@ def test_several_planes_turn_by_their_own_angles():
     np.testing.assert_allclose(found, [2.0, 1.2, 0.5], atol=1e-9)
 
 
-# The way.
-
-
 @settings(max_examples=60)
 @given(st.integers(1, 7), SEEDS, st.floats(0, 1))
 def test_the_way_is_made_of_motions(k, seed, share):

@@ -196,9 +196,6 @@ def test_the_cache_is_found_as_the_client_finds_it(variables, expected, tmp_path
     assert hub_cache() == Path(expected.format(home=tmp_path))
 
 
-# ---- without the Hub's client ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "revision", [None, "main", "v1", "refs/pr/3", "a" * 40, "b" * 40, "c" * 40, "a" * 7, "nothing"]
 )

@@ -22,9 +22,6 @@ def of_size(name, n_positions, d_model):
     return open_model(f"{name}:{n_positions}x{d_model}").W_pos
 
 
-# ---- opening it -------------------------------------------------------------------------------
-
-
 def test_the_formulas_of_the_paper_and_of_fairseq():
     P = of_size("sinusoidal", 50, 16)
     angles = np.outer(np.arange(50), 10_000.0 ** (-np.arange(8) / 8))
@@ -90,9 +87,6 @@ def test_it_needs_no_network_and_no_file(tmp_path, monkeypatch):
         assert model.bytes_to_fetch_for([("W_E", 0)]) == 0
 
 
-# ---- synthetic curves -------------------------------------------------------------------------
-
-
 def test_a_synthetic_curve_opens_by_its_own_source():
     curve = SyntheticCurve("helix", 200, 32, 0.2, 1.85, 0.3, 0.7, noise=0.1, seed=5)
     model = open_model(curve.source)
@@ -133,9 +127,6 @@ def test_a_curves_source_is_that_curve(curve):
     assert parse_curve(curve.source.removeprefix("synthetic:")) == curve
 
 
-# ---- what it lacks ----------------------------------------------------------------------------
-
-
 def test_it_is_computed_and_has_neither_tokens_nor_layers():
     model = open_model("sinusoidal:40x12")
     assert model.computed
@@ -167,8 +158,6 @@ def test_the_report_says_what_is_impossible_and_measures_the_rest():
     assert made["norms"]["mean"] == pytest.approx(4.0)  # √(32/2)
     assert made["norms"]["outliers"] == []
 
-
-# ---- the helix that it is ---------------------------------------------------------------------
 
 SIZES = st.tuples(st.integers(2, 60), st.integers(1, 20).map(lambda half: 2 * half))
 

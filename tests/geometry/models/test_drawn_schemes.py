@@ -36,8 +36,6 @@ from tests.geometry.saved_models import saved
 SEEDS = range(8)
 ANY = {"x.weight": np.eye(4, dtype="f4")}
 
-# ---- ALiBi ------------------------------------------------------------------------------------
-
 
 def alibi_of(kind, draw):
     """Draw a configuration of a family, and compute the slopes of its own module."""
@@ -188,8 +186,6 @@ def test_mpt_without_alibi_is_not_taken_for_it(written):
     assert error.value.candidates[0].name == "transformer.wpe.weight"
 
 
-# ---- biases by lag ----------------------------------------------------------------------------
-
 ATTENTION = {
     "t5": T5Attention, "mt5": MT5Attention, "umt5": UMT5Attention, "longt5": LongT5Attention,
     "longt5-local": LongT5LocalAttention, "longt5-global": LongT5TransientGlobalAttention,
@@ -258,9 +254,6 @@ def test_mpnet_bias_ignores_other_settings(buckets, distance, written):
     for lag in range(-128, 129):
         i, j = max(lag, 0), max(-lag, 0)
         np.testing.assert_array_equal(model.W_pos[lag - model.lags.first], added[:, i, j])
-
-
-# ---- biases by offset -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))

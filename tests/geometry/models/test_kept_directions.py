@@ -160,9 +160,6 @@ def test_entries_of_an_older_version_are_not_read(table, root, monkeypatch):
     assert len(entries(root)) == 2
 
 
-# The stream itself, shared by threads.
-
-
 def test_threads_that_want_the_same_decompose_it_once(table, monkeypatch):
     begun, calls = threading.Barrier(4), []
     real = residual_stream.singular_directions

@@ -109,9 +109,6 @@ def test_a_kind_of_positions_that_is_not_known_is_asked(how, written):
     assert any("position_embedding_type" in note for note in chosen.warnings)
 
 
-# ---- DeBERTa ----------------------------------------------------------------------------------
-
-
 def drawn(seed):
     """Draw an encoder of DeBERTa, its configuration, and the function that gives it its lags."""
     draw = random.Random(seed)

@@ -164,8 +164,6 @@ def test_its_history(folder, model):
     assert first.explained_variance_ratio[:3].sum() < 0.1
 
 
-# ---- the positions inside it -----------------------------------------------------------------
-
 MAX_BYTES = 12_000_000
 """Of the whole folder."""
 

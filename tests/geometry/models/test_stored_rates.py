@@ -143,9 +143,6 @@ def test_chatglm_computes_its_own(tmp_path):
     np.testing.assert_allclose(model.rotary.rates, turning_rates(500_000.0, 8))
 
 
-# ---- configurations as people have them --------------------------------------------------------
-
-
 def test_chatglm_with_a_ratio(tmp_path):
     config = {"model_type": "chatglm", "hidden_size": 64, "num_attention_heads": 4,
               "kv_channels": 16, "num_layers": 2, "padded_vocab_size": 60, "seq_length": 8192,

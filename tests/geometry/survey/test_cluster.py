@@ -86,9 +86,6 @@ def test_tls_without_certificates_and_with_wrong_ones(tmp_path):
             assert "not answered" in refused(address.replace("tcp:", "tls:"))
 
 
-# ---- strangers -----------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("soon")
 def test_a_server_that_says_nothing(monkeypatch):
     monkeypatch.setattr(cluster, "WEB_S", 0.2)
@@ -113,9 +110,6 @@ def test_a_web_server():
         assert "a web server is there" in refused(f"tcp://127.0.0.1:{server.server_port}")
         server.shutdown()
         thread.join()
-
-
-# ---- other versions ------------------------------------------------------------------------
 
 
 @contextmanager
@@ -170,9 +164,6 @@ def test_another_patch_of_python_is_the_same():
     version = f"{sys.version_info[0]}.{sys.version_info[1]}.99.final.0"
     with answering("Scheduler", {"python": version}) as address:
         check_scheduler(address)
-
-
-# ---- real ones -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

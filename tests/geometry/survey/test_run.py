@@ -149,9 +149,6 @@ def test_a_disk_that_becomes_full_ends_the_survey_with_a_sentence(entries, tmp_p
     assert survey(out, entries).done == 16
 
 
-# ---- a scheduler of its own --------------------------------------------------------------
-
-
 @pytest.fixture
 def cluster():
     started = Cluster()

@@ -134,9 +134,6 @@ def test_a_panic_of_a_library_is_one_sentence_and_logged(panics, tmp_path):
         assert ("panicked" in log.read_text("utf-8")) == panics
 
 
-# ---- outputs that take nothing -------------------------------------------------------------
-
-
 def run_into(stdout, *arguments, **variables):
     return subprocess.run(
         [sys.executable, ROOT / "main.py", *arguments],
@@ -178,8 +175,6 @@ def test_errors_that_nobody_reads_are_dropped():
     with pytest.raises(OutputFailed):
         PlainStream(Closed(), must_arrive=True).write("x")
 
-
-# ---- and nothing is printed in another way -------------------------------------------------
 
 OTHERS = {"print", "echo", "secho", "stdout", "stderr", "__stdout__", "__stderr__", "Console"}
 

@@ -145,9 +145,6 @@ def test_pixels_are_averaged_by_their_opacity(channels, factor):
     np.testing.assert_allclose(_averaged(image, factor), expected, atol=0.5)
 
 
-# ---- what cannot be --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "error", "said", "advice"),
     [

@@ -51,9 +51,6 @@ def shown_progress(window):
     return [one for one in window.findChildren(FilmProgress) if one.isVisible()]
 
 
-# ---- films -------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish, tmp_path):
     window, session = application.window, application.session
@@ -145,9 +142,6 @@ def test_film_is_replaced_and_failure_is_a_notice(application, films, finish, tm
     assert not shown_progress(application.window)
 
 
-# ---- from the menu -----------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_menu_saves_film_and_coordinates(application, finish, tmp_path, monkeypatch):
     def execute(dialog):
@@ -211,9 +205,6 @@ def test_without_a_time_lapse_there_is_nothing_to_save(show_model, write_table):
     assert not enabled["Save time-lapse…"]
     assert not enabled["Save coordinates…"]
     menu.deleteLater()
-
-
-# ---- the dialog --------------------------------------------------------------------------
 
 
 @pytest.fixture

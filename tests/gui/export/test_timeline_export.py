@@ -63,9 +63,6 @@ def frames():
         one.close()
 
 
-# ---- numbers -----------------------------------------------------------------------------
-
-
 def test_numbers_are_what_is_shown(session, model, history):
     found = timeline_numbers(session.timeline)
     assert found["steps"].tolist() == STEPS
@@ -116,9 +113,6 @@ def test_npz_is_read_back(session, tmp_path):
         assert str(file["basis"]) == "frozen"
     with pytest.raises(HelixscopeError, match=r"none/x.npz cannot be written: No such file"):
         write_timeline_numbers(session.timeline, tmp_path / "none" / "x.npz")
-
-
-# ---- films -------------------------------------------------------------------------------
 
 
 def test_a_frame_for_each_snapshot(session, frames, tmp_path):

@@ -37,9 +37,6 @@ def fill_in(dialog, *buttons):
     return dialog.result()
 
 
-# ---- the way round -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("axis", [(0, 0, 1.0), (0, 2.0, 0), (1.0, -2.0, 0.5)])
 def test_a_turn_keeps_distance_and_height(axis):
     axis = np.array(axis)
@@ -110,9 +107,6 @@ def test_what_is_under_the_mouse_is_not_marked(model):
     np.testing.assert_array_equal(*drawn)
 
 
-# ---- without a window --------------------------------------------------------------------
-
-
 def test_films_in_both_formats(model, tmp_path):
     for name in ("a.gif", "a.mp4"):
         export_turntable(
@@ -124,9 +118,6 @@ def test_films_in_both_formats(model, tmp_path):
     film, fps = read_mp4(tmp_path / "a.mp4")
     assert film.shape == (10, 120, 162, 3)
     assert fps == 10
-
-
-# ---- from the window ---------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -198,9 +189,6 @@ def test_the_dialog_counts_frames_and_names_everything(qtbot):
     for field in (dialog.seconds, dialog.fps, dialog.about, dialog.kind):
         assert field.accessibleName()
     dialog.close()
-
-
-# ---- side by side ------------------------------------------------------------------------
 
 
 @pytest.mark.slow

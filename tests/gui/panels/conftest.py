@@ -1,7 +1,5 @@
 """Panels and small models that the tests of a module share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

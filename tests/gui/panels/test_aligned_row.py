@@ -167,9 +167,6 @@ def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
     assert not row.isEnabled()
 
 
-# ---- in the window ------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_overlay_in_the_window(application, wait_until_idle, write_table, helix, qtbot):
     """Chosen above the table of models; drawn with the curve; taken back and done again."""

@@ -1,7 +1,5 @@
 """The capture panel: against its definition and both real checkpoints, through real events."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -43,14 +41,8 @@ def parts(panel):
     return panel.spec.plots(panel.view())
 
 
-# The numbers.
-
-
 def test_it_says_what_it_reads():
     assert CaptureOf(E).tensors() == tensors_of(E) == (("W_E", 0),)
-
-
-# What is shown.
 
 
 def test_curve_and_chance_at_k_are_drawn_told_and_saved(small):
@@ -122,9 +114,6 @@ def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     panel.controls.widgets["name"].setCurrentText("of W_Q")
     assert panel.result is not None
     assert plot(panel).isVisible()
-
-
-# Beside random directions.
 
 
 def test_the_band_is_that_of_one_random_direction_which_is_known(small):

@@ -32,9 +32,6 @@ def ledger(minilm):
     return resolve(ClaimsOf((1, minilm.n_positions - 1)), QuestionContext(minilm))
 
 
-# ---- the question -----------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_the_ledger_is_that_of_the_report_and_of_its_range(minilm, ledger):
     straight = check_all(Measurements(minilm, Scope((1, 511))))
@@ -109,9 +106,6 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
     (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
     assert [v for v in step.so_far.verdicts[: len(CLAIMS)] if v.outcome is not None] == alone
     assert [v.claim for v in step.so_far.verdicts] == list(EVERY)
-
-
-# ---- in words ---------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Compared models in the panels under the viewport: the legend of their curves, names, scripts."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 
@@ -35,9 +33,6 @@ def beside(qtbot, tmp_path):
     yield make
     for one in made:
         one.close()
-
-
-# The legend.
 
 
 def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
@@ -113,9 +108,6 @@ def test_widths_share_a_room_and_what_is_called_the_same_gets_numbers():
     assert len(set(found)) == 4
 
 
-# What can be taken away.
-
-
 def test_numbers_of_models_of_one_name_are_kept_apart():
     models = [("a", {"x": np.full(n, n), "y": np.full(n, -n)}) for n in (2, 3, 4)]
     models.append(("b", {"x": np.zeros(5)}))
@@ -143,9 +135,6 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
     )  # fmt: skip
     names = [curve.name for curve in compared_curves(session, "", lambda _: None)]
     assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
-
-
-# When they are asked.
 
 
 def test_hidden_asks_nothing_and_legend_is_one_row(beside):

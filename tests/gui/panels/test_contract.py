@@ -1,7 +1,5 @@
 """What every panel of results keeps to: a table of panels × the contract."""
 
-from __future__ import annotations
-
 import gc
 import json
 import weakref

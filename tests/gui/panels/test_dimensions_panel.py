@@ -1,7 +1,5 @@
 """The dimensions panel on real checkpoints, through real clicks, keys and hover."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,9 +48,6 @@ def listed(panel):
 
 def drawn(panel):
     return tuple(_colors(panel.view()))
-
-
-# What it measures.
 
 
 def test_gpt2_entries_and_their_waves(gpt2):
@@ -104,9 +99,6 @@ def _resolved(table, question):
     return resolve(question, QuestionContext(SimpleNamespace(W_pos=table)))
 
 
-# Sorting and choosing.
-
-
 def test_by_fit_the_best_wave_comes_first_and_projection_is_a_switch(small, qtbot):
     qtbot.mouseClick(small.controls.widgets["order"].buttons["fit"], LEFT)
     r2 = small.result.sinusoids.r2[listed(small)]
@@ -151,9 +143,6 @@ def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder
     assert drawn(small) == (724,)
 
 
-# Before and after projection.
-
-
 def test_hover_and_numbers_of_drawn_entries(small, qtbot):
     click_row(table(small), 7)
     click_row(table(small), 3, SHIFT)
@@ -170,9 +159,6 @@ def test_hover_and_numbers_of_drawn_entries(small, qtbot):
     np.testing.assert_array_equal(before.y, small.result.rows[:, 7])
     np.testing.assert_allclose(values.y, small.result.projected(7))
     np.testing.assert_allclose(wave.y, small.result.sinusoids.values(7))
-
-
-# What can be taken away.
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])

@@ -1,7 +1,5 @@
 """The directions panel on real checkpoints, through real clicks and hover."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,9 +60,6 @@ def table(panel):
 
 def caption(panel):
     return panel.header.caption.text()
-
-
-# What it measures.
 
 
 def test_gpt2_and_random_directions_and_what_lacks(gpt2):
@@ -136,9 +131,6 @@ def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
     np.testing.assert_allclose(np.linalg.norm(found.over_position[:2], axis=1), 1.0)
 
 
-# Choosing directions.
-
-
 def test_clicks_choose_what_is_drawn_and_numbers_hold_it(gpt2):
     assert drawn(gpt2) == ALL
     click_row(table(gpt2), 3)
@@ -180,9 +172,6 @@ def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
     assert view.spans()[1][1] > gpt2.result.over_position.max()
 
 
-# Hover and clicks.
-
-
 def test_hover_and_click_open_the_entry(gpt2, stage):
     click_row(table(gpt2), 1)
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
@@ -214,9 +203,6 @@ def test_what_was_hovered_before_is_told_beside_its_point(qtbot, gpt2_folder):
     assert plot.view.sceneBoundingRect().contains(plot._label.geometry().toRectF())
 
 
-# What can be taken away.
-
-
 def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
     gpt2.resize(420, 300)
     QApplication.processEvents()
@@ -230,9 +216,6 @@ def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
     QApplication.processEvents()
     assert table(gpt2).isVisible()
     assert not any(table(gpt2).isColumnHidden(i) for i in range(5))
-
-
-# Beside directions that are turned at random.
 
 
 def test_the_null_is_that_of_turned_directions(gpt2):

@@ -94,9 +94,6 @@ def guide(panel):
     return panel.spec.guide(panel.view(), None)
 
 
-# ---- the changed curve -----------------------------------------------------------------------
-
-
 def test_a_change_is_seen_in_front_of_the_pale_curve(stage):
     panel, session = stage.panel, stage.session
     assert [cells[0] for cells in rows(panel).values()] == [named(one) for one in LISTED]
@@ -164,9 +161,6 @@ def test_a_table_too_short_and_a_change_that_is_impossible(stage_of, tmp_path):
     panel.configure(change="into E")
     assert guide(panel) is None
     assert panel.numbers()["moved"].max() == 0
-
-
-# ---- what it costs ---------------------------------------------------------------------------
 
 
 def test_a_model_without_a_table_has_nothing_to_change(stage, tmp_path):

@@ -1,7 +1,5 @@
 """The panel Extend: its curves against the measure, the 3D view, what it opens, what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

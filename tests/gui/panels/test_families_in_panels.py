@@ -4,8 +4,6 @@ The truth is taken from the family's own module in transformers and decomposed h
 means. What a model lacks is said, with what works instead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Fourier panel: what it asks, draws and reports."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

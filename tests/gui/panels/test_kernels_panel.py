@@ -1,7 +1,5 @@
 """The kernels panel through real events: heads, curves, the map, what lights up on the curve."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -44,9 +44,6 @@ def layernorm(stage_of, gpt2_with_tokens):
     return stage_of("layernorm", gpt2_with_tokens)
 
 
-# ---- the question -----------------------------------------------------------------------------
-
-
 def test_errors_tokens_and_figures(minilm, of_minilm):
     measured = Measurements(minilm, Scope((1, 511)))
     for found, errors in (
@@ -132,9 +129,6 @@ def test_tokens_of_another_size_are_no_fault_of_a_claim(write_gpt2):
     assert "24 columns" in verdicts["layernorm.orthogonal"].why_null
 
 
-# ---- what is shown ----------------------------------------------------------------------------
-
-
 def test_position_token_comes_first(layernorm):
     row = layernorm.panel.content.tokens.rows[0]
     assert row.cells == ("hello", "30", "1.000")
@@ -171,9 +165,6 @@ def test_each_version_is_shown_and_the_caption_names_scope_and_errors(layernorm)
     assert p95.y == pytest.approx(result.constant_norm.p95)
     assert p95.style == "dashed"
     assert median.x.tolist() == list(range(1, 200))
-
-
-# ---- other models, and other panels -----------------------------------------------------------
 
 
 def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):

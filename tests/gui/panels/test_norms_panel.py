@@ -1,7 +1,5 @@
 """The norms panel: its numbers, the line that stability is measured from, and other models."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt

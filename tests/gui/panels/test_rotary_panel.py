@@ -1,7 +1,5 @@
 """The rotary panel: its numbers against closed forms, scaling, compared models, its script."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -47,9 +47,6 @@ def drawn(panel):
     return plot_of(panel).curves[0].y
 
 
-# ---- the curve in the view ----------------------------------------------------------------
-
-
 def test_fitted_curve_axis_and_distance(shape):
     (guide,) = shape.session.shown_guides
     result = shape.panel.result
@@ -167,9 +164,6 @@ def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
     assert np.median(nearest) < 0.2 * found.fits["helix"].radius
     assert 1.60 < found.fits["helix"].turns < 1.65
     assert not guide.pale
-
-
-# ---- roughness ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -44,9 +44,6 @@ def marked(shown):
     return [name for name in NAMES if line(shown, name)[0] == MARK]
 
 
-# ---- the question -----------------------------------------------------------------------------
-
-
 def test_gpt2_is_a_helix_whose_drift_does_not_earn_its_parameter(of_gpt2):
     assert of_gpt2.best == of_gpt2.first_choice == "helix"
     assert of_gpt2.better_helix.name == "drifting_helix"
@@ -83,9 +80,6 @@ def test_shown_components_and_too_few_rows(model, open_table):
     flat = open_table(np.random.default_rng(1).normal(size=(20, 2)), "flat")
     with pytest.raises(RangeError, match="components 1, 2, 3, but this table has 2 columns"):
         asked(flat, (0, 19))
-
-
-# ---- what is shown ----------------------------------------------------------------------------
 
 
 def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
@@ -184,9 +178,6 @@ def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape
     assert at(900) == ([], True)
 
 
-# ---- taking it away ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["", "circle"])
 def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name):
     figure = ShapePanel().figure(shape_view(of_gpt2, name))
@@ -263,9 +254,6 @@ def test_the_copied_python_prints_the_same(shape):
     assert [float(part) for part in rough.split()] == pytest.approx(
         [found.turning_angle, found.high_frequency_energy, found.loops]
     )
-
-
-# ---- the strip of random curves --------------------------------------------------------------
 
 
 def test_the_strip_has_a_bar_of_each_kind_and_the_positions_across(qtbot, of_gpt2):

@@ -1,7 +1,5 @@
 """The similarity panel: against its definition and the real GPT-2, linked with the session."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF

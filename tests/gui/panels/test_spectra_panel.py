@@ -1,7 +1,5 @@
 """The spectra panel: against numpy and the real GPT-2, through real events."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
@@ -66,9 +64,6 @@ def removing(panel, row):
     return legend_of(panel).findChildren(QToolButton)[row]
 
 
-# The numbers.
-
-
 def test_singular_values_are_numpys(model):
     result = resolve(SpectraOf((P,)), QuestionContext(model))
     (found,) = result.spectra
@@ -88,9 +83,6 @@ def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
     ((subject, why),) = result.missing
     assert subject == Subject("E")
     assert "token embeddings" in why
-
-
-# What is shown.
 
 
 def test_e_is_shown_or_reported_missing(stage_of, minilm_folder, gpt2_folder):

@@ -145,9 +145,6 @@ def test_no_axis_is_left_where_another_one_stands(log):
         hover(log.viewport(), QPoint(300, 100))
 
 
-# Ticks.
-
-
 @pytest.mark.parametrize(
     ("span", "size", "expected"),
     [
@@ -174,9 +171,6 @@ def test_straight_lines_say_what_they_are_inside_the_axes(plot):
             box = line.label if line is not plot._marker else plot._marker_label
             assert box.textItem.toPlainText() == ("held out" if line is plot._marker else "chance")
             assert area.contains(box.mapRectToScene(box.boundingRect()))
-
-
-# Bands.
 
 
 def banded(band, *, log=False, **options):

@@ -230,9 +230,6 @@ def test_hover_label_and_explained_gestures(heatmap, dress):
     assert heatmap.tooltip_at(heatmap.point_of(3, 3)) == ""
 
 
-# The colour bar.
-
-
 @pytest.fixture
 def bar(qtbot):
     made = ColorBar(LIGHT, "Overlap")

@@ -59,9 +59,6 @@ def test_points_behind_the_camera_are_never_meant(plotter):
     scene.release()
 
 
-# ---- which point is meant --------------------------------------------------------------
-
-
 BEYOND = 10 + PICK_RADIUS
 
 

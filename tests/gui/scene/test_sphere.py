@@ -24,9 +24,6 @@ def world_points(section, turn):
     return (points @ section.axes.T + section.centre) @ turn.T
 
 
-# ---- what there is to draw ----------------------------------------------------------------
-
-
 def test_the_caption_tells_norm_scope_and_radius(opened):
     assert norm_sphere(opened) is None
     state = resolve_scene(opened)
@@ -79,9 +76,6 @@ def test_where_there_is_none_it_says_so(session, controller, write_table, helix)
     assert session.sphere
     assert norm_sphere(session).section is None
     assert "3 components, not 2" in resolve_scene(session).caption[2]
-
-
-# ---- what is drawn ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
@@ -152,9 +146,6 @@ def test_another_theme_and_scale_reach_the_wires_and_pictures_have_them(opened, 
     assert share_of(made.draw(), DARK.faint) > 0.01
     drawn = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
     assert (drawn != plain).any(axis=-1).mean() > 0.01
-
-
-# ---- in the window ------------------------------------------------------------------------
 
 
 def test_key_menu_and_button_agree(application, wait_until_idle):

@@ -1,7 +1,5 @@
 """Controllers whose jobs the tests deliver."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -180,9 +180,6 @@ def test_an_error_about_no_model_is_reported_by_itself(session, controller, fold
     assert session.notice.again is None
 
 
-# ---- compared models -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def beside(session, controller, folder, write_gpt2, helix) -> Path:
     """Another model, beside the open one."""

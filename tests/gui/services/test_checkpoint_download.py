@@ -213,9 +213,6 @@ def test_another_model_begins_anew(fetched, controller, write_table):
     assert fetched.gathering is None
 
 
-# ---- in time -----------------------------------------------------------------------------
-
-
 def test_looking_is_reported_and_cancelled(session, hand_jobs, looked_by_hand):
     controller = looked_by_hand
     assert session.gathering is None

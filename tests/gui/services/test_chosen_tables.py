@@ -162,9 +162,6 @@ def test_a_history_has_the_rows_that_were_chosen(write, tmp_path):
     assert find_history(model).table == CHOICE
 
 
-# ---- beside another model --------------------------------------------------------------
-
-
 def test_models_beside_are_asked_for_one_after_another(opened, controller, write):
     sources = [write(name, seed=seed) for seed, name in enumerate(("one", "two"))]
     controller.comparing.add_all(sources)

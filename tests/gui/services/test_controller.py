@@ -6,8 +6,6 @@ from gui.services.controller import Controller
 from gui.state.session import Session
 from tests.gui.services.conftest import is_same, snapshot
 
-# ---- selection -------------------------------------------------------------------------
-
 
 def test_selection_is_clipped_and_keeps_current(opened, controller):
     controller.select((5, -1, 200, 9))
@@ -40,9 +38,6 @@ def test_nothing_open_nothing_happens(session, controller):
     session.dragging = False
     assert is_same(session, before)
     assert session.notice is None
-
-
-# ---- norms and the prompt --------------------------------------------------------------
 
 
 def test_norms_raw_or_centred(opened, controller):

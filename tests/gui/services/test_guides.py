@@ -42,9 +42,6 @@ def is_drawn(made, picture, points, color, reach=1):
     return np.array(found)
 
 
-# ---- which are shown ----------------------------------------------------------------------
-
-
 def test_slots_have_one_guide_and_sizes(opened):
     first, second = guide_of(opened), guide_of(opened)
     guides = with_guide({}, "shape", first)
@@ -110,9 +107,6 @@ def test_guide_caption_snapshot_and_other_model(opened, controller, write_table,
     controller.open(str(write_table(helix(120, 24, 6), "other")))
     assert opened.model.n_positions == 120
     assert opened.guides == {}
-
-
-# ---- what is drawn ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
@@ -275,9 +269,6 @@ def test_another_theme_and_scale_reach_them_and_pictures_have_them(opened, contr
     controller.show_guide("shape", None)
     plain = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
     assert (drawn != plain).any(axis=-1).mean() > 0.002
-
-
-# ---- in the window ------------------------------------------------------------------------
 
 
 def draw_beside(window, guide, monkeypatch):

@@ -156,9 +156,6 @@ def test_tokenizer_is_fetched_on_demand(session, by_hand, hand_jobs, hub):
     assert asked(hub) == []
 
 
-# ---- a large one -----------------------------------------------------------------------
-
-
 @pytest.fixture
 def large(hub, tmp_path):
     """GPT-2's tokenizer is a large one now; its bytes."""

@@ -129,9 +129,6 @@ def test_line_of_a_pair_in_pages_and_drags(opened, controller):
     assert opened.pair.shown == pytest.approx(apart(opened, 50, 120))
 
 
-# ---- in the window ---------------------------------------------------------------------
-
-
 def test_measuring_two_positions_and_undo(application, qtbot):
     window, session = application.window, application.session
     view = window.viewport.interactor

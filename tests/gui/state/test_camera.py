@@ -153,9 +153,6 @@ def test_a_single_place_can_be_framed(points):
         view_pose("from nowhere", points, np.eye(3), 1.0)
 
 
-# ---- from one pose to another ----------------------------------------------------------
-
-
 def pose(seed):
     rng = np.random.default_rng(seed)
     axes = ortho_group.rvs(3, random_state=seed)
@@ -226,9 +223,6 @@ def test_framing_a_curve_is_to_look_at_it_from_where_all_of_it_is_seen():
     outlook = Outlook.of(framed(points, *AXES["article"], 1.5), points, 1.5)
     np.testing.assert_allclose((outlook.nearness, outlook.magnification), 1.0)
     np.testing.assert_allclose(outlook.shift, 0.0, atol=1e-12)
-
-
-# ---- from the side ---------------------------------------------------------------------
 
 
 def coil(turns, climb, seed, n_points=700):

@@ -141,9 +141,6 @@ def test_degenerate_tables_have_a_scale(session, controller, write_table, quanti
     assert scale.limits[0] < scale.limits[1]
 
 
-# ---- a period, tokens, columns ---------------------------------------------------------
-
-
 def test_positions_one_period_apart_have_one_colour_of_a_cyclic_map(opened, controller):
     opened.change(color_by="period", color_period=12.5)
     scale = color_scale(opened)

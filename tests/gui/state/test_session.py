@@ -100,8 +100,6 @@ def test_what_the_window_and_panels_set_by_name_is_wanted():
     assert named | shared | {*ALWAYS, *OF_MODEL} <= WANTED
 
 
-# ---- who writes them -------------------------------------------------------------------
-
 OF_SERVICES = names(Open) | names(Results)
 
 

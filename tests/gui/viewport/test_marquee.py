@@ -138,9 +138,6 @@ def test_outline_is_drawn_and_escape_leaves(window, viewport, qtbot, settle):
     assert not lasso.isChecked()
 
 
-# ---- models side by side ---------------------------------------------------------------
-
-
 @pytest.fixture
 def beside(window, settle, write_table, helix):
     """The viewport of another model, beside that of the open one."""

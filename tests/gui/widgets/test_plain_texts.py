@@ -56,9 +56,6 @@ def test_labels_buttons_and_dialogs(qtbot):
     assert (box.textFormat(), box.text()) == (Qt.TextFormat.PlainText, SHOWN)
 
 
-# ---- a whole window ------------------------------------------------------------------------
-
-
 def texts_of(model, role, parent=None):
     parent = QModelIndex() if parent is None else parent
     for row in range(model.rowCount(parent)):
@@ -110,9 +107,6 @@ def test_a_window_shows_a_hostile_name_as_it_is(application, write_gpt2, wait_un
     assert sum(SHOWN in text.replace("\n", "") for text in seen) >= 5
     for text in seen:
         assert visible(text) == text.replace("\n", " ").replace("\t", " "), text
-
-
-# ---- and nothing is set in another way -----------------------------------------------------
 
 
 def is_plain(node):

@@ -52,9 +52,6 @@ def listed(window):
     return [window.hits.item(row).text().partition("\n")[0] for row in range(window.hits.count())]
 
 
-# ---- the pages ------------------------------------------------------------------------------
-
-
 def test_every_page_is_in_it_and_so_is_every_link_between_them(guide):
     assert set(guide.pages) == {file.name for file in GUIDE.glob("*.md")}
     for section in guide.sections:
@@ -85,9 +82,6 @@ def test_a_search_finds_sections_with_all_words_and_titles_come_first(guide):
     assert guide.search("qwertz") == guide.search("  ") == []
     (hit, *_) = guide.search("Procrustes")
     assert "procrustes" in hit.excerpt.lower()
-
-
-# ---- the window -----------------------------------------------------------------------------
 
 
 def test_the_contents_links_and_history_lead_to_places(shown, qtbot):
@@ -220,9 +214,6 @@ def test_a_hidden_page_has_another_theme_once_it_is_shown(shown):
     assert first_block(shown) == "Kernels"
     assert DARK.text in shown.page.toHtml()
     assert LIGHT.text not in shown.page.toHtml()
-
-
-# ---- in the application ---------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """A result panel of the least that there can be: the sum of a column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Panels of results with the least spec: four states, when they ask, what can be taken away."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -24,8 +24,6 @@ from tests.gui.panels.lookback.lookback_stage import (
 from tests.gui.result_stage import LEFT, NONE, drag, enter, named
 from tests.scripts import run_script
 
-# What is shown.
-
 
 def test_shown_range_is_measured_and_drawn(panel, model):
     assert panel.view().question == LookBackOf((1, 198), "3", "even_odd")
@@ -50,9 +48,6 @@ def test_a_range_that_is_too_short(stage, write_table):
     assert "at least 9 positions" in stage.panel.words.message.text()
     assert "Show a longer range." in stage.panel.words.advice.text()
     assert guide(stage) is None
-
-
-# Choosing N.
 
 
 def test_lag_by_slider_field_and_shorter_range(panel, stage):
@@ -115,9 +110,6 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
     assert f"rotation alone {r2:.3f} · smooth " in readings(panel, "R²")
 
 
-# Other spaces and scorings.
-
-
 def test_all_dimensions_have_no_angles_and_spread_lags(noisy):
     panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)
@@ -162,9 +154,6 @@ def test_choices_that_make_no_sense_are_left_out(heads):
             assert usable(LookBackPanel(), {field: value}, heads.session.model) == {}
 
 
-# Heads.
-
-
 def test_heads_are_listed_and_chosen_by_click(heads, gpt2, qtbot):
     assert heads.view().question == HeadsLookBackOf(heads.session.positions, "even_odd")
     back = heads.result.back
@@ -190,9 +179,6 @@ def test_heads_are_listed_and_chosen_by_click(heads, gpt2, qtbot):
     assert head_table(heads).rows[0].cells[2] == format_number(
         heads.result.back.queries[0].r2["screw"][1]
     )
-
-
-# What can be taken away.
 
 
 @pytest.mark.parametrize("space", ["3", "6", "all"])
@@ -226,9 +212,6 @@ def test_python_prints_what_is_shown(gpt2, space):
     back = panel.result.back
     found = back.queries[1] if space == "heads" else back.found
     assert str(found.r2["screw"][found.index(lag)])[:9] in printed
-
-
-# Beside random curves.
 
 
 def test_r2_is_judged_by_random_curves_as_in_the_script(panel, stage):

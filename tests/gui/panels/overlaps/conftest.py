@@ -1,7 +1,5 @@
 """The overlaps panel with real checkpoints."""
 
-from __future__ import annotations
-
 import pytest
 
 SIZE = (1000, 420)

@@ -1,7 +1,5 @@
 """Parts of the overlaps panel."""
 
-from __future__ import annotations
-
 
 def pair_of(panel):
     """The heatmap of a pair, with its bar."""

@@ -1,7 +1,5 @@
 """The article's figures in the overlaps panel: all their cells at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt

@@ -1,7 +1,5 @@
 """The overlaps panel on real checkpoints, through real clicks, drags, keys and hover."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,8 +18,6 @@ from gui.style.theme import DARK, LIGHT
 from tests.gui.panels.overlaps.overlaps_stage import caption, pair_of
 from tests.gui.result_stage import LEFT, ResultStage, choose, enter
 from tests.scripts import run_script
-
-# What it measures.
 
 
 def test_gpt2s_queries_and_positions_are_measured_drawn_and_printed(gpt2):
@@ -150,9 +146,6 @@ def test_plain_subjects_and_their_spaces():
         resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), QuestionContext(tiny))
 
 
-# What a checkpoint lacks.
-
-
 def test_gpt2_part_says_what_it_lacks(gpt2):
     choose(gpt2.form.columns.name, "E")
     assert gpt2.words.message.isVisible()
@@ -195,9 +188,6 @@ def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):
     assert "layer 5 head 11" in caption(gpt2)
 
 
-# What can be taken away.
-
-
 MATRIX = {
     "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
 }  # fmt: skip
@@ -218,9 +208,6 @@ def test_a_figure_is_saved_with_its_layer_head_and_switches(gpt2):
     ]
     assert gpt2.form.centre.isChecked()
     assert "ends" not in options
-
-
-# Beside random matrices and other layers.
 
 
 def test_the_null_is_the_corner_of_random_matrices(small):

@@ -1,7 +1,5 @@
 """The heatmap of the overlaps panel: hover, blur, colours, zoom."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt

@@ -231,9 +231,6 @@ def test_of_many_left_out_the_first_are_named():
     assert tip.endswith("And 28 more.")
 
 
-# ---- in the whole window -----------------------------------------------------------------------
-
-
 @pytest.fixture
 def in_front(show_model, wait_until_idle):
     """Open a source in the window, with the training panel in front."""

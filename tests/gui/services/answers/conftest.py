@@ -1,7 +1,5 @@
 """Answers of a session, and nothing that another test asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

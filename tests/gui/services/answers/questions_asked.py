@@ -1,7 +1,5 @@
 """Questions for the tests of answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers to panels' questions: once each, the newest first, cancelled."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass

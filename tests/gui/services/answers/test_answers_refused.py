@@ -1,7 +1,5 @@
 """Questions that cannot be answered, or only at a cost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 

@@ -82,9 +82,6 @@ def test_what_is_done_at_once_leaves_nothing_waiting():
     assert got == ["a", "b", "c"]
 
 
-# ---- held back, as nobody looks at it ----------------------------------------------------------
-
-
 def test_held_job_leaves_its_place(jobs, queued):
     got = []
     start(queued, "a", "b", "c", "d", got=got)
@@ -116,9 +113,6 @@ def test_uninterruptible_and_cancelled_jobs(jobs, queued):
     assert jobs.started == ["a", "b", "c", "d"]
     start(queued, "a", "b", "c", got=got)
     assert list(jobs.waiting) == ["a", "b"]  # no place was lost
-
-
-# ---- under prefixed slots: models that share workers do not hear of each other ---------------
 
 
 @pytest.fixture

@@ -76,9 +76,6 @@ def true_of(found):
     return {name for name in CONDITIONS if holds(name, found)}
 
 
-# ---- effects ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "said"), SAID.items())
 def test_numbers_of_measured_effects(name, said, model):
     assert plain(number(name, findings(model, effects()))) == said
@@ -166,9 +163,6 @@ def test_all_changes_with_facts_are_measured_by_default(model):
     wanted = tuple((name, (1, 199)) for name in SAID if name not in ("own_helix", "keep_own"))
     facts = resolve(facts_of(wanted, usual), QuestionContext(model))
     assert None not in facts.values()
-
-
-# ---- layers ----------------------------------------------------------------------------------
 
 
 def test_numbers_of_layers(run):

@@ -106,9 +106,6 @@ def test_enter_makes_current_and_delete_removes(application, table, qtbot, settl
     assert len(application.session.compared) == 1
 
 
-# ---- curves of the others in panels, each asked for once it is seen --------------------------
-
-
 @pytest.fixture
 def compared(application, settle, write_table, helix):
     """The application with two tables beside its model."""
@@ -187,9 +184,6 @@ def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
     show(compared, settle, "norms")
     assert plot(norms).view.spans()[0][1] > 259, "hidden in the other panel alone"
     assert names(show(compared, settle, "spectra")) == {"short"}
-
-
-# ---- models without a view -----------------------------------------------------------------
 
 
 def test_model_in_panels_alone_gets_a_view(application, settle, write_table, helix, tmp_path):

@@ -46,9 +46,6 @@ def shown(dialog):
     return {row.text(0): row.text(2) for row in rows if not row.isHidden()}
 
 
-# ---- the dialog -----------------------------------------------------------------------------
-
-
 def test_all_commands_are_listed_with_their_keys_and_can_be_searched(dialog):
     assert dialog.list.topLevelItemCount() == len(COMMANDS)
     assert shown(dialog)["Next position"] == "→"
@@ -117,9 +114,6 @@ def test_keys_for_panels_and_for_moving_about_are_refused(dialog):
     assert [why_not(key) for key in OWN.values() if key] == [""] * sum(map(bool, OWN.values()))
 
 
-# ---- what is stored -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("stored", "keys", "left_out"),
     [
@@ -140,9 +134,6 @@ def test_stored_keys_that_cannot_be_used_are_left_out(stored, keys, left_out):
 
 def test_no_command_has_the_key_of_another():
     assert [name for name, key in OWN.items() if user_of(key, {}, name)] == []
-
-
-# ---- in the application ---------------------------------------------------------------------
 
 
 def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, settings, qtbot):

@@ -140,9 +140,6 @@ def test_after_a_crash_the_next_start_shows_what_was_shown(
     assert list(Settings(ini).unsaved.glob("*")) == []
 
 
-# ---- what the next start does with it ----------------------------------------------------
-
-
 @pytest.fixture
 def crashed(write_gpt2, tmp_path):
     """Work that a process left when it ended, by a name; the folder where it is kept."""
