@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -24,7 +25,9 @@ SLOW = {"torch", "transformers", "dask", "distributed", "pyarrow"}
 """Seconds, or hundreds of megabytes: imported where they are needed, not before."""
 
 
+@pytest.mark.slow
 def test_imports_point_the_way_the_contracts_say():
+    """`make test` checks this before the tests."""
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run(
         [lint, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -40,6 +43,7 @@ def test_geometry_is_numbers_only_when_it_runs(run_python):
     assert not set(json.loads(output)) & (TOOLKITS | SLOW)
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """All that a file imports: at the top, in functions, and for types alone."""
     found = set()

@@ -1,5 +1,6 @@
 """The dialog that measures positions inside a model, and opens the result."""
 
+import threading
 from itertools import count
 from pathlib import Path
 
@@ -98,7 +99,10 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     window.inside.ask("some/model")
     assert dialog.source.text() == "some/model"
     assert Path(dialog.out.text()).name == "model inside"
-    answers.append(WorkerProgress("Running", n % 9, 9) for n in count())  # until it is stopped
+    pause = threading.Event()
+    answers.append(
+        WorkerProgress("Running", n % 9, 9) for n in count() if not pause.wait(0.01)
+    )  # until it is stopped
     press(dialog.measure)
     qtbot.waitUntil(lambda: "of 9 windows" in dialog.message.text())
     assert dialog.bar.maximum() == 9

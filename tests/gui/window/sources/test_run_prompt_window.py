@@ -1,5 +1,7 @@
 """Running the prompt in the whole window: Esc stops it, a change in 3D is run, Kernels shows it."""
 
+import threading
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -13,12 +15,12 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def endless(monkeypatch):
     """A process that never ends by itself; what was asked, and whether it has ended."""
-    asked, ended = [], []
+    asked, ended, pause = [], [], threading.Event()
 
     def run_in_subprocess(measure, **request):
         asked.append((measure, request))
         try:
-            while True:
+            while not pause.wait(0.01):
                 yield WorkerProgress("as it is", 0, 1)
         finally:
             ended.append(True)
