@@ -1,21 +1,67 @@
-"""Widgets on the screen, in tests."""
+"""Widgets on the screen, in tests, and events that QTest has no function for."""
 
 from typing import TypeVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 Shown = TypeVar("In view", bound=QWidget)
 
 
-def put_on_screen(qtbot: QtBot, panel: Shown, width: int, height: int) -> Shown:
-    """Show a panel in a size, and wait until it is there; it is released after the test."""
-    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
-    panel.resize(width, height)
-    with qtbot.waitExposed(panel):
-        panel.show()
-    return panel
+def put_on_screen(
+    qtbot: QtBot, widget: Shown, width: int = 0, height: int = 0, *, active: bool = False
+) -> Shown:
+    """Show a widget, in a size if one is given, and wait until it is there, or active.
+
+    It is closed after the test, and released if it can be.
+    """
+    qtbot.addWidget(widget, before_close_func=lambda one: getattr(one, "release", lambda: None)())
+    if width:
+        widget.resize(width, height)
+    with qtbot.waitExposed(widget):
+        widget.show()
+    if active:
+        widget.activateWindow()
+        qtbot.waitUntil(widget.isActiveWindow)
+    return widget
+
+
+def turn_wheel(
+    widget: QWidget, at: QPoint | QPointF | None = None, up: int = 0, right: int = 0
+) -> None:
+    """Turn the wheel by so many notches, over a point of a widget or its middle."""
+    point = QPointF(widget.rect().center() if at is None else at)
+    event = QWheelEvent(
+        point, widget.mapToGlobal(point), QPoint(), QPoint(120 * right, 120 * up),
+        Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )  # fmt: skip
+    QApplication.sendEvent(widget, event)
+
+
+def ask_menu(widget: QWidget, at: QPoint) -> QWidget | None:
+    """Ask a widget for its menu as the right button does; what has popped up, if anything."""
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, widget.mapToGlobal(at))
+    QApplication.sendEvent(widget, event)
+    return QApplication.activePopupWidget()
+
+
+def trigger(menu: QMenu, text: str) -> None:
+    """Choose an action of a menu made for this."""
+    (action,) = [action for action in menu.actions() if action.text() == text]
+    assert action.isEnabled()
+    action.trigger()
+    menu.deleteLater()
+
+
+def choose_by_keys(combo: QWidget, *keys: Qt.Key) -> None:
+    """Press keys in a drop-down list."""
+    combo.setFocus()
+    for key in keys:
+        QTest.keyClick(combo, key)
 
 
 def takes_focus(widget: QWidget) -> bool:

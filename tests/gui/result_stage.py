@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.export.save_result import ResultSaver
 from gui.panels.kit.intents import ChangeShared
@@ -22,6 +22,8 @@ from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
+from tests.gui.dialogs import answer_file
+from tests.gui.on_screen import trigger
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -133,20 +135,11 @@ class ResultStage:
 
     def choose(self, text: str) -> None:
         """Choose an action of the panel's menu."""
-        menu = self.panel.menu()
-        (action,) = [action for action in menu.actions() if action.text() == text]
-        assert action.isEnabled()
-        action.trigger()
-        menu.deleteLater()
+        trigger(self.panel.menu(), text)
 
     def save(self, monkeypatch: Any, what: str, path: Path) -> Path:
         """Choose an action that asks for a file, and answer with a path."""
-
-        def choose(dialog: QFileDialog) -> int:
-            dialog.selectFile(str(path))
-            return QFileDialog.DialogCode.Accepted
-
-        monkeypatch.setattr(QFileDialog, "exec", choose)
+        answer_file(monkeypatch, path)
         self.choose(what)
         return path
 

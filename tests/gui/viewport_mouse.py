@@ -3,11 +3,12 @@
 import itertools
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui.viewport.viewport import Viewport
+from tests.gui.on_screen import turn_wheel
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -36,13 +37,7 @@ def drag(
 
 def wheel(viewport: Viewport) -> None:
     """Turn the wheel by one notch, over the middle."""
-    middle = viewport.interactor.rect().center()
-    event = QWheelEvent(
-        QPointF(middle), QPointF(viewport.interactor.mapToGlobal(middle)), QPoint(),
-        QPoint(0, 120), Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase, False,
-    )  # fmt: skip
-    QApplication.sendEvent(viewport.interactor, event)
+    turn_wheel(viewport.interactor, up=1)
 
 
 def pickable(viewport: Viewport, *, near: int) -> int:

@@ -210,25 +210,6 @@ def test_several_threads_open_the_same_model_at_once(name, loopback_hub, stand_i
     assert open_model(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
 
 
-def test_nine_models_at_once_and_then_offline(loopback_hub, tmp_path, cache):
-    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
-    shared = network_of(loopback_hub, cache)
-
-    def work(name: str) -> np.ndarray:
-        return open_model(name, network=Network(shared.hub, shared.cache, Transfer())).W_pos
-
-    with ThreadPoolExecutor(9) as pool:
-        for name, table in zip(NINE, pool.map(work, NINE), strict=True):
-            np.testing.assert_array_equal(table, positions_of(name))
-    assert len(kept(cache)) >= 5 * 9
-    loopback_hub.close()
-    for name in NINE:
-        model = open_model(name, network=offline(cache))
-        np.testing.assert_array_equal(model.W_pos, positions_of(name))
-        with pytest.raises(Offline, match="offline"):
-            model.weight("W_Q")
-
-
 def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     add_nine(loopback_hub, tmp_path / "files")

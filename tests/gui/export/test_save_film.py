@@ -17,6 +17,7 @@ from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.conftest import TIMEOUT_MS
 from tests.gui.dialogs import LEFT, answer_file, press_button, type_number
+from tests.gui.on_screen import trigger
 
 STEPS = [0, 10, 100, 300, 1000, 3000]
 SMALL = FilmOptions(kind="gif", height=120, fps=10.0)
@@ -37,14 +38,6 @@ def application(show_model, wait_until_idle, tmp_path):
 @pytest.fixture
 def films(application):
     return application.window.films
-
-
-def trigger(window, text):
-    menu = window.panels["training"].menu()
-    (action,) = [action for action in menu.actions() if action.text() == text]
-    assert action.isEnabled()
-    action.trigger()
-    menu.deleteLater()
 
 
 def shown_progress(window):
@@ -152,17 +145,17 @@ def test_menu_saves_film_and_coordinates(application, finish, tmp_path, monkeypa
 
     monkeypatch.setattr(FilmDialog, "exec", execute)
     answer_file(monkeypatch, tmp_path / "film")
-    trigger(application.window, "Save time-lapse…")
+    trigger(application.window.panels["training"].menu(), "Save time-lapse…")
     finish()
     film, fps = read_mp4(tmp_path / "film.mp4")
     assert film.shape[:2] == (6, 480)
     assert fps == 6
     answer_file(monkeypatch, None)
-    trigger(application.window, "Save time-lapse…")
+    trigger(application.window.panels["training"].menu(), "Save time-lapse…")
     assert not application.window.films.busy
     answer_file(monkeypatch, tmp_path / "c.npz")
     application.session.basis = "aligned"
-    trigger(application.window, "Save coordinates…")
+    trigger(application.window.panels["training"].menu(), "Save coordinates…")
     finish()
     with np.load(tmp_path / "c.npz") as file:
         assert file["steps"].tolist() == STEPS
@@ -191,7 +184,7 @@ def test_model_opened_during_the_dialog_is_a_notice(application, films, tmp_path
         monkeypatch.setattr(FilmDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
         monkeypatch.setattr(QFileDialog, "exec", execute)
         session.notice = None
-        trigger(application.window, "Save time-lapse…")
+        trigger(application.window.panels["training"].menu(), "Save time-lapse…")
         assert not films.busy
         assert "no time-lapse of the current view" in session.notice.text
         assert not (tmp_path / "film.mp4").exists()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -35,6 +34,7 @@ from gui.panels.compare.words import (
 from gui.services.answers import Answers
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
+from tests.gui.on_screen import ask_menu, trigger
 from tests.scripts import run_script
 
 # ---- lines -----------------------------------------------------------------------------------
@@ -525,13 +525,6 @@ def drag_title(stage, name, to, start=0.5):
     QTest.mouseRelease(titles.viewport(), LEFT, pos=QPoint(to, middle))
 
 
-def trigger(menu, text):
-    (action,) = [one for one in menu.actions() if one.text() == text]
-    assert action.isEnabled()
-    action.trigger()
-    menu.deleteLater()
-
-
 def test_it_begins_with_the_standard_columns_and_all_can_be_copied(three):
     three.session.compare_columns = ()
     assert shown_titles(three) == [title_of(key) for key in STANDARD]
@@ -590,8 +583,7 @@ def test_the_menu_of_a_title_hides_and_moves_its_column(three):
     three.table.titleMenuRequested.connect(lambda key, at: seen.append(key))
     titles = three.table.values.titles
     at = QPoint(titles.sectionViewportPosition(TITLES.index("Width")) + 5, 5)
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, titles.mapToGlobal(at))
-    QApplication.sendEvent(titles.viewport(), event)
+    ask_menu(titles.viewport(), at)
     assert seen == ["d_model"]
     for menu in QApplication.topLevelWidgets():
         if isinstance(menu, QMenu):

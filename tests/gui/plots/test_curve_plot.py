@@ -14,6 +14,7 @@ from gui.plots.plot_axis import LogAxis
 from gui.plots.qt_painter import PaintedPlot
 from gui.plots.spec import Axis, Band, Curve, Plot, Rule, level_band
 from gui.style.theme import DARK, LIGHT
+from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import drag, hover
 
 LEFT = Qt.MouseButton.LeftButton
@@ -22,12 +23,7 @@ X = np.arange(1.0, 101.0)
 
 
 def shown(qtbot, **options):
-    plot = CurvePlot(LIGHT, "index", "value", **options)
-    qtbot.addWidget(plot)
-    plot.resize(600, 300)
-    with qtbot.waitExposed(plot):
-        plot.show()
-    return plot
+    return put_on_screen(qtbot, CurvePlot(LIGHT, "index", "value", **options), 600, 300)
 
 
 @pytest.fixture
@@ -181,11 +177,7 @@ def banded(band, *, log=False, **options):
 
 def test_a_band_is_tinted_behind_the_curves_and_in_sight(qtbot):
     band = Band(X, np.full(100, 2.0), np.full(100, 20.0), LIGHT.muted, "random", np.full(100, 5.0))
-    painted = PaintedPlot(banded(band), LIGHT)
-    qtbot.addWidget(painted)
-    painted.resize(600, 300)
-    with qtbot.waitExposed(painted):
-        painted.show()
+    painted = put_on_screen(qtbot, PaintedPlot(banded(band), LIGHT), 600, 300)
     painted.draw(banded(band))
     QApplication.processEvents()
     plot = painted.widget

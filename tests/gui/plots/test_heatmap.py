@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QWheelEvent
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
@@ -11,6 +11,7 @@ from gui.plots.color_bar import ColorBar
 from gui.plots.heatmap import ZOOMING, Heatmap, averaged
 from gui.state.colors import lookup_table
 from gui.style.theme import DARK, LIGHT, format_level
+from tests.gui.on_screen import ask_menu, turn_wheel
 from tests.gui.result_stage import double_click, drag, hover
 
 LEFT = Qt.MouseButton.LeftButton
@@ -36,14 +37,6 @@ def heatmap(qtbot):
     made.set_image(values)
     QApplication.processEvents()
     return made
-
-
-def wheel(widget, point, steps):
-    event = QWheelEvent(
-        QPointF(point), QPointF(widget.mapToGlobal(point)), QPoint(), QPoint(0, 120 * steps),
-        Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False,
-    )  # fmt: skip
-    QApplication.sendEvent(widget, event)
 
 
 def colour(heatmap, row, column):
@@ -106,7 +99,7 @@ def test_hover_and_click_tell_the_cell(heatmap):
 def test_the_wheel_zooms_about_the_mouse_and_cells_stay_square(heatmap):
     point = heatmap.point_of(3, 25).toPoint()
     before = heatmap.to_data(QPointF(point))
-    wheel(heatmap.viewport(), point, 2)
+    turn_wheel(heatmap.viewport(), point, 2)
     after = heatmap.to_data(QPointF(point))
     assert (after.x(), after.y()) == pytest.approx((before.x(), before.y()), abs=0.3)
     assert heatmap.view.is_zoomed
@@ -208,9 +201,7 @@ def test_right_click_is_left_to_the_panel(heatmap, monkeypatch):
     monkeypatch.setattr(
         heatmap.holder, "contextMenuEvent", lambda event: asked.append(event.pos()), raising=False
     )
-    at = QPoint(150, 100)
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, heatmap.mapToGlobal(at))
-    QApplication.sendEvent(heatmap.viewport(), event)
+    ask_menu(heatmap.viewport(), QPoint(150, 100))
     assert len(asked) == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -17,6 +17,9 @@ from gui.plots.position_curves import PositionCurves
 from gui.plots.spec import Curve
 from gui.plots.thinning import envelope
 from gui.style.theme import DARK, LIGHT
+from tests.gui.on_screen import put_on_screen, turn_wheel
+from tests.gui.result_stage import drag
+from tests.gui.result_stage import hover as move
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 LEFT = Qt.MouseButton.LeftButton
@@ -28,11 +31,8 @@ N = 400
 def plot(qtbot):
     """A plot of a wave."""
     made = PositionCurves(LIGHT, "position (tokens)", "norm (units of P)")
-    qtbot.addWidget(made)
-    made.resize(900, 220)
     draw(made, 3 + np.sin(np.arange(N) / 40), (0.0, 5.0))
-    with qtbot.waitExposed(made):
-        made.show()
+    put_on_screen(qtbot, made, 900, 220)
     QApplication.processEvents()
     return made
 
@@ -65,30 +65,6 @@ def span(plot, axis=0):
     return high - low
 
 
-def move(plot, point):
-    """Move the mouse there; through the window, because a widget's move is only asked of X."""
-    window = plot.window()
-    QTest.mouseMove(window.windowHandle(), plot.viewport().mapTo(window, point))
-
-
-def drag(plot, start, end, modifier=NONE):
-    window = plot.window()
-    first, last = (plot.viewport().mapTo(window, point) for point in (start, end))
-    QTest.mousePress(window.windowHandle(), LEFT, modifier, first)
-    move(plot, (start + end) / 2)
-    move(plot, end)
-    QTest.mouseRelease(window.windowHandle(), LEFT, modifier, last)
-
-
-def wheel(plot, point, up=0, right=0):
-    event = QWheelEvent(
-        QPointF(point), QPointF(plot.viewport().mapToGlobal(point)), QPoint(),
-        QPoint(120 * right, 120 * up), Qt.MouseButton.NoButton, NONE,
-        Qt.ScrollPhase.NoScrollPhase, False,
-    )  # fmt: skip
-    QApplication.sendEvent(plot.viewport(), event)
-
-
 # The mouse.
 
 
@@ -101,7 +77,7 @@ def test_click_names_the_position_and_the_modifiers(plot, qtbot):
         qtbot.mouseClick(plot.viewport(), LEFT, NONE, at(plot, 200, 0.2))
     assert caught.args[0] == 200
     with qtbot.waitSignal(plot.clicked) as caught:  # the hand trembles
-        drag(plot, at(plot, 50), at(plot, 50) + QPoint(2, 2))
+        drag(plot.viewport(), at(plot, 50), at(plot, 50) + QPoint(2, 2))
     assert caught.args[0] == 50
 
 
@@ -110,13 +86,13 @@ def test_drag_pans_to_the_end_of_the_data_and_never_picks(plot, qtbot):
     plot.view.zoom_x(0.25)
     before = plot.view.spans()[0]
     with qtbot.assertNotEmitted(plot.clicked), qtbot.assertNotEmitted(plot.swept):
-        drag(plot, QPoint(600, 100), QPoint(500, 100))
+        drag(plot.viewport(), QPoint(600, 100), QPoint(500, 100))
     after = plot.view.spans()[0]
     per_pixel = (before[1] - before[0]) / plot.view.rect().width()
     assert after[0] - before[0] == pytest.approx(100 * per_pixel, rel=0.02)
     assert span(plot) == pytest.approx(before[1] - before[0])
     for _ in range(5):
-        drag(plot, QPoint(200, 100), QPoint(800, 160))
+        drag(plot.viewport(), QPoint(200, 100), QPoint(800, 160))
     assert plot.view.spans()[0][0] == pytest.approx(home[0][0])
     assert plot.view.spans()[1] == pytest.approx(home[1])
 
@@ -125,12 +101,12 @@ def test_drag_with_shift_sweeps_a_range_at_most_to_the_last_position(plot, qtbot
     start = at(plot, 300)
     for end, last in ((at(plot, 100), 100), (QPoint(plot.width() - 1, 60), N - 1)):
         with qtbot.waitSignal(plot.swept) as caught, qtbot.assertNotEmitted(plot.clicked):
-            drag(plot, start, end, SHIFT)
+            drag(plot.viewport(), start, end, SHIFT)
         assert caught.args == [300, last]
     plot.setFocus()
     with qtbot.assertNotEmitted(plot.swept), qtbot.assertNotEmitted(plot.clicked):
         QTest.mousePress(plot.viewport(), LEFT, SHIFT, start)
-        move(plot, at(plot, 100))
+        move(plot.viewport(), at(plot, 100))
         QTest.keyClick(plot, Qt.Key.Key_Escape)
         QTest.mouseRelease(plot.viewport(), LEFT, SHIFT, at(plot, 100))
 
@@ -139,11 +115,11 @@ def test_hover_tells_each_position_once_and_none_on_leaving(plot, qtbot):
     heard = []
     plot.hovered.connect(heard.append)
     point = at(plot, 210)
-    move(plot, point)
-    move(plot, point + QPoint(0, 9))
-    move(plot, QPoint(3, 100))
+    move(plot.viewport(), point)
+    move(plot.viewport(), point + QPoint(0, 9))
+    move(plot.viewport(), QPoint(3, 100))
     assert heard == [210, None]
-    move(plot, point + QPoint(0, 5))
+    move(plot.viewport(), point + QPoint(0, 5))
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert heard == [210, None, 210, None]
 
@@ -161,26 +137,26 @@ def test_wheel_zooms_within_the_data(plot):
     point = at(plot, 300)
     x = plot.to_data(QPointF(point)).x()
     before = span(plot)
-    wheel(plot, point, up=1)
+    turn_wheel(plot.viewport(), point, up=1)
     assert span(plot) == pytest.approx(0.8 * before)
     assert plot.to_data(QPointF(point)).x() == pytest.approx(x)
     assert plot.view.spans()[1] == y_before
     for _ in range(60):
-        wheel(plot, at(plot, 200), up=1)
+        turn_wheel(plot.viewport(), at(plot, 200), up=1)
     assert span(plot) == pytest.approx(8)
     for _ in range(60):
-        wheel(plot, QPoint(400, 90), up=-1)
+        turn_wheel(plot.viewport(), QPoint(400, 90), up=-1)
     assert plot.view.spans()[0] == pytest.approx(home)
 
 
 def test_wheel_over_the_y_axis_zooms_y_and_sideways_pans(plot):
     x_before = plot.view.spans()[0]
-    wheel(plot, QPoint(10, 90), up=1)
+    turn_wheel(plot.viewport(), QPoint(10, 90), up=1)
     assert span(plot, 1) == pytest.approx(4.0)
     assert plot.view.spans()[0] == x_before
     plot.view.zoom_x(0.5)
     x_before = plot.view.spans()[0]
-    wheel(plot, QPoint(400, 90), right=-1)
+    turn_wheel(plot.viewport(), QPoint(400, 90), right=-1)
     assert plot.view.spans()[0][0] > x_before[0]
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 
 from gui.export.save_picture import PictureOptions
 from gui.services.jobs.jobs import InlineJobs
@@ -21,6 +21,7 @@ from gui.style.theme import DARK, LIGHT
 from gui.window.bookmark_keeper import connect
 from gui.window.palette import items_of, matching
 from gui.window.settings.settings import Settings
+from tests.gui.dialogs import answer_file
 from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import LEFT, NONE
 from tests.gui.services.work_files.test_work_file import WORK
@@ -327,12 +328,7 @@ def test_saved_work_carries_them_to_another_machine(
     here = start_application(write_gpt2(), positions=(4, 120))
     bookmark(here)
     path = tmp_path / "mine.helix"
-
-    def execute(dialog: QFileDialog) -> int:
-        dialog.selectFile(str(path))
-        return QFileDialog.DialogCode.Accepted
-
-    monkeypatch.setattr(QFileDialog, "exec", execute)
+    answer_file(monkeypatch, path)
     key(here.window, Qt.Key.Key_S, CONTROL | ALT)
     wait_until_idle(here)
     assert [one.work.beside for one in read_work(path).bookmarks] == ["tiny-gpt2"]

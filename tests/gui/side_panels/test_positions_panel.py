@@ -4,8 +4,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QFocusEvent, QHelpEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QFocusEvent, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -15,6 +15,7 @@ from gui.side_panels.components import put_on_axis
 from gui.side_panels.presets import longest_run, range_presets
 from gui.state.session import Session
 from gui.style.theme import DARK
+from tests.gui.on_screen import turn_wheel
 from tests.gui.positions_stage import N, fill, follow, record, shown, table
 from tests.gui.result_stage import enter
 
@@ -253,26 +254,12 @@ def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
     follow(panel)
     panel.session.positions = (80, 120)
 
-    def turn_wheel() -> None:
-        centre = QPointF(panel.slider.rect().center())
-        wheel = QWheelEvent(
-            centre,
-            panel.slider.mapToGlobal(centre),
-            QPoint(),
-            QPoint(0, 120),
-            Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier,
-            Qt.ScrollPhase.NoScrollPhase,
-            False,
-        )
-        QApplication.sendEvent(panel.slider, wheel)
-
-    turn_wheel()
+    turn_wheel(panel.slider, up=1)
     assert heard == []
     panel.activateWindow()
     panel.slider.setFocus()
     qtbot.waitUntil(panel.slider.hasFocus)
-    turn_wheel()
+    turn_wheel(panel.slider, up=1)
     assert [words[0] for words in heard] == ["range"]
     assert panel.session.positions[1] - panel.session.positions[0] == 40
 

@@ -2,17 +2,15 @@
 
 import pytest
 from cmap import Colormap
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.column_files import PositionColumn
 from gui.side_panels.view import ViewPanel
 from gui.state.session import Session
 from gui.state.values import CurveLook
 from gui.style.theme import COLORMAPS, DARK, LIGHT
-from tests.gui.on_screen import put_on_screen
+from tests.gui.on_screen import choose_by_keys, put_on_screen, turn_wheel
 
 
 @pytest.fixture
@@ -32,12 +30,6 @@ def record(panel) -> list[tuple]:
     panel.keepTurnedRequested.connect(lambda value: heard.append(("keep", value)))
     panel.lookRequested.connect(lambda field, value: heard.append((field, value)))
     return heard
-
-
-def choose(combo, *keys: Qt.Key) -> None:
-    combo.setFocus()
-    for key in keys:
-        QTest.keyClick(combo, key)
 
 
 def test_shows_the_session_and_asks_nothing(panel):
@@ -65,12 +57,12 @@ def test_shows_the_session_and_asks_nothing(panel):
 
 def test_choosing_what_colours_the_curve_which_component_and_which_map(panel):
     heard = record(panel)
-    choose(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Down)
+    choose_by_keys(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Down)
     assert not panel.component.isVisible()
-    choose(panel.color_by, Qt.Key.Key_Down)
+    choose_by_keys(panel.color_by, Qt.Key.Key_Down)
     assert panel.component.isVisible()
-    choose(panel.component, Qt.Key.Key_Down)
-    choose(panel.colormap, Qt.Key.Key_Down)
+    choose_by_keys(panel.component, Qt.Key.Key_Down)
+    choose_by_keys(panel.colormap, Qt.Key.Key_Down)
     colours = [("period", 4), ("norm", 4), ("residual", 4), ("component", 4), ("component", 5)]
     assert heard == [*colours, ("colormap", "turbo")]
 
@@ -131,18 +123,7 @@ def test_the_wheel_passing_over_changes_nothing(panel):
     heard = record(panel)
     panel.outside.buttons["hidden"].setFocus()
     combo = panel.colormap
-    centre = QPointF(combo.rect().center())
-    wheel = QWheelEvent(
-        centre,
-        combo.mapToGlobal(centre),
-        QPoint(),
-        QPoint(0, -120),
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(combo, wheel)
+    turn_wheel(combo, up=-1)
     assert heard == []
     assert combo.currentData() == "jet"
 
@@ -225,7 +206,7 @@ def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
     panel.period.field.selectAll()
     QTest.keyClicks(panel.period.field, "24.5")
     QTest.keyClick(panel.period.field, Qt.Key.Key_Return)
-    choose(panel.colormap, Qt.Key.Key_Up)
+    choose_by_keys(panel.colormap, Qt.Key.Key_Up)
     assert heard[-2:] == [("color_period", 24.5), ("cyclic_colormap", "batlow")]
     panel.session.color_by = "position"
     assert panel.spans.currentWidget() is panel.color_span
@@ -234,7 +215,7 @@ def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
 
 def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
     heard = record(panel)
-    choose(panel.color_by, Qt.Key.Key_End)
+    choose_by_keys(panel.color_by, Qt.Key.Key_End)
     assert heard == [("file",)]
     assert panel.color_by.currentData() == "position"  # until there is one
     loss, kind = (
@@ -243,8 +224,8 @@ def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
     panel.session.change(columns=(loss, kind), color_column=loss, color_by="column")
     assert panel.column.isVisible()
     assert [panel.column.itemText(i) for i in range(3)] == ["loss", "kind", "Other file…"]
-    choose(panel.column, Qt.Key.Key_Down)
-    choose(panel.column, Qt.Key.Key_End)
+    choose_by_keys(panel.column, Qt.Key.Key_Down)
+    choose_by_keys(panel.column, Qt.Key.Key_End)
     assert heard[1:] == [("column", "kind"), ("file",)]
     assert panel.colormap.isEnabled()
     panel.session.color_column = kind

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from gui.style.theme import FIGURE_SPACE, format_bytes, format_part, format_rough
 from gui.widgets.amount_box import AmountBox
+from tests.gui.on_screen import put_on_screen
 
 MB, GB = 10**6, 10**9
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -139,10 +140,7 @@ def test_the_arrows_step_through_round_amounts_and_enter_chooses(box):
 def test_leaving_the_field_chooses(box, qtbot):
     type_in(box, "4 GB")
     other = QWidget()
-    qtbot.addWidget(other)
-    other.show()
-    other.activateWindow()
-    qtbot.waitUntil(other.isActiveWindow)
+    put_on_screen(qtbot, other, active=True)
     assert box.said == []
     box.window().activateWindow()
     qtbot.waitUntil(box.window().isActiveWindow)

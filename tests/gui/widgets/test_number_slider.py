@@ -1,13 +1,12 @@
 """A number that is dragged or typed: one value, told once."""
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from gui.style.theme import DARK
 from gui.widgets.number_slider import NumberSlider
+from tests.gui.on_screen import turn_wheel
 
 
 @pytest.fixture
@@ -49,20 +48,13 @@ def test_showing_tells_nobody_and_keeps_within_bounds(number):
 
 
 def test_the_wheel_is_the_panels_until_it_has_the_focus(number, qtbot):
-    def turn():
-        event = QWheelEvent(
-            QPointF(20, 8), QPointF(20, 8), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
-        QApplication.sendEvent(number.slider, event)
-
     number.field.setFocus()
-    turn()
+    turn_wheel(number.slider, up=1)
     assert number.told == []
     number.activateWindow()
     number.slider.setFocus()
     qtbot.waitUntil(number.slider.hasFocus)
-    turn()
+    turn_wheel(number.slider, up=1)
     assert number.told
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QContextMenuEvent, QImage
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
@@ -14,6 +14,7 @@ from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from gui.panels.kit.panel import CANCELLED
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED as STOPPED
+from tests.gui.on_screen import ask_menu
 from tests.gui.panels.kit.sum_panel import FAILURES, SumBody, SumOf, SumPanel
 from tests.gui.result_stage import LEFT, ResultStage
 
@@ -57,9 +58,7 @@ def test_opening_says_so_and_there_is_no_menu_without_a_result(stage):
     assert words(stage.panel) == "Opening gpt2…"
     stage.session.opening = ""
     assert words(stage.panel) == SumPanel.empty
-    at = QPointF(5, 5).toPoint()
-    QApplication.sendEvent(stage.panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
-    assert QApplication.activePopupWidget() is None
+    assert ask_menu(stage.panel, QPoint(5, 5)) is None
 
 
 def test_a_result_is_shown_with_its_caption_whatever_other_slots_answer(opened, helix):
@@ -117,9 +116,7 @@ def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs):
     assert panel.strip.isVisible()
     assert covers_nothing(panel)
     assert not panel.header.more.isEnabled()
-    at = QPoint(5, 5)
-    QApplication.sendEvent(panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
-    assert QApplication.activePopupWidget() is None
+    assert ask_menu(panel, QPoint(5, 5)) is None
     hand_jobs.deliver_all()
     assert panel.content.label.text() != "1.500"
     assert panel.header.more.isEnabled()
@@ -335,12 +332,7 @@ def test_a_menu_opened_over_another_leaves_none_behind(opened):
 
 def test_menu_and_copied_figure_in_any_theme(opened):
     panel = opened.panel
-    at = QPoint(5, 5)
-    QApplication.sendEvent(
-        panel.content.label,
-        QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, panel.content.label.mapToGlobal(at)),
-    )
-    shown = QApplication.activePopupWidget()
+    shown = ask_menu(panel.content.label, QPoint(5, 5))
     assert isinstance(shown, QMenu)
     assert [action.text() for action in shown.actions()] == [
         "Save figure…", "Save numbers…", "Copy figure", "Copy as Python",

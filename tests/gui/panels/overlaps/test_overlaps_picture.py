@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from gui.panels.overlaps.body import colored, shrunk
 from gui.panels.overlaps.picture import GREY, Look, blurred
 from gui.plots.hover_label import HoverLabel
 from gui.style.theme import LIGHT
+from tests.gui.on_screen import turn_wheel
 from tests.gui.panels.overlaps.overlaps_stage import caption, cell, pair_of
 from tests.gui.result_stage import LEFT, NONE, choose, double_click, hover
 
@@ -95,7 +94,7 @@ def test_the_colour_range_is_dragged_and_comes_back(gpt2):
 def test_wheel_zoom_hover_and_colour_scales(gpt2):
     heatmap = pair_of(gpt2).widget
     whole = heatmap.view.spans()
-    _wheel(heatmap, QPointF(cell(gpt2, 1, 768)), 360)
+    turn_wheel(heatmap.viewport(), cell(gpt2, 1, 768), 3)
     (x0, x1), (y0, y1) = heatmap.view.spans()
     assert x1 - x0 == pytest.approx(0.8**3 * 768, rel=0.01)
     assert y1 - y0 == pytest.approx(x1 - x0, rel=0.01)
@@ -104,7 +103,7 @@ def test_wheel_zoom_hover_and_colour_scales(gpt2):
     QTest.keyClick(heatmap, Qt.Key.Key_F)
     np.testing.assert_allclose(heatmap.view.spans(), whole)
     for _ in range(12):
-        _wheel(heatmap, QPointF(cell(gpt2, 1, 1)), 120)
+        turn_wheel(heatmap.viewport(), cell(gpt2, 1, 1), 1)
     i, j = (int(at) + 1 for at in np.unravel_index(gpt2.result.values.argmax(), (768, 768)))
     hover(heatmap.viewport(), cell(gpt2, i, j))
     value = gpt2.result.values[i - 1, j - 1]
@@ -121,13 +120,3 @@ def test_wheel_zoom_hover_and_colour_scales(gpt2):
     np.testing.assert_allclose(shown, np.log10(np.maximum(heatmap.values, 1e-38)), atol=1e-5)
     choose(gpt2.form.colormap, "viridis")
     assert tuple(heatmap.image.lut[0, :3]) == (68, 1, 84)
-
-
-def _wheel(plot, at, turn):
-    QApplication.sendEvent(
-        plot.viewport(),
-        QWheelEvent(
-            at, QPointF(plot.viewport().mapToGlobal(at)), QPoint(), QPoint(0, turn),
-            Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False,
-        ),
-    )  # fmt: skip

@@ -16,6 +16,7 @@ from gui.style.theme import DARK, LIGHT, format_bytes
 from gui.window.arrangement.result_docks import carry_out
 from tests.gui.conftest import TIMEOUT_MS
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
+from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import LEFT
 
 
@@ -35,11 +36,8 @@ def show(qtbot, thread_jobs):
         hasten(controller)
         form = DownloadForm(session, LIGHT)
         form.intended.connect(lambda wanted: carry_out(wanted, controller))
-        qtbot.addWidget(form, before_close_func=DownloadForm.release)
         controllers.append(controller)
-        form.resize(700, 200)
-        with qtbot.waitExposed(form):
-            form.show()
+        put_on_screen(qtbot, form, 700, 200)
         return form, session, controller
 
     yield shown

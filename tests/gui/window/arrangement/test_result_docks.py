@@ -2,7 +2,6 @@
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -23,6 +22,7 @@ from gui.window.arrangement.dock_tabs import GroupBar
 from gui.window.arrangement.docks import BOTTOM, DOCKS, tab_bars
 from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
+from tests.gui.on_screen import ask_menu
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
@@ -163,10 +163,7 @@ def test_a_tab_is_closed_by_the_middle_button_or_its_menu(window, bar):
     QTest.mouseClick(bar.tabs, Qt.MouseButton.MiddleButton, NONE, tab(bar, "Spaces"))
     assert not window.docks["capture"].isVisible()
     assert window.docks["spectra"].isVisible()
-    at = tab(bar, "Training")
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, bar.tabs.mapToGlobal(at))
-    QApplication.sendEvent(bar.tabs, event)
-    menu = QApplication.activePopupWidget()
+    menu = ask_menu(bar.tabs, tab(bar, "Training"))
     assert isinstance(menu, QMenu)
     texts = [action.text() for action in menu.actions()]
     assert texts == ["Training", "", "Maximise", "Float", "Close"]

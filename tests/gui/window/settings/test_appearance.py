@@ -10,6 +10,7 @@ from geometry.checkpoints.column_files import PositionColumn
 from gui.export.window_data import WindowData
 from gui.services.work_files.work_file import read_work
 from gui.window.exports import window_script
+from tests.gui.on_screen import choose_by_keys
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -17,12 +18,6 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def view(window):
     return window.panels["view"]
-
-
-def choose(combo, *keys):
-    combo.setFocus()
-    for key in keys:
-        QTest.keyClick(combo, key)
 
 
 @pytest.mark.slow
@@ -77,14 +72,14 @@ def test_a_column_of_ones_own_table(application, window, view, settle, tmp_path,
     own = tmp_path / "own.csv"
     own.write_text("kind,loss of it\n" + "".join(f"k{i % 3},{i}\n" for i in range(150)), "utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(own), ""))
-    choose(view.color_by, Qt.Key.Key_End)
+    choose_by_keys(view.color_by, Qt.Key.Key_End)
     settle()
     assert (session.color_by, session.color_column.name) == ("column", "loss of it")
     assert bar.title.text == "loss of it"
     assert (bar.low.text, bar.high.text) == ("1", "149")
     assert "150 of them for the 200 positions" in session.status
     window.undo.separate()
-    choose(view.column, Qt.Key.Key_Up)
+    choose_by_keys(view.column, Qt.Key.Key_Up)
     settle()
     assert session.color_column.name == "kind"
     assert [text.text for text in bar.names] == ["k0", "k1", "k2"]
@@ -109,7 +104,7 @@ def test_damaged_table_changes_nothing(application, window, view, settle, tmp_pa
     own.write_bytes(b"\x89PNG\r\n\x1a\n\xff")
     for answer in ("", str(own)):
         monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_, a=answer: (a, ""))
-        choose(view.color_by, Qt.Key.Key_End)
+        choose_by_keys(view.color_by, Qt.Key.Key_End)
         settle()
         assert (session.color_by, session.color_column) == ("position", None)
         assert view.color_by.currentText() == "Position"

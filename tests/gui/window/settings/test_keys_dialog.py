@@ -13,6 +13,7 @@ from gui.window.palette import items_of
 from gui.window.settings.keys import OWN, usable, user_of, why_not
 from gui.window.settings.keys_dialog import HINT, KeysDialog
 from gui.window.settings.settings import Settings
+from tests.gui.on_screen import put_on_screen
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 LEFT = Qt.MouseButton.LeftButton
@@ -21,13 +22,9 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def dialog(qtbot, dress):
     dress(LIGHT)
-    made = KeysDialog({})
-    qtbot.addWidget(made)
+    made = put_on_screen(qtbot, KeysDialog({}), active=True)
     made.heard = []
     made.keysChanged.connect(made.heard.append)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
     return made
 
 

@@ -18,6 +18,7 @@ from gui.window.settings.dialog import FORCED_TIP, NO_TOKEN, TOKEN, SettingsDial
 from gui.window.settings.kept_page import BOUNDS, CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
 from gui.window.settings.kept_table import USED
 from gui.window.settings.settings import Settings
+from tests.gui.on_screen import put_on_screen
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 LEFT = Qt.MouseButton.LeftButton
@@ -56,14 +57,11 @@ def make(qtbot, session, settings, dress):
         dialog = SettingsDialog(
             session, jobs or InlineJobs(), cache, find_token, appearance, **options
         )
-        qtbot.addWidget(dialog, before_close_func=lambda closing: closing.release())
+        put_on_screen(qtbot, dialog, active=True)
         heard = dialog.heard = []
         dialog.offlineRequested.connect(lambda on: heard.append(("offline", on)))
         dialog.limitRequested.connect(lambda nbytes: heard.append(("limit", nbytes)))
         dialog.removed.connect(lambda: heard.append(("removed",)))
-        dialog.show()
-        dialog.activateWindow()
-        qtbot.waitUntil(dialog.isActiveWindow)
         return dialog
 
     return build
@@ -504,17 +502,6 @@ def test_close_closes_and_enter_elsewhere_does_nothing(dialog, opener):
     assert not dialog.findChildren(QMessageBox)
     click(next(b for b in dialog.findChildren(QPushButton) if b.text().replace("&", "") == "Close"))
     assert not dialog.isVisible()
-
-
-def test_with_real_jobs(make, filled, session, qtbot, thread_jobs):
-    dialog = make(filled, thread_jobs(session))
-    qtbot.waitUntil(lambda: session.jobs == 0)
-    click_row(dialog, 1)
-    click(dialog.kept.remove)
-    qtbot.waitUntil(lambda: session.jobs == 0)
-    assert models(dialog) == ["c/middle", "a/small"]
-    dialog.kept.refresh()
-    dialog.release()
 
 
 # ---- appearance ----------------------------------------------------------------------------

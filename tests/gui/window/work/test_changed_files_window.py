@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from tests.gui.on_screen import put_on_screen
 from tests.gui.services.test_changed_files import SAID, write_again
 
 LEFT = Qt.MouseButton.LeftButton
@@ -24,10 +25,7 @@ def come_back(qtbot, settle):
 
     def leave_and_return(window):
         other = QWidget()
-        qtbot.addWidget(other)
-        other.show()
-        other.activateWindow()
-        qtbot.waitUntil(other.isActiveWindow)
+        put_on_screen(qtbot, other, active=True)
         other.close()
         window.activateWindow()
         qtbot.waitUntil(window.isActiveWindow)
