@@ -39,9 +39,6 @@ TIMEOUT_MS = 60_000
 """How long a test waits for the application before it fails; never how long it takes."""
 
 
-# ---- models ----------------------------------------------------------------------------
-
-
 def _helix(n_positions: int = N_POSITIONS, d_model: int = D_MODEL, seed: int = 5) -> np.ndarray:
     """Return a helix of 3 turns in a random basis, with falling noise; position 0 is an outlier."""
     rng = np.random.default_rng(seed)
@@ -118,9 +115,6 @@ def write_gpt2(tmp_path: Path) -> Callable[..., Path]:
     return lambda name="tiny-gpt2", W_pos=None: _write_gpt2(tmp_path / name, W_pos)
 
 
-# ---- without a window ------------------------------------------------------------------
-
-
 @pytest.fixture
 def hand_jobs() -> HandJobs:
     return HandJobs()
@@ -163,9 +157,6 @@ def opened(session: Session, controller: Controller, write_table: Callable[..., 
     return session
 
 
-# ---- the scene, drawn without a window --------------------------------------------------
-
-
 @pytest.fixture
 def stage() -> Iterator[Callable[..., Stage]]:
     """Make stages: ``stage(theme, size, scale)``."""
@@ -180,9 +171,6 @@ def stage() -> Iterator[Callable[..., Stage]]:
     yield build
     for made in stages:
         made.close()
-
-
-# ---- the application -------------------------------------------------------------------
 
 
 class PatientBot(QtBot):

@@ -87,9 +87,6 @@ def without_bytes(said):
     return {name: without_bytes(one) for name, one in kept.items()}
 
 
-# ---- read ------------------------------------------------------------------------------
-
-
 def each(kind, *releases):
     """Call a test with each file of a kind, of all releases or of some."""
     cases = [
@@ -174,9 +171,6 @@ def test_work_and_bookmarks_beside_the_settings(release):
     for name, bookmarks in expected["bookmarks"].items():
         found, _ = read_bookmarks(release.folder / "settings" / name)
         assert [described_bookmark(one) for one in found] == bookmarks
-
-
-# ---- shown in a window -----------------------------------------------------------------
 
 
 def assert_same_camera(shown, expected, release):

@@ -315,9 +315,6 @@ def test_json_read_while_it_is_written_is_refused(tmp_path, monkeypatch):
         read_json(path)
 
 
-# ---- the tokenizer ---------------------------------------------------------------------------
-
-
 @pytest.fixture
 def with_tokenizer(tmp_path) -> Path:
     return write_stand_in(tmp_path / "files", "openai-community/gpt2")["config.json"].parent
@@ -357,9 +354,6 @@ def test_a_tokenizer_that_was_missing_may_be_added(with_tokenizer, tmp_path):
     model = open_model(with_tokenizer)
     shutil.move(tmp_path / "aside", path)
     assert model.tokenize("Hello").ids
-
-
-# ---- the file itself -------------------------------------------------------------------------
 
 
 def test_a_file_that_is_gone_is_missing_and_not_another(folder):

@@ -25,9 +25,6 @@ from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpo
 STEPS = [0, 10, 100, 1000]
 
 
-# ---- history.safetensors ---------------------------------------------------------------------
-
-
 def test_a_record_says_what_was_written(tmp_path):
     history = read_history(write_record(tmp_path / "history.safetensors", STEPS))
     assert (history.n_snapshots, history.n_positions, history.d_model) == (4, N, D)
@@ -152,9 +149,6 @@ def test_snapshots_count_from_both_ends():
         in_memory("a", "b", [1, 2], [np.ones((2, 3)), np.ones((3, 2))])
     with pytest.raises(SourceError, match="are not increasing"):
         History("a", "b", np.array([], np.int64), (1, 1), lambda i: np.zeros((1, 1)))
-
-
-# ---- where a history is ----------------------------------------------------------------------
 
 
 def test_a_model_with_a_record_beside_it(tmp_path):
@@ -316,8 +310,6 @@ def test_what_the_trainer_logged(run):
     (run / "checkpoint-1000" / "trainer_state.json").write_text("{", "utf-8")
     assert read_log(folders, [10])[1].tolist() == [9]
 
-
-# ---- which are chosen ------------------------------------------------------------------------
 
 #: As Stanford saved them.
 STANFORD = [

@@ -29,8 +29,6 @@ from geometry.hub.retry_policy import wait_asked_for
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault
 
-# ---- no such thing -------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("ask", ["open", "fetch", "list"])
 @pytest.mark.parametrize("token", ["", OTHER_TOKEN])
@@ -59,9 +57,6 @@ def test_an_endpoint_that_is_no_hub(served, hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", f"{served.url}/somewhere/else/entirely")
     error = fails("list", hub, NotOnHub)
     assert "HF_ENDPOINT" in error.advice
-
-
-# ---- no access -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ask", ["open", "fetch"])
@@ -105,9 +100,6 @@ def test_a_model_that_the_hub_has_disabled(served, hub):
     reason = {"X-Error-Message": "Access to this resource is disabled."}
     served.fault(Fault.status(403, reason))
     assert "disabled" in str(fails("open", hub, AccessDenied))
-
-
-# ---- words ---------------------------------------------------------------------------------
 
 
 SIZES = [

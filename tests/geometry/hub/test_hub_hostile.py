@@ -61,9 +61,6 @@ def file_headers(*more: str) -> list[str]:
     return [f"X-Repo-Commit: {COMMIT}", 'ETag: "e"', *more]
 
 
-# ---- without end ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("ask", JSON)
 @pytest.mark.parametrize("length", [[], ["Content-Length: 99999999999"]])
 def test_an_answer_without_end(server, hub, ask, length):
@@ -122,9 +119,6 @@ def test_interim_answers_without_end(server, hub, ask):
 def test_more_headers_than_any_hub_sends(server, hub, headers):
     server.script = always(lambda: answer("200 OK", b"[]", *headers))
     assert "more than any Hub sends" in str(fails("search", hub, BrokenTransfer))
-
-
-# ---- too slowly ----------------------------------------------------------------------------
 
 
 def one_by_one(content: bytes) -> Iterator[Piece]:
@@ -188,9 +182,6 @@ def test_time_that_the_reader_takes_does_not_count(server, monkeypatch):
     hub.close()
 
 
-# ---- redirects -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "location",
     [
@@ -241,8 +232,6 @@ def test_cookies_are_not_kept(server, hub):
     assert len(server.asked) == 2
     assert not any("cookie" in asked.headers for asked in server.asked)
 
-
-# ---- headers -------------------------------------------------------------------------------
 
 # Python makes no numbers of more than 4,300 digits, and no floats of more than 308.
 MANY = ("9" * 400, "9" * 5_000)
@@ -313,8 +302,6 @@ def test_words_of_a_server_are_not_shown(server, hub, caplog):
     assert "RED" not in f"{error}{error.advice}{caplog.text}"
 
 
-# ---- answers in JSON -----------------------------------------------------------------------
-
 SHA = {"sha": COMMIT}
 FILE = {"rfilename": "model.safetensors", "size": 3}
 WRONG = {
@@ -379,9 +366,6 @@ def test_a_file_whose_name_no_address_can_hold(server, hub):
     with pytest.raises(HubError):
         hub.open_file(HubAddress("a/b", "\ud800"), WEIGHTS, Transfer())
     assert not server.asked
-
-
-# ---- connections ---------------------------------------------------------------------------
 
 
 def broken(framing: list[str], body: Iterable[Piece]) -> Iterable[Piece]:

@@ -47,9 +47,6 @@ def entry(cache, name="wpe.weight", data=bytes(range(200))):
     return path
 
 
-# ---- names and bytes -------------------------------------------------------------------
-
-
 @given(repo=ANY_TEXT, commit=ANY_TEXT, name=ANY_TEXT, data=st.binary(max_size=300))
 @on_one_fixture
 def test_any_key_and_any_bytes_come_back(cache, repo, commit, name, data):
@@ -116,9 +113,6 @@ def test_nothing_is_there_before_anything_was_put(cache):
     assert (cache.commits(), cache.usage(), cache.clear(), cache.clear(REPO)) == ((), 0, 0, 0)
     cache.trim()
     assert not cache.root.exists()
-
-
-# ---- damage ----------------------------------------------------------------------------
 
 
 def assert_found_out(cache, path, caplog):
@@ -221,9 +215,6 @@ def test_strange_files_in_the_folder_stop_nothing(cache):
     assert cache.commits() == ()
 
 
-# ---- revisions and lists -----------------------------------------------------------------
-
-
 @given(st.dictionaries(ANY_TEXT, st.sampled_from((COMMIT, OTHER)), max_size=6))
 @on_one_fixture
 def test_any_revision_is_remembered(cache, revisions):
@@ -257,9 +248,6 @@ def test_the_commit_used_last_is_listed_first(cache):
     assert [c.repo for c in cache.commits()] == ["b", "c", "a"]
     cache.has("a", COMMIT, "index")
     assert [c.repo for c in cache.commits()] == ["b", "c", "a"]
-
-
-# ---- removing ----------------------------------------------------------------------------
 
 
 def fill(cache, repo, commit=COMMIT, revision="main"):
@@ -316,9 +304,6 @@ def test_files_on_disk_go_with_their_commit_and_links_are_not_followed(cache, tm
     cache.trim()
     assert not folder.exists()
     assert (mine / "thesis.txt").is_file()
-
-
-# ---- the bound -----------------------------------------------------------------------------
 
 
 def test_the_longest_unused_goes_first(tmp_path):

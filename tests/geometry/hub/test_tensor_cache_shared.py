@@ -83,9 +83,6 @@ def assert_sound(root):
             assert found is None or found.tobytes() == right(commit.repo, commit.commit, name)
 
 
-# ---- at once -------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_threads_at_once_never_see_wrong_bytes(tmp_path, caplog):
     work = defined(WORK)["work"]
@@ -143,9 +140,6 @@ def test_what_is_used_while_room_is_made_stays(tmp_path, monkeypatch):
     cache.put("e", COMMIT, "wpe", bytes(2800), core=True)
     assert [c.repo for c in cache.commits()] == ["b", "e"]
     assert len(moved) == 3
-
-
-# ---- disks -----------------------------------------------------------------------------------
 
 
 def test_a_full_disk_is_logged_and_leaves_nothing_half_written(tmp_path, run_python):
@@ -221,9 +215,6 @@ def test_a_place_that_cannot_be_is_logged(tmp_path, caplog):
     assert cache.get("a", COMMIT, "wpe") is None
     assert not cache.has("a", COMMIT, "wpe")
     assert (cache.commits(), cache.usage(), cache.clear()) == ((), 0, 0)
-
-
-# ---- a new start -----------------------------------------------------------------------------
 
 
 def test_default_folder_is_shared_by_processes(tmp_path, run_python, monkeypatch):

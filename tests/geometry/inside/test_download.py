@@ -64,9 +64,6 @@ def assert_same(source, folder, *, head=False):
     assert all(torch.equal(found[name], expected[name]) for name in found)
 
 
-# ---- what is needed ------------------------------------------------------------------------
-
-
 def test_the_size_is_known_before_anything_is_fetched(hub, gpt2, hub_home):
     folder, commit = gpt2
     model = wanted()
@@ -190,9 +187,6 @@ def test_what_is_on_this_machine_asks_nobody(hub, gpt2, tmp_path):
             assert wanted(source) is None
 
 
-# ---- interruptions ---------------------------------------------------------------------------
-
-
 class Told:
     """Progress of a transfer, cancelled after some bytes."""
 
@@ -305,9 +299,6 @@ def test_files_that_another_commit_shares_are_not_fetched_again(hub, gpt2):
     fetch(model)
     assert asked_files(hub) == {"config.json"}
     assert_same(f"{GPT2}@v2", folder)
-
-
-# ---- refusals --------------------------------------------------------------------------------
 
 
 def test_the_token_goes_to_the_hub_alone(hub, write, monkeypatch):

@@ -150,8 +150,6 @@ def test_old_cross_attention_bias_is_no_layer(written):
     assert not [note for note in model.warnings if "layer has its own" in note]
 
 
-# ---- offsets in two directions ----------------------------------------------------------------
-
 SWIN = {"image_size": 32, "patch_size": 2, "embed_dim": 8, "depths": [1, 2], "num_heads": [2, 4],
         "window_size": 4}  # fmt: skip
 BEIT = {"image_size": [24, 32], "patch_size": 8, "hidden_size": 16, "num_hidden_layers": 2,

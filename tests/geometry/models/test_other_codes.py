@@ -145,9 +145,6 @@ def test_every_number_of_the_report_is_that_of_the_other_layout(source, request,
     assert list(differing(one, other)) == []
 
 
-# ---- several copies ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("names", "shown"),
     [
@@ -182,9 +179,6 @@ def test_another_copy_can_be_chosen(gpt2, tmp_path):
     np.testing.assert_array_equal(model.W_pos, state["transformer.wpe.weight"].numpy() / 2)
     fused = state["transformer.h.1.attn.c_attn.weight"].numpy() / 2
     np.testing.assert_array_equal(model.weight("W_K", 1), fused[D : 2 * D])
-
-
-# ---- rows that are no positions ----------------------------------------------------------------
 
 
 def test_chosen_rows(written):
@@ -326,9 +320,6 @@ def test_both_sides_of_a_model_without_a_configuration(tmp_path):
     )
 
 
-# ---- checkpoints as their codes leave them ------------------------------------------------------
-
-
 def test_no_checkpoint_of_many_codes_is_shown_wrong(gpt2_folder):
     """What is refused, or lacks a part, may be; what is shown has the right numbers."""
     check = gpt2_folder.parent / "codes" / "check.py"
@@ -340,9 +331,6 @@ def test_no_checkpoint_of_many_codes_is_shown_wrong(gpt2_folder):
     counts = ast.literal_eval(run.stdout.splitlines()[-1])
     assert not counts.keys() & {"WRONG", "OPENED", "TRACEBACK"}, run.stdout
     assert counts["right"] > 40
-
-
-# ---- what settings and names say of something else ----------------------------------------------
 
 
 @pytest.mark.parametrize("settings", [{"rope_theta": 10_000.0}, {"alibi": True}])

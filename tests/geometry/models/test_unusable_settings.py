@@ -171,8 +171,6 @@ def test_a_family_that_was_not_compared_is_named():
     assert "brandnew" in note
 
 
-# ---- other settings of a model ---------------------------------------------------------------
-
 GPT2 = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
 TABLE = {"wpe.weight": np.arange(32, dtype=np.float32).reshape(8, 4)}
 
@@ -241,8 +239,6 @@ def test_sizes_of_pictures(written, size):
     model = open_model(written(table, config))
     assert any("image_size" in warning for warning in model.warnings)
 
-
-# ---- GGUF --------------------------------------------------------------------------------------
 
 FILE = [
     ("llama.context_length", 128), ("llama.embedding_length", 32), ("llama.block_count", 1),

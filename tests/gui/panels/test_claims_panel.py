@@ -108,9 +108,6 @@ def in_front(window):
     return PANELS[name].title
 
 
-# ---- the table --------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims):
     table = claims.table
@@ -265,9 +262,6 @@ def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims
     session.answers = MappingProxyType({**at_first})
 
 
-# ---- taking it away ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("ending", "kind"), [("md", None), ("csv", "CSV table (*.csv)")])
 def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, ending, kind):
     def accept(dialog):
@@ -321,9 +315,6 @@ def test_script_prints_the_ledger_and_theme_of_marks(claims):
     assert colour() == LIGHT.warning
     claims.panel.set_theme(DARK)
     assert colour() == DARK.warning
-
-
-# ---- in the window ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -37,8 +37,6 @@ from tests.gui.compare_stage import LEFT, TITLES, CompareStage
 from tests.gui.on_screen import ask_menu, trigger
 from tests.scripts import run_script
 
-# ---- lines -----------------------------------------------------------------------------------
-
 
 def test_rows_titles_units_and_tooltips(three):
     assert three.column("Model") == ["helix", "short", "walk"]
@@ -109,9 +107,6 @@ def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
     assert stage.told == [("add", None)]
     stage.beside(write_table(name="other"), "other")
     assert not stage.panel.content.alone.isVisible()
-
-
-# ---- what is on its way -----------------------------------------------------------------------
 
 
 def test_rows_appear_one_by_one(qtbot, hand_jobs, write_table, helix, monkeypatch):
@@ -185,9 +180,6 @@ def title(stage, name):
     return stage.table.rows.headerData(TITLES.index(name), Qt.Orientation.Horizontal)
 
 
-# ---- sorting ----------------------------------------------------------------------------------
-
-
 def test_sorting_by_titles_and_menu(three):
     assert three.column("Positions") == ["200", "120", "150"]
     three.click_title("Positions")
@@ -223,9 +215,6 @@ def test_order_holds_for_new_models_and_names(three, write_table, helix):
     three.beside(write_table(name="Alpha"), "Alpha")
     three.click_title("Model")
     assert three.column("Model") == ["Alpha", "helix", "new", "short", "walk"]
-
-
-# ---- choosing ---------------------------------------------------------------------------------
 
 
 def test_a_double_click_and_keys_choose_and_take_away(three):
@@ -287,9 +276,6 @@ def test_letters_reach_the_window_and_names_stay(three, monkeypatch):
     assert bar.value() == 0
 
 
-# ---- looks ------------------------------------------------------------------------------------
-
-
 def test_both_halves_scroll_down_together(three, write_table, helix):
     for number in range(6):
         three.beside(write_table(helix(60, 8, number), f"m{number}"), f"m{number}")
@@ -347,9 +333,6 @@ def test_one_that_is_being_read_is_muted_in_either_theme_and_comes(three, write_
     assert session.model is not None
     assert three.column("Model")[3] == "now"
     assert three.column("Turns")[3] != NO_NUMBER
-
-
-# ---- what can be taken away --------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -473,9 +456,6 @@ def test_the_copied_python_prints_the_same(two):
     assert float(told["3 PCs"][0]) > 10
 
 
-# ---- outcomes ----------------------------------------------------------------------------------
-
-
 def test_turning_share_shows_its_outcome(three):
     number, rows = TITLES.index("Turning share"), three.table.rows
     helix, walk = rows.index(0, number), rows.index(2, number)
@@ -497,9 +477,6 @@ def test_turning_share_shows_its_outcome(three):
     three.panel.set_theme(DARK)
     assert rows.index(0, number).data(role.ForegroundRole).name() == DARK.good
     three.panel.set_theme(LIGHT)
-
-
-# ---- columns ----------------------------------------------------------------------------------
 
 
 def shown_titles(stage):

@@ -143,9 +143,6 @@ def printed_names(figure):
     }
 
 
-# ---- what a spec says ----------------------------------------------------------------------
-
-
 def test_it_says_what_it_is(name):
     spec = PANELS[name].spec
     assert spec.name == name
@@ -176,9 +173,6 @@ def test_choices_survive_a_file_and_those_that_make_no_sense_are_left_out(name, 
     for field in (control.field for control in spec.controls if not control.shared):
         with pytest.raises((TypeError, ValueError, AttributeError)):
             changed(spec, spec.defaults, {field: "no such choice"})
-
-
-# ---- what a panel shows ----------------------------------------------------------------------
 
 
 def test_every_choice_can_be_made_and_shown(name, show):
@@ -296,9 +290,6 @@ def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_p
     assert drawn == []
 
 
-# ---- what the user does in it ------------------------------------------------------------------
-
-
 def test_plots_over_positions_hover_and_select_them(name, show):
     stage = show(name)
     panel, session = stage.panel, stage.session
@@ -392,9 +383,6 @@ def test_numbers_are_typed_and_stepped(name, field, show):
     assert getattr(panel.choices, field) == (6 if control.chosen is None else control.chosen(6))
 
 
-# ---- what can be taken away ------------------------------------------------------------------
-
-
 def test_figure_numbers_and_script_are_of_the_view(name, show):
     stage = show(name)
     figure = stage.panel.figure()()
@@ -439,9 +427,6 @@ def test_tables_have_one_kind_of_rows_each(name, show):
         lengths = [len(np.atleast_1d(values)) for values in table.values()]
         assert max(lengths) == lengths[0], title
         assert len(table) == 1 or min(lengths) > lengths[0] / 3, title
-
-
-# ---- compared models ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", COMPARED)

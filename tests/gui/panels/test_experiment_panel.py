@@ -81,9 +81,6 @@ def numbers(panel, kind):
     return [cell.text() for cell in panel.content.table.rows[kind]]
 
 
-# ---- what is shown ----------------------------------------------------------------------------
-
-
 def test_all_three_are_drawn_described_and_summed_up(stage):
     panel = stage.panel
     for kind in KINDS:
@@ -222,9 +219,6 @@ def test_a_curve_opens_as_a_model(stage, kind):
         assert panel.result.settings.curve.turns == pytest.approx(2.5 * 197 / 198, abs=0.01)
 
 
-# ---- the pages --------------------------------------------------------------------------------
-
-
 def test_pictures_stand_below_each_other_where_that_makes_them_larger(narrow):
     def places():
         pictures = narrow.content.pictures
@@ -315,9 +309,6 @@ def test_many_points_are_thinned_and_numbers_changed_to_what_can_be():
     assert settings().with_(lag=0.0).lag == 1
 
 
-# ---- taking it away ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("after", [True, False])
 def test_the_figure_has_curves_steps_and_prices(after):
     found = experiment(settings())
@@ -382,9 +373,6 @@ def test_while_curves_are_on_the_way_the_sliders_stay_where_they_are(qtbot, writ
     assert panel.result.settings.curve.turns == turns.value == 1.5
 
 
-# ---- what is asked, and said of the curves ------------------------------------------------------
-
-
 def asked(model, positions):
     return resolve(ExperimentLike(positions), QuestionContext(model))
 
@@ -437,9 +425,6 @@ def test_prices_of_longer_and_shorter_curves():
         assert found.curves[kind].mean_square <= high * (1 + 1e-9)
     *steps, _ = ExperimentOf(settings()).steps(None)
     assert [step.fraction for step in steps] == pytest.approx([0, 1 / 3, 2 / 3])
-
-
-# ---- what it says -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,6 @@ def stage(at_two_sums, gpt2_with_tokens):
     return at_two_sums(gpt2_with_tokens)
 
 
-# ---- the page ------------------------------------------------------------------------------
-
-
 def test_first_two_tokens_and_controls_of_pages(stage):
     (a, i), (b, j) = stage.sums
     assert a != b
@@ -154,9 +151,6 @@ def test_positions_by_arrow_keys_and_selection(stage):
     assert [position for _, position in stage.typed] == [40, 90]
 
 
-# ---- examples, and what is selected --------------------------------------------------------
-
-
 def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage):
     stage.choose_example("one token")
     found = stage.panel.result.similarity
@@ -179,9 +173,6 @@ def test_examples_of_one_token_one_position_the_most_alike_and_the_nearest(stage
     drawn = found.among
     ends = zip(drawn.tokens.tolist(), drawn.positions.tolist(), strict=True)
     assert ([found.one[0], found.other[0]], [found.one[1], found.other[1]]) in list(ends)
-
-
-# ---- the random pairs ----------------------------------------------------------------------
 
 
 def test_bars_and_measures(stage):
@@ -231,9 +222,6 @@ def test_equal_sums_and_references_to_two(stage):
     assert stage.panel.choices.page == "errors"
 
 
-# ---- other models --------------------------------------------------------------------------
-
-
 def test_without_a_tokenizer_that_can_be_read_numbers_do(at_two_sums, small_gpt2, write_gpt2):
     stage = at_two_sums(small_gpt2())
     form = stage.form
@@ -280,9 +268,6 @@ def test_a_table_of_one_position_has_examples_too(at_two_sums, write_gpt2, helix
     assert [position for _, position in stage.sums] == [0, 0]
     stage.choose_example("one token")
     assert stage.cells[0][1] == "0.000"
-
-
-# ---- how it looks, and taking it away ------------------------------------------------------
 
 
 @pytest.mark.parametrize(

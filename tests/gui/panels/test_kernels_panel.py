@@ -67,9 +67,6 @@ def expected(source, **options):
     return head_kernels(project_heads(open_model(source), **options), RANGE)
 
 
-# What is asked.
-
-
 @pytest.mark.parametrize(
     "of", [HeadsOf(), HeadsOf(1), HeadsOf(0, content=True), HeadsOf(0, averaged=True)]
 )
@@ -127,9 +124,6 @@ def test_it_can_be_given_up_between_heads(source):
     assert len(told) == 2
 
 
-# Heads.
-
-
 def test_heads_in_order_and_chosen_by_keys_and_clicks(panel, source):
     nearest = int(expected(source).mean_lag.argmin())
     assert panel.result.head == nearest
@@ -172,9 +166,6 @@ def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
     assert panel.content.wall.cards[1].score == f"{found.previous_token[1]:.3f}"
 
 
-# Curves.
-
-
 def test_attention_and_score_by_lag_are_drawn_and_told(panel, source):
     plot = curves_of(panel)
     hover(plot.viewport(), plot.point_of(0, 1).toPoint())
@@ -190,9 +181,6 @@ def test_attention_and_score_by_lag_are_drawn_and_told(panel, source):
     (curve,) = curves_of(panel).curves
     np.testing.assert_allclose(curve.y, kernels.scores[head], rtol=2e-4, atol=1e-5)
     assert map_of(panel) is shown, "with its zoom and its colours"
-
-
-# Switches.
 
 
 def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
@@ -247,9 +235,6 @@ def test_without_layers_no_other_is_advised(stage_of):
     words = stage_of("kernels", "sinusoidal:96x24", (1, 95)).panel.words
     assert words.message.text() == "These positions are computed: there are no layers."
     assert words.advice.text().strip() == "Open a model."
-
-
-# The map, and the curve in the viewport.
 
 
 def test_selecting_a_query_lights_up_what_it_attends_to(stage):
@@ -335,9 +320,6 @@ def test_map_follows_theme_and_room(panel):
     assert seen.contains(area.toRect())
 
 
-# Models and options.
-
-
 def test_referred_head_until_another_model(panel, stage, small_gpt2):
     panel.configure(layer=1, head=1, sort="self", curve="score", averaged=True)
     result = panel.result
@@ -384,9 +366,6 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
     others.close()
 
 
-# What can be taken away.
-
-
 def test_numbers_of_all_heads_and_figure_titles(panel, stage, tmp_path, monkeypatch):
     path = stage.save(monkeypatch, "Save numbers…", tmp_path / "kernels.npz")
     with np.load(path) as saved:
@@ -429,9 +408,6 @@ def test_the_python_prints_the_same_scores(stage, options):
         )
 
 
-# Beside positions that are turned at random.
-
-
 def test_the_null_is_that_of_the_turned_table_through_the_same_weights(stage, panel):
     nulls, model = panel.view().nulls, stage.session.model
     rng, found = np.random.default_rng(8), []
@@ -468,9 +444,6 @@ def test_gpt2s_local_heads_are_no_accident(stage_of, gpt2_folder):
     shown = order_of(panel.result.by_head, "lag")
     assert (np.diff(panel.result.by_head.by_lag_alone[shown]) <= 0).all()
     assert "lag alone " in panel.caption()
-
-
-# A bias by lag in place of positions.
 
 
 @pytest.fixture

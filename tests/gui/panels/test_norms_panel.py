@@ -89,9 +89,6 @@ def norms(stage_of, source, write_table):
     made.others.close()
 
 
-# ---- what is measured ----------------------------------------------------------------------
-
-
 def test_caption_overlay_and_kept_place(norms):
     found = np.linalg.norm(rows()[100:299], axis=1)
     assert norms.panel.caption() == (
@@ -159,9 +156,6 @@ def test_tiny_and_constant_tables_are_drawn_and_one_position_has_no_steps(norms)
         norms.plot.view.zoom_x(0.5)
         norms.panel.grab()
         assert len(norms.values) == len(table)
-
-
-# ---- the axis ------------------------------------------------------------------------------
 
 
 def test_everything_fits_zooms_and_follows_the_range(norms):
@@ -242,9 +236,6 @@ def test_norms_about_the_mean_row(norms):
     assert "about_mean" not in norms.panel.numbers()
 
 
-# ---- selecting and hovering ----------------------------------------------------------------
-
-
 def test_rings_tell_their_rule_the_range_is_veiled_and_hover_is_told(norms):
     plot, session = norms.plot, norms.session
     assert plot.tooltip_at(QPointF(norms.at(0))) == OUTLIER_RULE
@@ -265,9 +256,6 @@ def test_rings_tell_their_rule_the_range_is_veiled_and_hover_is_told(norms):
     assert norms.plot.hover_text() == f"positions 30 → 31 · step {norms.values[30]:.3f}"
     session.hover = N - 1  # no step begins at the last position
     assert norms.plot.hover_text() == ""
-
-
-# ---- the line that stability is measured from ----------------------------------------------
 
 
 def test_dragging_the_line_measures_from_there(norms):
@@ -326,9 +314,6 @@ def test_a_click_on_the_line_selects_and_escape_ends_a_drag(norms):
     assert session.norms_after == held
 
 
-# ---- other models --------------------------------------------------------------------------
-
-
 @pytest.fixture
 def three(norms, helix):
     """Two others: a longer one of twice the size, and a shorter one."""
@@ -385,9 +370,6 @@ def test_relative_to_their_means_models_lie_on_one_another(three):
         three.others.remove(key)
     QApplication.processEvents()
     np.testing.assert_array_equal(three.values, profile.values)
-
-
-# ---- what can be taken away ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

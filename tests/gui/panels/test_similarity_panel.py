@@ -52,9 +52,6 @@ def cell(panel, row, column):
     return heatmap(panel).point_of(row, column).toPoint()
 
 
-# The numbers.
-
-
 def test_projected_rows_use_chosen_components(model):
     found = resolve(SimilarityOf((20, 119), (1, 3)), QuestionContext(model))
     pca = fit_pca(model.W_pos, (20, 119), 3)
@@ -88,9 +85,6 @@ def test_of_many_positions_blocks_are_compared(stage, write_table, helix, monkey
     axes = panel.figure()().axes[0]
     assert axes.images[0].get_extent() == [19.5, 119.5, 119.5, 19.5]
     assert any("5 × 5 pairs" in text.get_text() for text in axes.texts)
-
-
-# What is shown.
 
 
 def test_heatmap_and_lags_beside_it_cover_the_range_as_numbers_do(small):
@@ -150,9 +144,6 @@ def test_a_range_of_one_position_is_shown(stage, write_table):
     assert stage.panel.result.cosines.shape == (1, 1)
 
 
-# Brushing.
-
-
 def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
     before = heatmap(small).grab().toImage()
     stage.session.hover = 60
@@ -207,9 +198,6 @@ def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
     assert shown.hover_text().startswith("Δ = 33 · mean cosine ")
     assert shown.hover_text().endswith(f" · other {format_number(other.by_lag[33])}")
     others.close()
-
-
-# Beside random curves.
 
 
 def bands(panel):
@@ -324,9 +312,6 @@ def test_the_printed_figure_has_the_band_and_the_finding(small):
     assert any(axes.collections for axes in figure.axes)
     texts = " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
     assert "rises again by" in texts.replace("\n", " ")
-
-
-# Patches of a picture.
 
 
 def test_patches_are_arranged_as_a_picture_of_pictures(stage, picture):

@@ -65,9 +65,6 @@ def span(plot, axis=0):
     return high - low
 
 
-# The mouse.
-
-
 def test_click_names_the_position_and_the_modifiers(plot, qtbot):
     with qtbot.waitSignal(plot.clicked) as caught:
         qtbot.mouseClick(plot.viewport(), LEFT, SHIFT, at(plot, 123))
@@ -179,9 +176,6 @@ def test_cursor_and_signal_say_that_there_is_more_to_see(plot):
     assert told == [True, False]
 
 
-# The keys.
-
-
 def test_keys_zoom_reset_and_step(plot, qtbot):
     plot.setFocus()
     home = plot.view.spans()[0]
@@ -205,9 +199,6 @@ def test_only_its_own_keys_are_taken_from_the_windows_shortcuts(plot):
         event.ignore()
         QApplication.sendEvent(plot, event)
         assert event.isAccepted() == ours
-
-
-# The axes.
 
 
 def test_ticks_have_real_minus_signs_and_thin_spaces(qapp):
@@ -237,9 +228,6 @@ def test_ticks_are_round_and_far_enough_apart(qapp, low, width, size, whole):
         larger = step * {1: 2, 2: 2.5, 5: 2}[digit]
         assert np.floor((low + width) / larger) * larger <= low
         assert gap >= 28
-
-
-# The line and what is over it.
 
 
 @settings(max_examples=60, deadline=None)

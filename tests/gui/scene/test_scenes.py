@@ -57,9 +57,6 @@ def assert_colours(stage, picture, session, theme, positions):
         assert np.abs(expected - found).max(axis=1).min() <= 4, (p, found, expected)
 
 
-# ---- points and their colours ----------------------------------------------------------
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
 @pytest.mark.parametrize(
     ("quantity", "colormap"), [("position", "jet"), ("norm", "viridis"), ("component", "batlow")]
@@ -161,9 +158,6 @@ def test_axes_are_equal_and_each_point_is_drawn_once(opened, stage):
     assert dots.n_lines == line.n_verts == 0
 
 
-# ---- marks -----------------------------------------------------------------------------
-
-
 def has(picture, tone):
     return (np.abs(picture.astype(int) - rgb(tone)).max(axis=2) < 12).any()
 
@@ -206,9 +200,6 @@ def test_marks_follow_the_camera_and_go_away_also_with_hidden_positions(opened, 
     opened.hover = None
     controller.select(())
     assert not has(made.show(opened), LIGHT.accent)
-
-
-# ---- in place --------------------------------------------------------------------------
 
 
 def test_hundreds_of_updates_add_nothing(opened, controller, stage, write_table, helix):
@@ -473,9 +464,6 @@ def test_a_period_that_is_dragged_is_drawn_as_if_it_had_been_so_at_first(opened,
     colors = point_colors(made.scene.state.scale, LIGHT.viewport)[:, :3].astype(int)
     for p in uncovered(made, range(1, 199), POINT_SIZE):
         assert np.abs(colour_at(picture, xy[p]) - colors[p]).max() <= 4
-
-
-# ---- line, points and opacity ----------------------------------------------------------
 
 
 def inked(picture):

@@ -40,9 +40,6 @@ def copy(helix):
     return 2.0 * helix() @ turn + 5.0
 
 
-# ---- another model -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("how", "left"), [("scaled", 0.0), ("turned", 1.0)])
 def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
     beside(copy)
@@ -227,9 +224,6 @@ def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, 
     assert len(lines(opened)) == 89
 
 
-# ---- in the shown components -----------------------------------------------------------------
-
-
 def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     table = helix(seed=11)
     beside(table + 40.0)
@@ -266,9 +260,6 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
     beside(helix(300), (250, 290), "beyond")
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
     assert "do not overlap" in opened.not_aligned
-
-
-# ---- the same model ----------------------------------------------------------------------------
 
 
 def test_range_is_aligned_or_in_shown_components(opened):
@@ -351,9 +342,6 @@ def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix)
     assert gone[1]() is None
 
 
-# ---- what is done when -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def by_hand(opened, controller, hand_jobs):
     """The same session, answered by jobs done by hand."""
@@ -397,9 +385,6 @@ def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
     assert opened.not_aligned == WAITING
     opened.alignment = None
     assert SLOT not in by_hand.waiting
-
-
-# ---- real checkpoints ---------------------------------------------------------------------------
 
 
 def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):

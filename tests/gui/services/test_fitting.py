@@ -52,9 +52,6 @@ def assert_shows_exactly(session):
     assert session.status == "Ready"
 
 
-# ---- one range -------------------------------------------------------------------------
-
-
 def test_range_is_ordered_and_fits_colour_component(opened, controller):
     for asked, got in (
         ((5, 20), (5, 20)),
@@ -124,9 +121,6 @@ def test_failed_fit_is_a_notice(session, helix_by_hand, hand_jobs, monkeypatch):
     assert session.notice.text.startswith("The components could not be fitted: LinAlgError")
     assert session.curve.pca.positions == (10, 180)
     assert session.status == "Ready"
-
-
-# ---- late results ----------------------------------------------------------------------
 
 
 def test_an_exact_fit_of_an_older_range_is_dropped(session, helix_by_hand, hand_jobs):
@@ -207,9 +201,6 @@ def test_fit_of_old_model_is_dropped(session, large, helix_by_hand, hand_jobs, w
     assert_shows_exactly(session)
 
 
-# ---- turned, eased back, kept ----------------------------------------------------------
-
-
 def drag(controller, ranges):
     controller.session.dragging = True
     for positions in ranges:
@@ -241,9 +232,6 @@ def test_another_model_or_other_components_start_unturned(opened, controller, wr
     controller.request_positions(40, 150)
     controller.open(str(write_table(helix(90), "other")))
     np.testing.assert_allclose(opened.turn, EYE, atol=1e-12)
-
-
-# ---- never a flip ----------------------------------------------------------------------
 
 
 def jumps(controller, ranges):
@@ -298,9 +286,6 @@ def test_any_drag_ends_in_the_truth(model, ranges, keep):
     session.keep_turned = False
     assert_shows_exactly(session)
     controller.close()
-
-
-# ---- models beside the open one: nothing is prepared for them on the GUI thread ------------
 
 
 @pytest.fixture

@@ -152,9 +152,6 @@ def test_another_model_is_another_story(opened, undo, clock, controller, write_t
     assert (undo.undoes, undo.redoes) == ("", "")
 
 
-# ---- models side by side -----------------------------------------------------------------------
-
-
 @pytest.fixture
 def comparing(controller):
     return controller.comparing

@@ -112,9 +112,6 @@ def pixels(application) -> np.ndarray:
     return lines[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
 
 
-# ---- the panel alone ---------------------------------------------------------------------------
-
-
 def test_an_empty_name_leaves_the_one_before_and_there_is_a_menu(alone):
     row = alone.rows[alone.current]
     row.rename()
@@ -203,9 +200,6 @@ def test_pictures_grow_and_themes_reach_rows(alone, qtbot):
         frames = {row.thumbnail.grab().toImage().pixelColor(0, 0).name() for row in
                   alone.rows.values()}  # fmt: skip
         assert frames <= {theme.line, theme.muted, theme.text}
-
-
-# ---- in the window -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -326,9 +326,6 @@ def test_numbers_of_another_position_do_not_stay_but_the_geometry_does(make, ses
         assert [part.geometry() for part in parts] == before
 
 
-# ---- going to a position by number --------------------------------------------------------------
-
-
 @pytest.fixture
 def go_to(qtbot):
     widget = GoTo()

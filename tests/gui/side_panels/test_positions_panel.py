@@ -264,9 +264,6 @@ def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
     assert panel.session.positions[1] - panel.session.positions[0] == 40
 
 
-# ---- the components ------------------------------------------------------------------------
-
-
 def test_choosing_a_shown_component_swaps_the_two(panel, qtbot):
     heard = record(panel)
     follow(panel)

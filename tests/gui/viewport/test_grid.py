@@ -82,9 +82,6 @@ def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
     QTest.mouseClick(viewport.interactor, LEFT, keys, viewport.pixel_of(position))
 
 
-# ---- what is there -----------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_named_views_until_they_are_closed(application, grid, beside, settle, short, long):
     def alone():
@@ -169,9 +166,6 @@ def test_a_model_is_added_by_the_menu(application, grid, settle, short):
     assert names(grid) == ["tiny-gpt2", "short"]
 
 
-# ---- which is the open one ---------------------------------------------------------------
-
-
 def test_header_click_and_keys_choose_a_view(application, grid, beside, short, long):
     one, _ = beside(short, long)
     order = ["tiny-gpt2", "short", "long"]
@@ -225,9 +219,6 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
     back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move "))
     assert not back.isEnabled()
     assert application.session.model.name == "tiny-gpt2"
-
-
-# ---- what is linked ----------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -342,9 +333,6 @@ def test_linked_views_beside_an_aligned_curve(grid, beside, application, settle,
     settle()
     for viewport, was in zip(grid.viewports, before, strict=True):
         np.testing.assert_allclose(pose(viewport), was)
-
-
-# ---- how it looks ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

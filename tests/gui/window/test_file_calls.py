@@ -239,9 +239,6 @@ def test_nor_at_the_end(start_application, driven, files):
     assert len([*drive.application.settings.unsaved.glob("*.helix")]) == 1
 
 
-# ---- a disk that does not answer ---------------------------------------------------------------
-
-
 def open_model(drive):
     drive.controller.open(str(drive.other))
     return lambda: drive.session.model.home == drive.other
@@ -372,8 +369,6 @@ def test_the_command_line_does_not_wait_for_a_slow_disk(monkeypatch, files, caps
     assert len(opened) == 1
     assert "does not exist" in capsys.readouterr().err
 
-
-# ---- Qt ----------------------------------------------------------------------------------------
 
 OF_FILES = {"QDir", "QFile", "QFileInfo", "QSaveFile", "QFileSystemWatcher", "QDirIterator"}
 

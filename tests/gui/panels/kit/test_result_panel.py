@@ -50,9 +50,6 @@ def words(panel):
     return panel.words.message.text() if panel.words.message.isVisible() else ""
 
 
-# The four states.
-
-
 def test_opening_says_so_and_there_is_no_menu_without_a_result(stage):
     stage.session.opening = "somebody/gpt2"
     assert words(stage.panel) == "Opening gpt2…"
@@ -215,9 +212,6 @@ def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
     assert stage.panel.content.label.isVisible()
 
 
-# When it asks.
-
-
 def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_table):
     stage = ResultStage(qtbot, SUM, hand_jobs, show=False)
     stage.open(write_table())
@@ -296,9 +290,6 @@ def test_another_model_is_asked_about_and_the_old_result_goes(slow, hand_jobs, w
     assert len(slow.panel.findChildren(SumBody)) == 1
 
 
-# The header.
-
-
 def test_the_header_explains_and_gives_way(stage, write_table, qtbot):
     stage.open(write_table())
     header = stage.panel.header
@@ -314,9 +305,6 @@ def test_the_header_explains_and_gives_way(stage, write_table, qtbot):
     assert header.formula.isVisible()
     assert header.more.isVisible()
     qtbot.waitUntil(lambda: control.mapTo(header, QPoint(0, 0)).y() > beside + 10)
-
-
-# What can be taken away.
 
 
 def test_a_menu_opened_over_another_leaves_none_behind(opened):

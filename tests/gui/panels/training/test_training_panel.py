@@ -68,9 +68,6 @@ def curves(stage, name) -> tuple[Curve, ...]:
     return painted(stage, name).widget.curves
 
 
-# ---- the player -------------------------------------------------------------------------------
-
-
 def test_it_begins_with_the_model_as_it_is_and_keys_and_buttons_step(stage):
     player = player_of(stage)
     assert snapshot(stage) is None
@@ -162,9 +159,6 @@ def test_scrubbing_asks_nothing_and_arrow_keys_in_a_plot_step(stage):
     plot.setFocus()
     QTest.keyClick(plot, Qt.Key.Key_Left)
     assert snapshot(stage) == LAST - 5
-
-
-# ---- the plots --------------------------------------------------------------------------------
 
 
 def marked(stage, plot, qtbot, step):
@@ -289,9 +283,6 @@ def test_a_line_does_not_cross_what_is_unknown():
     line = Line("x", np.array([np.nan, 1.0, 2.0, np.nan, 3.0]), "#000000")
     assert list(line.runs()) == [slice(1, 3), slice(4, 5)]
     assert (line.text_at(0), line.text_at(1)) == ("–", "1.00")
-
-
-# ---- states and what can be taken away --------------------------------------------------------
 
 
 def test_a_model_without_a_history_says_what_has_one(stage, write_table):

@@ -192,9 +192,6 @@ def test_what_was_found_before_a_cancel_is_kept(session, answers, hand_jobs):
     assert (session.answers["a"].state, session.answers["a"].result) == ("ready", (0, 1, 2))
 
 
-# ---- held back, as nobody looks at it ----------------------------------------------------------
-
-
 def test_the_question_of_a_hidden_panel_waits_until_it_is_seen(session, answers, hand_jobs):
     answers.ask("a", Slow(3))
     (job,) = hand_jobs.waiting
@@ -291,9 +288,6 @@ def test_forgetting_is_silent_and_takes_the_progress_back(session, answers, hand
     hand_jobs.deliver_all()
     answers.forget("a")
     assert session.answers["a"].result == 4
-
-
-# ---- kept for a model, and on threads -----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

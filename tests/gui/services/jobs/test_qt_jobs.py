@@ -296,9 +296,6 @@ def test_result_is_awaited_or_comes_later(jobs, session, qtbot):
     qtbot.waitUntil(lambda: results == ["late"])
 
 
-# ---- what can be stopped, and tells how far it is ----------------------------------------
-
-
 def stoppable(jobs, slot, on_result=lambda _: None, on_error=unexpected, **more):
     """Start a job that ends when it is told to stop; the gate says how it is."""
     gate = Gate(slot)

@@ -33,7 +33,6 @@ title = "Shapes"
 about = "A few words."
 +++
 
-## One
 
 ```setup if tokens
 panel = "capture"
@@ -205,9 +204,6 @@ def test_shipped_lessons_are_read_and_documented():
     for key in Setup.__dataclass_fields__:
         assert f"`{key}`" in told
     assert set(FEATURES) <= CONDITIONS
-
-
-# ---- the shipped lessons on real models ---------------------------------------------------------
 
 
 STEPS = (

@@ -58,9 +58,6 @@ def preferred(session, search):
     return line
 
 
-# ---- states ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("source", "state", "offline_state"),
     [
@@ -112,9 +109,6 @@ def test_revisions_are_models_and_the_open_one_works():
     state = session(offline=True, model=SimpleNamespace(source="gpt2-medium", commit=None))
     line = line_of(state, "openai-community/gpt2-medium", opened="gpt2-medium")
     assert (line.state, line.refusal, line.is_open) == ("open", "", True)
-
-
-# ---- recent sources ----------------------------------------------------------------------
 
 
 def test_few_recent_sources_come_first_and_none_comes_twice():
@@ -234,9 +228,6 @@ def test_positions_inside_the_bundled_model_are_no_model_on_the_hub(tmp_path, mo
     assert (line.source, line.title, line.tip) == (SAMPLE_INSIDE,) * 3
 
 
-# ---- searching ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("haystack", "search", "expected"),
     [
@@ -313,9 +304,6 @@ def test_results_are_listed_with_downloads():
 def test_each_state_of_a_search_is_a_sentence(fields, expected):
     lines = lines_of(session(**fields), "nanogpt nl")
     assert [(line.kind, line.title) for line in lines] == expected
-
-
-# ---- typed ids ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

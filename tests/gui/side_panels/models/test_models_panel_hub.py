@@ -40,9 +40,6 @@ def enter(panel, text):
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
 
 
-# ---- typed ids ---------------------------------------------------------------------------
-
-
 def test_enter_opens_what_was_typed(panel, heard):
     for typed, opened in (
         (ALIAS, ALIAS),
@@ -80,9 +77,6 @@ def test_typing_asks_nobody_and_ends_a_search(panel, heard):
     panel.session.searching = "gpt2 dutch"
     QTest.keyClick(panel.search, Qt.Key.Key_E)
     assert heard == [("search", "gpt2 dutch"), ("search", "")]
-
-
-# ---- searching the Hub -------------------------------------------------------------------
 
 
 def test_a_click_searches_the_hub_below_the_matches_of_the_list(panel, heard):
@@ -194,9 +188,6 @@ def test_offline_nothing_is_searched(panel, heard):
     assert heard == [("open", ALIAS)]
 
 
-# ---- the offer to search ---------------------------------------------------------------
-
-
 def type_into(panel, text):
     panel.search.setFocus()
     panel.search.selectAll()
@@ -246,9 +237,6 @@ def test_walking_down_goes_behind_nothing(panel):
         seen.append(panel.list.viewport().rect().contains(rect))
     assert all(seen)
     assert panel.list.currentIndex().data() == "Search the Hub for “gpt”"
-
-
-# ---- the menu of a line -------------------------------------------------------------------------
 
 
 BESIDE = "Add for comparison"
@@ -361,9 +349,6 @@ def test_headings_and_sentences_have_no_menu(panel):
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, where, view.mapToGlobal(where))
         QApplication.sendEvent(view, event)
         assert QApplication.activePopupWidget() is None
-
-
-# ---- in the window -----------------------------------------------------------------------
 
 
 @pytest.mark.slow

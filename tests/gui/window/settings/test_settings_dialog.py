@@ -116,9 +116,6 @@ def colour(label):
     return label.palette().color(label.foregroundRole()).name()
 
 
-# ---- what is shown -------------------------------------------------------------------------
-
-
 def test_what_is_kept_is_shown(make, filled, monkeypatch):
     keep(filled, "a/small", 3 * MB, OTHER, "refs/pr/1")
     dialog = make(filled)
@@ -245,9 +242,6 @@ def test_nothing_is_cut_off_or_unexplained_and_it_fits_a_small_screen(make, fill
     assert all(header(title, Qt.Orientation.Horizontal, tip) for title in range(4))
 
 
-# ---- removing --------------------------------------------------------------------------------
-
-
 def test_a_selected_model_is_removed(dialog, filled):
     click_row(dialog, 2)
     keep(filled, "d/new")
@@ -350,9 +344,6 @@ def test_a_removal_that_fails_is_said(dialog, filled, monkeypatch, caplog):
     assert dialog.kept.clear.isEnabled()
 
 
-# ---- the limit -------------------------------------------------------------------------------
-
-
 def test_a_limit_is_typed_or_taken_back_with_esc_which_closes_then(dialog, filled):
     type_limit(dialog, "1")
     assert dialog.kept.note.text() == WHEN_FULL
@@ -390,9 +381,6 @@ def test_a_lower_limit_says_what_it_would_remove_before_it_does(make, cache):
     assert sorted(dialog.heard) == [("limit", 130 * MB), ("removed",)]
 
 
-# ---- the folder ------------------------------------------------------------------------------
-
-
 class Opener(QObject):
     """Stands for the desktop's file manager."""
 
@@ -422,9 +410,6 @@ def test_the_folder_is_opened_and_its_path_can_be_copied(dialog, filled, opener)
     assert QGuiApplication.clipboard().text() == str(filled.root)
     QTest.keyClicks(dialog.kept.folder, "x")
     assert dialog.kept.folder.text() == str(filled.root)
-
-
-# ---- the network -----------------------------------------------------------------------------
 
 
 def test_working_offline_is_asked_for_and_shown_once_it_holds_or_is_forced(make, cache, session):
@@ -474,9 +459,6 @@ def test_the_token_is_looked_for_again_and_off_the_gui_thread(make, cache, hand_
     assert "HF_TOKEN." in dialog.token.text()
 
 
-# ---- keys, closing ---------------------------------------------------------------------------
-
-
 def test_tab_goes_through_it_in_reading_order(dialog):
     click_row(dialog, 0)
     page = dialog.kept
@@ -502,9 +484,6 @@ def test_close_closes_and_enter_elsewhere_does_nothing(dialog, opener):
     assert not dialog.findChildren(QMessageBox)
     click(next(b for b in dialog.findChildren(QPushButton) if b.text().replace("&", "") == "Close"))
     assert not dialog.isVisible()
-
-
-# ---- appearance ----------------------------------------------------------------------------
 
 
 def test_the_appearance_is_chosen_stored_and_reset(dialog, settings, session):

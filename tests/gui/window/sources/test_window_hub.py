@@ -82,9 +82,6 @@ def type_id(window, text):
     QTest.keyClick(field, Qt.Key.Key_Return)
 
 
-# ---- fetching --------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub, qtbot, table):
     session, bar, empty = application.session, window.status_bar, window.empty_state
@@ -169,8 +166,6 @@ def test_model_is_searched_and_opened(application, window, hub, settle, qtbot):
     settle()
     assert session.model.name == "long"
 
-
-# ---- cancelling ------------------------------------------------------------------------
 
 STAGES = {
     "the first answer": (Fault.stall(None), WEIGHTS, 0),
@@ -273,9 +268,6 @@ def test_the_window_closes_while_the_network_hangs(start, open_until, hub, table
     np.testing.assert_array_equal(again.session.model.W_pos, table)
 
 
-# ---- faults ----------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_failure_is_retried_or_downloaded_whole(application, window, hub, settle, table):
     hub.fault(Fault.status(503, AT_ONCE), times=4)
@@ -301,9 +293,6 @@ def test_failure_is_retried_or_downloaded_whole(application, window, hub, settle
     settle()
     assert not bar.isVisible()
     np.testing.assert_array_equal(application.session.model.W_pos, table)
-
-
-# ---- other commands --------------------------------------------------------------------
 
 
 def test_newer_version_is_asked_for(start, hub, wait_until_idle, write_table, tmp_path):
@@ -353,9 +342,6 @@ def test_settings_list_and_remove_models(start, hub, qtbot, wait_until_idle, set
     assert state() == "online"
     application.close()
     assert not dialog.isVisible()
-
-
-# ---- a Hub that is not asked: offline, and at a start ----------------------------------------
 
 
 def test_the_offline_switch(application, window, hub, settle):

@@ -84,9 +84,6 @@ def drag_around(window, points, modifiers=SHIFT):
     QTest.mouseRelease(plot, LEFT, modifiers, corners[0])
 
 
-# ---- the rows -------------------------------------------------------------------------------
-
-
 def test_rows_are_sorted_and_those_without_a_value_come_last(survey):
     shares = survey.columns["turning_share"]
     up, down = (sorted_rows(shares, descending=way) for way in (False, True))
@@ -140,9 +137,6 @@ def test_the_first_scatter_is_the_steps_of_each_seed(survey):
     assert scatter.scale.categories == tuple(map(str, SEEDS))
 
 
-# ---- the table ------------------------------------------------------------------------------
-
-
 def test_a_click_on_a_title_sorts_and_the_third_one_ends_it(shown):
     before = texts(shown, "source")
     assert before == [entry.source for entry in entries()]
@@ -191,9 +185,6 @@ def test_enter_and_a_double_click_open_a_checkpoint(shown):
     QTest.mouseClick(table.viewport(), LEFT, NONE, first)
     QTest.mouseDClick(table.viewport(), LEFT, NONE, first)
     assert shown.opened == ["own/x21@checkpoint-100", "own/x21@checkpoint-0"]
-
-
-# ---- the scatter ----------------------------------------------------------------------------
 
 
 def test_a_click_on_a_point_selects_its_row_and_enter_opens_it(shown):
@@ -287,9 +278,6 @@ def test_another_theme_is_shown_at_once(shown):
     assert shown.plot.grab().toImage().pixelColor(200, 40).name() == DARK.viewport
 
 
-# ---- while it runs --------------------------------------------------------------------------
-
-
 def test_newer_rows_keep_order_selection_and_zoom(shown, tmp_path):
     path, found = tmp_path / "running.parquet", entries()
     with SurveyFile(path, RowSettings()) as file:
@@ -351,9 +339,6 @@ def test_a_long_sentence_does_not_widen_the_window(shown):
     assert "A sentence about a file" in shown.note.toolTip()
 
 
-# ---- files ----------------------------------------------------------------------------------
-
-
 def test_the_table_is_saved_as_it_is_shown(shown, tmp_path, monkeypatch):
     path = tmp_path / "rows.csv"
     monkeypatch.setattr("gui.export.save_result.ask_where", lambda *args, **kwargs: path)
@@ -385,9 +370,6 @@ def test_the_figure_is_saved(shown, tmp_path, monkeypatch, ending, color):
         for word in ("Turning share", "Step", "own.parquet", "15 checkpoints, 1 failed"):
             assert f">{word}<" in text
         assert all(f">{name}<" in text for name in SEEDS) == (color == "seed")
-
-
-# ---- curves -----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -223,9 +223,6 @@ def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tm
         assert grid.alone == {MAIN: MAIN, other: compared.key, None: None}[key]
 
 
-# ---- what panels show and draw, and what is laid over the curve -----------------------------
-
-
 @pytest.fixture
 def reopen(shared_window, wait_until_idle):
     """Open saved work in a window that is as after a start, and remembers nothing."""

@@ -94,9 +94,6 @@ def shown(application):
 TITLE, CHANGED = "talk.helix – tiny-gpt2 – Helixscope", "talk.helix* – tiny-gpt2 – Helixscope"
 
 
-# ---- the mark --------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_title_has_file_and_mark(opened, qtbot, wait_until_idle, tmp_path, other):
     session, window, comparing = opened.session, opened.window, opened.controller.comparing
@@ -211,9 +208,6 @@ def test_model_loaded_after_saving_is_no_change(opened, wait_until_idle, other, 
     work.save()
     wait_until_idle(opened)
     assert not work.changes.any
-
-
-# ---- the question ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -355,8 +349,6 @@ def test_the_end_of_the_session_asks_nothing_and_keeps_everything(opened, asked)
     opened.close()
     assert read_work(kept).fields["selection"] == (6,)
 
-
-# ---- a kill ----------------------------------------------------------------------------------
 
 CHANGER = """
 import sys, time
