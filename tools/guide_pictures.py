@@ -223,10 +223,10 @@ def picture_grid(application: Application, sources: tuple[str, ...], folder: Pat
 def picture_laid_over(application: Application, path: Path) -> None:
     """Picture the flawless helix laid over the open model's."""
     window, session = application.window, application.session
-    for one in session.compared:
+    for one in session.others:
         if one.source != HELIX:
             application.controller.comparing.remove(one.key)
-    session.alignment = CurveAlignment(OfCompared(session.compared[0].key), "scaled")
+    session.alignment = CurveAlignment(OfCompared(session.others[0].key), "scaled")
     window.bring("compare")
     _do(application, "compare_alone")
     window.viewport.camera.frame()

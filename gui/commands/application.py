@@ -269,7 +269,7 @@ class Application(QObject):
             self.window.viewport.interactor.setFocus()
         for source in beside:
             self.controller.comparing.add_source(source, table=self._table)
-        self.question.given = tuple(model.key for model in self.session.compared)
+        self.question.given = tuple(model.key for model in self.session.open_models)
 
     def ask_before_losing_work(self) -> None:
         """Ask the user, from now on, before closing the window or opening other work loses changes.

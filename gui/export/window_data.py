@@ -224,7 +224,7 @@ class WindowData:
         first = model_data(session)
         if first is None:
             raise HelixscopeError("There is nothing to export yet", "Open a model first.")
-        others = (model_data(one.session) for one in session.compared)
+        others = (model_data(one.session) for one in session.others)
         shown = (first, *(one for one in others if one is not None))
         return cls(shown, panels or {}, panel_tables or {})
 

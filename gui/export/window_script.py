@@ -65,7 +65,7 @@ def script(
     parts += [f"# {title}\n{text.replace(begin, '').strip()}" for title, text in panels.items()]
     parts += [
         _ModelLines(one.session, others.get(one.key, sight), number).text()
-        for number, one in enumerate(session.compared, start=1)
+        for number, one in enumerate(session.others, start=1)
         if one.session.model is not None and one.session.curve is not None
     ]
     return "\n\n".join(parts) + "\n"

@@ -28,7 +28,7 @@ from gui.state.aligned_curve import (
     find_more,
 )
 from gui.state.guides import Guide, with_guide
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import format_count
@@ -76,7 +76,7 @@ class CurveAligner:
         for signal, slot in (
             (events.alignment, self._on_alignment_changed),
             (events.curve, self._refresh),
-            (events.compared, self._on_alignment_changed),
+            (events.open_models, self._on_alignment_changed),
             (events.history, self._refresh),
             (events.dragging, self._on_dragging_changed),
         ):
@@ -140,12 +140,12 @@ class CurveAligner:
 
     # ---- the other curve ----
 
-    def _compared(self) -> ComparedModel | None:
+    def _compared(self) -> OpenModel | None:
         alignment = self._session.alignment
         if alignment is None or not isinstance(alignment.what, OfCompared):
             return None
         key = alignment.what.key
-        return next((compared for compared in self._session.compared if compared.key == key), None)
+        return next((other for other in self._session.others if other.key == key), None)
 
     def _above(self, wanted: CurveAlignment, model: PositionalModel, curve: Curve) -> Above | _Work:
         """Return the other curve, or a function that computes it and its cache key."""

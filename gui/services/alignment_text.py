@@ -102,7 +102,7 @@ def other_model(session: Session) -> PositionalModel | None:
     aligned = session.aligned
     if aligned is None or not isinstance(aligned.wanted.what, OfCompared):
         return None
-    models = {compared.key: compared.session.model for compared in session.compared}
+    models = {other.key: other.session.model for other in session.others}
     return models.get(aligned.wanted.what.key)
 
 

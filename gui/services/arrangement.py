@@ -1,4 +1,4 @@
-"""Arrangements of the models side by side: recorded before and after a change, for undo."""
+"""Arrangements of the open models: recorded before and after a change, for undo."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gui.state.session import MAIN, SAVED, Session
+from gui.state.session import SAVED, Session
 from gui.state.values import Fields
 
 if TYPE_CHECKING:
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArrangedModel:
-    """One of the models side by side, with everything needed to show it again.
+    """One of the open models, with everything needed to show it again.
 
     It lacks the preparation of fast fits, which takes most of an open model's memory.
     """
 
-    key: int  # As in :class:`gui.state.session.ComparedModel`; MAIN for the open one
+    key: int  # As in :class:`gui.state.session.OpenModel`
     wanted: OpenRequest
     components: tuple[int, int, int]
     in_grid: bool
+    color: int
     # None while it is loading, or if it could not be opened.
     model: PositionalModel | None = None
     curve: Curve | None = None
@@ -36,20 +37,20 @@ class ArrangedModel:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Arrangement:
-    """The models side by side, and the session's fields that may change with them."""
+    """The open models, and the session's fields that may change with them."""
 
-    models: tuple[ArrangedModel, ...]  # In the order of the grid, the open one included
+    models: tuple[ArrangedModel, ...]  # In the order of the list
+    current: int  # The key of the current one
     fields: Fields
-    place: Place | None = None  # Of the open model's camera
+    place: Place | None = None  # Of the current model's camera
 
-    @property
-    def main(self) -> ArrangedModel:
-        """The open model."""
-        return next(model for model in self.models if model.key == MAIN)
+    def __getitem__(self, key: int) -> ArrangedModel:
+        return next(model for model in self.models if model.key == key)
 
     def same_models(self, other: Arrangement) -> bool:
-        """Return whether both have the same models in the same places."""
-        return _places(self.models) == _places(other.models)
+        """Return whether both have the same models in the same places, and the same current one."""
+        same_places = _places(self.models) == _places(other.models)
+        return same_places and self.current == other.current
 
     def differing(self, other: Arrangement) -> Fields:
         """Return the fields with other values in another arrangement."""

@@ -11,7 +11,7 @@ from weakref import WeakSet
 from geometry.checkpoints.errors import FileChanged
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.notices import notice_of
-from gui.state.session import MAIN, Session
+from gui.state.session import Session
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -31,17 +31,17 @@ class ChangedFiles:
     Parameters
     ----------
     open_again
-        Reopens the model with a key: :data:`gui.state.session.MAIN`, or that of a compared model.
+        Opens the model with a key again.
     """
 
     def __init__(self, session: Session, jobs: Jobs, open_again: Callable[[int], None]) -> None:
         self._session, self._jobs, self._open_again = session, jobs, open_again
         self._reported: WeakSet[PositionalModel] = WeakSet()
         self._any = False
-        self._count = len(session.compared)
+        self._count = len(session.open_models)
         self._listening = Listening()
         self._listening.to(session.events.model, self._look_on)
-        self._listening.to(session.events.compared, self._on_compared)
+        self._listening.to(session.events.open_models, self._on_listed)
 
     def close(self) -> None:
         """Stop listening and cancel work."""
@@ -99,27 +99,25 @@ class ChangedFiles:
                 continue
             self._reported.add(model)
             self._any = True
-            alone = key == MAIN and not session.compared
+            alone = len(session.open_models) == 1
             text = str(error) if alone else f"{model.name}: {error}"
             session.notice = replace(notice_of(error, text), text=text, advice=ADVICE, again=model)
             return  # others are reported when this model was reopened, or at the next comparison
 
     def _models(self) -> Iterator[tuple[int, PositionalModel]]:
-        if self._session.model is not None:
-            yield MAIN, self._session.model
-        for compared in self._session.compared:
-            if compared.session.model is not None:
-                yield compared.key, compared.session.model
+        for listed in self._session.open_models:
+            if listed.session.model is not None:
+                yield listed.key, listed.session.model
 
     def _look_on(self) -> None:
         """Report the next model, after one that was reported has been opened again."""
         if self._any:
             self.look()
 
-    def _on_compared(self) -> None:
+    def _on_listed(self) -> None:
         """Withdraw the notice of a model that was removed."""
         session, before = self._session, self._count
-        self._count = len(session.compared)
+        self._count = len(session.open_models)
         again = None if session.notice is None else session.notice.again
         there = any(again is model for _, model in self._models())
         # While two models exchange their places, one is missing for a moment.

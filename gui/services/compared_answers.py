@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gui.services.answers import Answers
@@ -22,11 +20,7 @@ MAX_BYTES = 32_000_000
 
 
 class ComparedAnswers:
-    """Answers questions about each compared model in its own session.
-
-    Also maintains ``session.compared_colors``: a model keeps its colour while others are added or
-    removed.
-    """
+    """Answers questions about each open model but the current one, in its own session."""
 
     def __init__(
         self, session: Session, jobs: Jobs, on_changed: Callable[[], None] = lambda: None
@@ -34,9 +28,8 @@ class ComparedAnswers:
         self._on_changed = on_changed
         self._session, self._jobs = session, QueuedJobs(jobs, AT_ONCE)
         self._answers: dict[int, tuple[Session, Answers]] = {}
-        self._sources: dict[int, str] = {}
         self._listening = Listening()
-        self._listening.to(session.events.compared, self._follow)
+        self._listening.to(session.events.open_models, self._follow)
 
     def close(self) -> None:
         """Stop listening and cancel work."""
@@ -55,7 +48,7 @@ class ComparedAnswers:
         key
             The model's key; ignored if the model has been removed.
         """
-        session = next((c.session for c in self._session.compared if c.key == key), None)
+        session = next((other.session for other in self._session.others if other.key == key), None)
         if session is None:
             return
         if key not in self._answers:
@@ -75,21 +68,8 @@ class ComparedAnswers:
             answers.resume(slot)
 
     def _follow(self) -> None:
-        session = self._session
-        there = {compared.key: compared.session for compared in session.compared}
+        there = {other.key: other.session for other in self._session.others}
         for key, (asked, answers) in list(self._answers.items()):
             if there.get(key) is not asked:
                 answers.close()
                 del self._answers[key]
-        sources = {compared.key: compared.source for compared in session.compared}
-        same = {key for key, source in sources.items() if self._sources.get(key, source) == source}
-        self._sources = sources
-        # Curves of models that were removed or became the open model are no longer hidden.
-        session.hidden_curves = frozenset(h for h in session.hidden_curves if h[1] in same)
-        colors = {key: n for key, n in session.compared_colors.items() if key in there}
-        for key in there:
-            if key not in colors:
-                free = (number for number in count() if number not in colors.values())
-                colors[key] = next(free)
-        if colors != session.compared_colors:
-            session.compared_colors = MappingProxyType(colors)

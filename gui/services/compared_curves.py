@@ -74,8 +74,8 @@ class ComparedCurves:
         self._listening = Listening()
         self._followed: dict[int, tuple[Session, Listening]] = {}
         events = session.events
-        self._listening.to(events.compared, self._follow)
-        for signal in (events.hidden_curves, events.compared_colors, events.model):
+        self._listening.to(events.open_models, self._follow)
+        for signal in (events.hidden_curves, events.model):
             self._listening.to(signal, self._show)
         self._follow()
 
@@ -95,8 +95,8 @@ class ComparedCurves:
         """Ask pending questions, now and from now on; or stop asking."""
         self._asking = asking
         if asking:
-            for compared in self._session.compared:
-                self._ask_about(compared.key, compared.session)
+            for other in self._session.others:
+                self._ask_about(other.key, other.session)
             self._show()
 
     def toggled(self, key: int) -> frozenset[tuple[str, int]]:
@@ -106,11 +106,11 @@ class ComparedCurves:
     def question_about(self, key: int) -> Question[object] | None:
         """Return the question about a compared model; None for none."""
         return next(
-            (self._question_of(c.session) for c in self._session.compared if c.key == key), None
+            (self._question_of(c.session) for c in self._session.others if c.key == key), None
         )
 
     def _follow(self) -> None:
-        here = {compared.key: compared.session for compared in self._session.compared}
+        here = {other.key: other.session for other in self._session.others}
         for key, (session, listening) in tuple(self._followed.items()):
             if here.get(key) is not session:
                 listening.stop()
@@ -158,7 +158,7 @@ def compared_curves(
 ) -> tuple[ComparedCurve, ...]:
     """Return a panel's curves of the compared models; see :class:`ComparedCurves`."""
     curves = []
-    for number, (compared, name) in enumerate(zip(session.compared, _names(session), strict=True)):
+    for compared, name in zip(session.others, _names(session), strict=True):
         other = compared.session
         answer = other.answers.get(slot) if other.model is not None else None
         if answer is not None and not _still_fits(answer.question, question_of(other)):
@@ -167,7 +167,7 @@ def compared_curves(
             ComparedCurve(
                 compared.key,
                 name,
-                session.compared_colors.get(compared.key, number),
+                compared.color,
                 (slot, compared.key) not in session.hidden_curves,
                 other.model,
                 other.positions,
@@ -180,11 +180,9 @@ def compared_curves(
 
 def _names(session: Session) -> list[str]:
     """Return unique names of the compared models, with ranges and numbers where necessary."""
-    called = [c.name for c in session.compared]
-    if session.compared and session.model is not None:
-        called.append(session.model.name)
+    called = [model.name for model in session.open_models]
     names = []
-    for compared in session.compared:
+    for compared in session.others:
         other, name = compared.session, compared.name
         if called.count(name) > 1 and other.model is not None:
             name = f"{name} {other.positions[0]}–{other.positions[1]}"
@@ -192,9 +190,9 @@ def _names(session: Session) -> list[str]:
     return unique_names(names)
 
 
-def compared_color(number: int, theme: Theme) -> str:
-    """Return one of the colours for several curves, none of which is the open model's."""
-    colors = SERIES[theme.name][1:]
+def model_color(number: int, theme: Theme) -> str:
+    """Return the colour of a model's curves, by its :attr:`gui.state.session.OpenModel.color`."""
+    colors = SERIES[theme.name]
     return colors[number % len(colors)]
 
 

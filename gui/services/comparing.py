@@ -1,7 +1,8 @@
-"""Models side by side: each in its own session, linked to that of the open one.
+"""The open models: which there are, which of them is the current one, and what they share.
 
-The open model is one of those in the grid, and the panels are about it. Another takes its place by
-:meth:`Comparing.make_main`: the two sessions exchange their models.
+The application's session shows the current model, which the panels are about; each other one has a
+session of its own, linked to it. :meth:`Comparing.make_current` changes which one is the current
+one: two sessions exchange their models, while the list of models keeps its order.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
 from gui.services.arrangement import ArrangedModel, Arrangement, arranged_fields
-from gui.services.compared_model import ComparedKeeper, OpenModel
 from gui.services.fetching import Fetching
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Jobs, SlottedJobs
 from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import (
     Opened,
@@ -27,10 +28,11 @@ from gui.services.loading import (
     short_name,
 )
 from gui.services.notices import compared_notice
+from gui.services.session_model import LoadedModel, SessionModel
+from gui.state.aligned_curve import OfCompared
 from gui.state.colors import own_scale, shared_limits
-from gui.state.session import LINKED, MAIN, ComparedModel, Session
-from gui.state.values import Notice
-from gui.style.listening import Listening
+from gui.state.session import LINKED, OpenModel, Session
+from gui.state.values import Fields, Notice
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_MODELS = 9
-"""Maximum number of models in the grid, including the open one: three by three."""
+"""Maximum number of open models, three by three in the grid."""
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
 """Shown positions and components of models, by their keys."""
 _COLORED_BY = (
@@ -57,14 +59,14 @@ _COLORED_BY = (
 
 
 class Comparing:
-    """Maintains ``session.compared``, and links those sessions to that of the open model.
+    """Maintains ``session.open_models``, and links the others' sessions to that of the current one.
 
     Parameters
     ----------
-    open_model
-        Returns the open model, with everything needed to show it again; None if none is open.
+    current
+        The model of the application's session.
     show
-        Shows a model in place of the open one.
+        Shows a model there, with fields whose events come first.
     opener
         Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
@@ -76,31 +78,30 @@ class Comparing:
         Called after each change that the user may undo, with its name and the arrangements before
         and after it.
     on_linked
-        Called after all took the open model's range and components, with their previous ones.
+        Called after all took the current model's range and components, with their previous ones.
     camera_place
-        Returns the place of the open model's camera, for arrangements.
+        Returns the place of the current model's camera, for arrangements.
     """
 
     def __init__(
         self,
-        session: Session,
+        current: SessionModel,
         jobs: Jobs,
         fetching: Fetching,
-        open_model: Callable[[], OpenModel | None],
-        show: Callable[[OpenModel], None],
+        show: Callable[[LoadedModel, Fields], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
-        self._session, self._jobs, self._fetching = session, jobs, fetching
-        self._open_model, self._show_main, self._opener = open_model, show, opener
-        self._keepers: dict[int, ComparedKeeper] = {}
+        self._session = session = current.session
+        self._jobs, self._fetching = jobs, fetching
+        self._show_current, self._opener = show, opener
+        self._models: dict[int, SessionModel] = {session.current_key: current}
         self._unknown: dict[int, Notice] = {}  # Notices of models whose table has to be chosen
-        self._newest = MAIN
+        self._newest = session.current_key
         self._step = ""
         self.on_step: Callable[[str, Arrangement, Arrangement], None] = lambda *_: None
         self.on_linked: Callable[[Ranges], None] = lambda _: None
         self.camera_place: Callable[[], Place | None] = lambda: None
-        self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
-        self._listening = Listening()
+        self.marks = LinkedMarks(session)
         for names, slot in (
             (LINKED, self._share),
             (("positions", "components"), self._share_range),
@@ -108,55 +109,63 @@ class Comparing:
             (_COLORED_BY, self._share_colors),
         ):
             for name in names:
-                self._listening.to(session.events[name], slot)
-        self._coloring: dict[int, Listening] = {}
+                current.listening.to(session.events[name], slot)
 
     def close(self) -> None:
         """Stop listening and cancel work."""
-        self._listening.stop()
         self.marks.close()
-        for key in tuple(self._keepers):
+        for key in self._models.keys() - {self._session.current_key}:
             self._let_go(key)
 
     # ---- which models ------------------------------------------------------------------
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """The keys of the models in grid order, including the open one (:data:`MAIN`).
-
-        Those without a view come last.
-        """
-        keys = [compared.key for compared in self._session.compared]
-        keys.insert(self._session.main_at, MAIN)
-        return tuple(keys)
+        """The keys of the models in order; those without a view come last."""
+        return tuple(model.key for model in self._session.open_models)
 
     @property
     def opened(self) -> tuple[tuple[int, Session, OpenRequest], ...]:
-        """The loaded models beside the open one, in order: key, session, request.
+        """The loaded models but the current one, in order: key, session, request.
 
         Without those still loading.
         """
-        keepers = [self._keepers[key] for key in self.keys if key != MAIN]
+        loaded = ((model.key, self._models[model.key].loaded) for model in self._session.others)
         return tuple(
-            (keeper.compared.key, keeper.session, keeper.open_model.wanted)
-            for keeper in keepers
-            if keeper.open_model is not None
+            (key, self._models[key].session, one.wanted) for key, one in loaded if one is not None
         )
 
     @property
-    def awaited(self) -> tuple[tuple[ComparedModel, OpenRequest], ...]:
-        """The models beside the open one that are still loading, or could not be opened."""
-        keepers = [self._keepers[key] for key in self.keys if key != MAIN]
+    def awaited(self) -> tuple[tuple[OpenModel, OpenRequest], ...]:
+        """The models that are still loading, or could not be opened."""
+        others = ((model, self._models[model.key]) for model in self._session.others)
         return tuple(
-            (keeper.compared, keeper.opening.wanted or OpenRequest(keeper.compared.source))
-            for keeper in keepers
-            if keeper.open_model is None
+            (model, one.opening.wanted or OpenRequest(model.source))
+            for model, one in others
+            if one.loaded is None
         )
 
     @property
     def room(self) -> int:
-        """Number of models for which the grid has room."""
-        return MAX_MODELS - 1 - len(self._keepers) if self._session.model is not None else 0
+        """Number of further models for which there is room."""
+        session = self._session
+        return MAX_MODELS - len(session.open_models) if session.model is not None else 0
+
+    def in_place(self, source: str, name: str) -> Fields:
+        """Return the fields that list another model in place of the current one."""
+        session, key = self._session, self._session.current_key
+        models = session.open_models or (OpenModel(key, source, name, session),)
+        return {
+            "open_models": tuple(
+                replace(model, source=source, name=name) if model.key == key else model
+                for model in models
+            ),
+            "hidden_curves": frozenset(c for c in session.hidden_curves if c[1] != key),
+        }
+
+    def get(self, key: int) -> OpenModel | None:
+        """Return the model with a key; None if there is none."""
+        return next((model for model in self._session.open_models if model.key == key), None)
 
     def add(
         self,
@@ -169,7 +178,7 @@ class Comparing:
         in_grid: bool = True,
         unasked: tuple[str, ...] = (),
     ) -> int | None:
-        """Show another model beside the open one; it is loaded in the background.
+        """Add a model to the list; it is loaded in the background.
 
         If it cannot be opened, it stays, and a notice gives the reason; :meth:`retry` tries again.
         Whole files are not downloaded.
@@ -180,7 +189,7 @@ class Comparing:
             As in :class:`gui.services.loading.OpenRequest`.
         positions, components
             Its range, clipped to its table, and components; if None, 1 to the last position and the
-            open model's components.
+            current model's components.
         in_grid
             Whether it has its own view; otherwise only panels show it.
 
@@ -202,127 +211,126 @@ class Comparing:
             return None
         self._newest = key = self._newest + 1
         with self.step(f"adding {short_name(source)}"):
-            keeper = self._keep(key, source, in_grid=in_grid)
-            keeper.session.components = components or session.components
-            self._arrange([*self.keys, key])
-            keeper.opening.open(
+            model = self._keep(key)
+            model.session.components = components or session.components
+            color = free_color(session.open_models)
+            self._list(
+                *session.open_models,
+                OpenModel(key, source, short_name(source), model.session, in_grid, color=color),
+            )
+            model.opening.open(
                 OpenRequest(source, table, positions, clip=True, if_there=if_there, unasked=unasked)
             )
         return key
 
     def add_source(self, source: str, *, table: str | None = None, in_grid: bool = True) -> None:
-        """Show another model as :meth:`add`, by default with the table chosen for it before."""
+        """Add a model as :meth:`add`, by default with the table chosen for it before."""
         self.add(source, table=table, if_there=True, in_grid=in_grid)
 
     def add_all(self, sources: Iterable[str]) -> None:
-        """Show further models beside the open one, except those already shown."""
+        """Add models, except those already in the list."""
         with self.step("adding models"):
             for source in sources:
                 key = self.find(source)
                 if key is None and self.room:
                     self.add_source(source)
-                elif key is not None and key != MAIN:
+                elif key is not None:
                     self.give_view(key)
                     self.retry(key)
 
     def find(self, source: str) -> int | None:
         """Return the key of the model that was opened from a source; None if there is none."""
-        name, model = known_name(source), self._session.model
-        if model is not None and known_name(model.source) == name:
-            return MAIN
-        models = (keeper.compared for keeper in self._keepers.values())
-        return next(
-            (compared.key for compared in models if known_name(compared.source) == name), None
-        )
+        name = known_name(source)
+        models = self._session.open_models
+        return next((model.key for model in models if known_name(model.source) == name), None)
 
     def give_view(self, key: int) -> None:
         """Give a model without a view its own view."""
-        keeper = self._keepers.get(key)
-        if keeper is not None and not keeper.compared.in_grid:
-            with self.step(f"view of {keeper.compared.name}"):
-                keeper.compared = replace(keeper.compared, in_grid=True)
-                self._arrange(list(self.keys))
+        model = self.get(key)
+        if model is not None and not model.in_grid:
+            with self.step(f"view of {model.name}"):
+                self._change(key, in_grid=True)
 
     def retry(self, key: int | None = None) -> None:
         """Open a model again that could not be opened; with None all of these."""
-        for keeper in [
-            keeper for keeper in self._keepers.values() if key in (None, keeper.compared.key)
-        ]:
-            if keeper.compared.failed:
-                keeper.compared = replace(keeper.compared, failed="")
-                self._arrange(list(self.keys))
-                self._unknown.pop(keeper.compared.key, None)
-                keeper.opening.retry()
+        for model in self._session.others:
+            if model.failed and key in (None, model.key):
+                self._change(model.key, failed="")
+                self._unknown.pop(model.key, None)
+                self._models[model.key].opening.retry()
 
     def choose_table(self, source: str, table: str) -> None:
         """Open models of unknown architecture with the table chosen for their source.
 
         Then ask about the next one for which nothing has been chosen, if there is one.
         """
-        keepers = [keeper for keeper in self._keepers.values() if keeper.compared.source == source]
-        for keeper in keepers:
-            self._unknown.pop(keeper.compared.key, None)
-            keeper.compared = replace(keeper.compared, failed="")
+        models = [model for model in self._session.others if model.source == source]
+        for model in models:
+            self._unknown.pop(model.key, None)
+            self._change(model.key, failed="")
         self._session.notice = next(iter(self._unknown.values()), None)
-        self._arrange(list(self.keys))
-        for keeper in keepers:
-            keeper.opening.retry(table=table)
+        for model in models:
+            self._models[model.key].opening.retry(table=table)
 
     def remove(self, key: int) -> None:
-        """Remove a model. If it is the open one, a neighbour becomes the open one.
+        """Remove a model. If it is the current one, a neighbour becomes the current one.
 
-        The neighbour is the nearest loaded one in the grid, preferably the next.
+        The neighbour is the nearest loaded one in the list, preferably the next.
         """
-        with self.step(f"closing {self._name_of(key)}"):
-            if key == MAIN:
-                places, at = self.keys, self._session.main_at
-                near = sorted(range(len(places)), key=lambda place: (abs(place - at), place < at))
-                key = next((places[p] for p in near if self.make_main(places[p])), MAIN)
-            if key in self._keepers:
-                keys = [other for other in self.keys if other != key]
-                self._let_go(key)
-                self._arrange(keys)
-                self._share_colors()
-                if not self._keepers:  # relevant for another table only
-                    self.marks.narrow()
+        model, keys = self.get(key), self.keys
+        if model is None:
+            return
+        with self.step(f"closing {model.name}"):
+            if key == self._session.current_key:
+                at = keys.index(key)
+                near = sorted(range(len(keys)), key=lambda place: (abs(place - at), place < at))
+                if not any(self.make_current(keys[place]) for place in near):
+                    return
+            self._remove([key])
 
     def clear(self) -> None:
-        """Remove all models but the open one."""
-        if not self._keepers:
-            return
-        with self.step("closing the others"):
-            for key in tuple(self._keepers):
-                self._let_go(key)
-            self._arrange([MAIN])
-            self._share_colors()
+        """Remove all models but the current one."""
+        if self._session.others:
+            with self.step("closing the others"):
+                self._remove([model.key for model in self._session.others])
+
+    def _remove(self, keys: Iterable[int]) -> None:
+        session = self._session
+        for key in keys:
+            self._let_go(key)
+        self._list(*(model for model in session.open_models if model.key in self._models))
+        self._share_colors()
+        if not session.others:  # relevant for another table only
             self.marks.narrow()
 
     def move(self, key: int, step: int) -> None:
-        """Move a model by some places in the grid, at most to its ends."""
-        keys = list(self.keys)
-        if key in keys:
-            at = keys.index(key)
-            keys.insert(min(max(at + step, 0), len(keys) - 1), keys.pop(at))
+        """Move a model by some places in the list, at most to its ends."""
+        models = list(self._session.open_models)
+        if key in self.keys:
+            at = self.keys.index(key)
+            models.insert(min(max(at + step, 0), len(models) - 1), models.pop(at))
             with self.step("order of the models"):
-                self._arrange(keys)
+                self._list(*models)
 
-    def make_main(self, key: int) -> bool:
-        """Make a model the open one, to which the panels refer from now on.
+    def make_current(self, key: int) -> bool:
+        """Make a model the current one, to which the panels refer from now on.
 
-        In the grid both keep their places. False if there is no such model, or it is still loading.
+        The list keeps its order; a model without a view takes over that of the current one, and its
+        place. False if there is no such model, if it is still loading, or the current one already.
         """
-        keeper, ours = self._keepers.get(key), self._open_model()
-        theirs = None if keeper is None else keeper.open_model
-        if keeper is None or theirs is None or ours is None:
+        session, now, model = self._session, self.arrangement(), self.get(key)
+        before = session.current_key
+        if now is None or model is None or key == before or self._models[key].loaded is None:
             return False
-        keys = list(self.keys)
-        if keeper.compared.in_grid:
-            here, there = keys.index(MAIN), keys.index(key)
-            keys[here], keys[there] = key, MAIN
-        with self.step(f"{keeper.compared.name} in the panels"), self._unlinked():
-            keeper.take(ours)
-            self._show_main(theirs)
-            self._arrange(keys)
+        if not model.in_grid:
+            ours, theirs = now[before], now[key]
+            places = {before: replace(theirs, in_grid=True), key: replace(ours, in_grid=False)}
+            now = replace(now, models=tuple(places.get(m.key, m) for m in now.models))
+        alignment = session.alignment
+        with self.step(f"{model.name} in the panels"), self._unlinked():
+            self._restore(replace(now, current=key))
+            if alignment is not None and alignment.what == OfCompared(key):
+                session.alignment = replace(alignment, what=OfCompared(before))
         return True
 
     @contextmanager
@@ -333,27 +341,40 @@ class Comparing:
             yield
             self._session.ranges_linked = linked
 
-    def _name_of(self, key: int) -> str:
-        if key in self._keepers:
-            return self._keepers[key].compared.name
-        return "" if self._session.model is None else self._session.model.name
+    def _keep(self, key: int) -> SessionModel:
+        """Create the session of a model that is not the current one."""
 
-    def _keep(self, key: int, source: str, *, in_grid: bool) -> ComparedKeeper:
-        keeper = self._keepers[key] = ComparedKeeper(
-            key,
-            source,
-            self._jobs,
-            self._fetching,
-            self._on_shown,
-            self._on_failed,
-            self._opener,
-            in_grid=in_grid,
+        def on_opened(wanted: OpenRequest, opened: Opened) -> None:
+            self._on_opened(model, wanted, opened)
+
+        def on_error(error: Exception, what: str, source: str) -> None:
+            self._on_failed(model, error, what)
+
+        jobs = SlottedJobs(self._jobs, f"view {key}")
+        model = self._models[key] = SessionModel(
+            Session(), jobs, self._fetching, on_opened, on_error, self._opener
         )
-        self._follow(keeper.session)
-        self._coloring[key] = Listening()
+        self._follow(model.session)
         for name in _COLORED_BY:
-            self._coloring[key].to(keeper.session.events[name], self._share_colors)
-        return keeper
+            model.listening.to(model.session.events[name], self._share_colors)
+        return model
+
+    def _let_go(self, key: int) -> None:
+        self._unknown.pop(key, None)
+        model = self._models.pop(key)
+        model.opening.cancel()
+        model.close()
+
+    def _list(self, *models: OpenModel) -> None:
+        """Show these models in the list, those without a view last."""
+        session = self._session
+        session.open_models = tuple(sorted(models, key=lambda model: not model.in_grid))
+        shown = (curve for curve in session.hidden_curves if curve[1] in self.keys)
+        session.hidden_curves = frozenset(shown)
+
+    def _change(self, key: int, **fields: Any) -> None:
+        models = self._session.open_models
+        self._list(*(replace(m, **fields) if m.key == key else m for m in models))
 
     # ---- undo --------------------------------------------------------------------------
 
@@ -383,31 +404,29 @@ class Comparing:
             self.on_step(name, before, after)
 
     def arrangement(self) -> Arrangement | None:
-        """Return the models side by side, for :meth:`restore`; None if no model is open."""
-        if self._open_model() is None:
+        """Return the open models, for :meth:`restore`; None if there are none."""
+        session = self._session
+        if self._models[session.current_key].loaded is None:
             return None
-        models = tuple(map(self._arranged, self.keys))
-        return Arrangement(models, arranged_fields(self._session), self.camera_place())
+        models = tuple(map(self._arranged, session.open_models))
+        place = self.camera_place()
+        return Arrangement(models, session.current_key, arranged_fields(session), place)
 
-    def _arranged(self, key: int) -> ArrangedModel:
-        keeper = self._keepers.get(key)
-        session = self._session if keeper is None else keeper.session
-        shown = self._open_model() if keeper is None else keeper.open_model
-        in_grid = keeper is None or keeper.compared.in_grid
-        if shown is not None:
-            opened = shown.opened
-            return ArrangedModel(
-                key,
-                shown.wanted,
-                session.components,
-                in_grid,
-                opened.model,
-                opened.curve,
-                opened.norms,
-            )
-        assert keeper is not None
-        wanted = keeper.opening.wanted or OpenRequest(keeper.compared.source)
-        return ArrangedModel(key, wanted, session.components, in_grid)
+    def _arranged(self, listed: OpenModel) -> ArrangedModel:
+        model = self._models[listed.key]
+        loaded, components = model.loaded, model.session.components
+        wanted = model.opening.wanted or OpenRequest(listed.source)
+        arranged = ArrangedModel(listed.key, wanted, components, listed.in_grid, listed.color)
+        if loaded is None:
+            return arranged
+        opened = loaded.opened
+        return replace(
+            arranged,
+            wanted=loaded.wanted,
+            model=opened.model,
+            curve=opened.curve,
+            norms=opened.norms,
+        )
 
     def restore(self, arrangement: Arrangement) -> None:
         """Show the models of an earlier arrangement; models that are still there are kept.
@@ -424,86 +443,101 @@ class Comparing:
         self._share_colors()
 
     def _restore(self, arrangement: Arrangement) -> None:
-        keys = [arranged.key for arranged in arrangement.models]
-        main = _openable(arrangement.main)
-        if main is not None and main.opened.model is not self._session.model:
-            self._show_main(main)
-        for key in self._keepers.keys() - set(keys):
+        session, models, current = self._session, self._models, arrangement.current
+        held = {key: model.loaded for key, model in models.items()}
+        loaded = {arranged.key: _loaded(arranged, held) for arranged in arrangement.models}
+        # The current model is always in the application's session; the one that it replaces gets
+        # that of its own.
+        ours = models.pop(session.current_key)
+        if current in models:
+            models[session.current_key] = models.pop(current)
+        models[current] = ours
+        for key in models.keys() - loaded.keys():
             self._let_go(key)
-        for arranged in (arranged for arranged in arrangement.models if arranged.key != MAIN):
-            keeper = self._keepers.get(arranged.key) or self._keep(
-                arranged.key, arranged.wanted.source, in_grid=arranged.in_grid
-            )
-            keeper.compared = replace(keeper.compared, in_grid=arranged.in_grid)
-        self._arrange(keys)
-        for arranged in (arranged for arranged in arrangement.models if arranged.key != MAIN):
-            keeper, theirs = self._keepers[arranged.key], _openable(arranged)
-            if theirs is not None and keeper.session.model is not theirs.opened.model:
-                keeper.take(theirs)
-            elif theirs is None and keeper.opening.wanted is None:
-                keeper.session.components = arranged.components
-                keeper.opening.open(arranged.wanted)
+        for key in loaded.keys() - models.keys():
+            self._keep(key)
+        fields: Fields = {
+            "open_models": tuple(map(self._listed, arrangement.models)),
+            "current_key": current,
+        }
+        main = loaded[current]
+        if main is not None and main.opened.model is not session.model:
+            self._show_current(main, fields)
+        else:
+            session.change(**fields)
+        for arranged in arrangement.models:
+            model, theirs = models[arranged.key], loaded[arranged.key]
+            if model is ours:
+                continue
+            if theirs is None and model.opening.wanted is None:
+                model.session.components = arranged.components
+                model.opening.open(arranged.wanted)
+            elif theirs is not None and theirs.opened.model is not model.session.model:
+                model.opening.cancel()
+                self._show(model, theirs.wanted, theirs.opened)
+        self._list(*session.open_models)  # again, as the others' sessions show them now
+
+    def _listed(self, arranged: ArrangedModel) -> OpenModel:
+        """Return a model of an arrangement for the list."""
+        key, session = arranged.key, self._models[arranged.key].session
+        listed, source = self.get(key), arranged.wanted.source
+        if listed is None:
+            listed = OpenModel(key, source, short_name(source), session, color=arranged.color)
+        if arranged.model is not None:
+            listed = replace(listed, source=source, name=arranged.model.name, failed="")
+        return replace(listed, session=session, in_grid=arranged.in_grid)
 
     def open_again(self, key: int) -> None:
-        """Open a model again in its view, because its files have changed."""
-        if key in self._keepers:
-            self._keepers[key].opening.open_again()
+        """Open a model again, because its files have changed."""
+        self._models[key].opening.open_again()
 
-    def _let_go(self, key: int) -> None:
-        self._coloring.pop(key).stop()
-        self._unknown.pop(key, None)
-        self._keepers.pop(key).close()
+    def _show(self, model: SessionModel, wanted: OpenRequest, opened: Opened) -> None:
+        components = {"components": opened.curve.components}
+        model.show(wanted, opened, more=components, ahead=False)
 
-    def _arrange(self, keys: list[int]) -> None:
-        keys.sort(key=lambda key: key != MAIN and not self._keepers[key].compared.in_grid)
-        self._session.change(
-            compared=tuple(self._keepers[key].compared for key in keys if key != MAIN),
-            main_at=keys.index(MAIN),
-        )
-
-    def _on_shown(self, key: int, read: bool) -> None:
-        keeper, session = self._keepers.get(key), self._session
-        if keeper is None or keeper.session.model is None:
-            return
-        self._arrange(list(self.keys))
+    def _on_opened(self, model: SessionModel, wanted: OpenRequest, opened: Opened) -> None:
+        session, name = self._session, opened.model.name
+        self._show(model, wanted, opened)
+        self._change(self._key_of(model), source=wanted.source, name=name, failed="")
         self._share_range()
         self.marks.show()
-        wanted = keeper.opening.shown
-        if wanted is not None and wanted.table not in (None, *keeper.session.model.sides):
-            remember_table(self._session, known_name(wanted.source), wanted.table)
-        odd = " ".join(keeper.session.model.warnings) if read else ""
+        if wanted.table not in (None, *opened.model.sides):
+            remember_table(session, known_name(wanted.source), wanted.table)
+        odd = " ".join(opened.model.warnings)
         # A notice with details may be the only report of an error of a removed view.
         if odd and (session.notice is None or not session.notice.details):
-            session.notice = Notice(f"{keeper.compared.name}: {odd}")
+            session.notice = Notice(f"{name}: {odd}")
 
-    def _on_failed(self, key: int, error: Exception, what: str) -> None:
+    def _on_failed(self, model: SessionModel, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)
-        keeper = self._keepers.get(key)
-        if keeper is None:
+        key = self._key_of(model)
+        listed = self.get(key)
+        if listed is None:
             return
-        again = keeper.session.model is None
-        what = what if again else f"{what} for {keeper.compared.name}"
-        notice = compared_notice(error, what, keeper.compared.source)
+        again = model.session.model is None
+        what = what if again else f"{what} for {listed.name}"
+        notice = compared_notice(error, what, listed.source)
         if again:
-            keeper.compared = replace(keeper.compared, failed=notice.text)
             if notice.candidates:
                 self._unknown[key] = notice
-            self._arrange(list(self.keys))
+            self._change(key, failed=notice.text)
         self._session.notice = notice
+
+    def _key_of(self, model: SessionModel) -> int:
+        return next(key for key, one in self._models.items() if one is model)
 
     # ---- links ---------------------------------------------------------------------------
 
     def request_positions(self, key: int, first: int, last: int) -> None:
         """Show a range of one of the models, clipped to its table."""
-        keeper = self._keepers.get(key)
-        if keeper is not None and keeper.session.model is not None:
-            keeper.session.positions = inside((first, last), keeper.session.model.n_positions)
+        listed = self.get(key)
+        if listed is not None and listed.session.model is not None:
+            listed.session.positions = inside((first, last), listed.session.model.n_positions)
 
     @property
     def ranges(self) -> Ranges:
-        """The shown positions and components of each loaded model beside the open one."""
-        opened = ((key, session) for key, session, _ in self.opened)
-        return {key: (session.positions, session.components) for key, session in opened}
+        """The shown positions and components of each loaded model but the current one."""
+        return {key: (one.positions, one.components) for key, one, _ in self.opened}
 
     def show_ranges(self, ranges: Ranges) -> None:
         """Show earlier ranges and components of the models that are still open."""
@@ -518,24 +552,20 @@ class Comparing:
         if self._session.ranges_linked and not self._step and self.ranges != before:
             self.on_linked(before)
 
-    def _sessions(self) -> list[Session]:
-        return [self._session, *(keeper.session for keeper in self._keepers.values())]
-
     def _follow(self, session: Session) -> None:
         for name in LINKED:
             setattr(session, name, getattr(self._session, name))
 
     def _share(self) -> None:
-        for keeper in self._keepers.values():
-            self._follow(keeper.session)
+        for model in self._session.others:
+            self._follow(model.session)
 
     def _share_range(self) -> None:
-        """Copy the open model's range and components to all, if they are linked."""
+        """Copy the current model's range and components to all, if they are linked."""
         session = self._session
         if not session.ranges_linked or session.model is None:
             return
-        for keeper in self._keepers.values():
-            theirs = keeper.session
+        for theirs in (model.session for model in session.others):
             if theirs.model is not None:
                 span = inside(session.positions, theirs.model.n_positions)
                 wanted: dict[str, object] = {"positions": span}
@@ -550,28 +580,35 @@ class Comparing:
         Where colours span the shown range, each view has its own limits; likewise for positions,
         so that a short table beside a long one has all colours.
         """
-        if self._session.color_span == "range" or self._session.color_by == "position":
-            for session in self._sessions():
-                session.color_limits = None
-            return
-        if self._session.dragging:
-            return
-        keepers = [keeper for keeper in self._keepers.values() if keeper.compared.in_grid]
-        seen = (self._session, *(keeper.session for keeper in keepers))
-        shown = [s for s in seen if s.model is not None and s.curve is not None]
-        scales = [own_scale(s) for s in shown]
-        # A column may belong to one model only, and each model has its own labels.
-        alike = len({(scale.title, scale.categories) for scale in scales}) == 1
-        limits = shared_limits(scales) if len(scales) > 1 and alike else None
-        for session in self._sessions():
-            session.color_limits = limits
+        session, limits = self._session, None
+        if session.color_span != "range" and session.color_by != "position":
+            if session.dragging:
+                return
+            views = (model.session for model in session.open_models if model.in_grid)
+            scales = [own_scale(s) for s in views if s.model is not None and s.curve is not None]
+            # A column may belong to one model only, and each model has its own labels.
+            alike = len({(scale.title, scale.categories) for scale in scales}) == 1
+            limits = shared_limits(scales) if len(scales) > 1 and alike else None
+        for model in session.open_models:
+            model.session.color_limits = limits
 
 
-def _openable(arranged: ArrangedModel) -> OpenModel | None:
-    """Return a model for a session; None if it has to be opened first."""
+def free_color(models: Iterable[OpenModel]) -> int:
+    """Return the index of the first colour that none of the models has."""
+    taken = {model.color for model in models}
+    return next(number for number in count() if number not in taken)
+
+
+def _loaded(arranged: ArrangedModel, held: Mapping[int, LoadedModel | None]) -> LoadedModel | None:
+    """Return a model for a session; None if it has to be opened first.
+
+    ``held`` are the loaded models, by key: what fast fits need is not computed again.
+    """
     if arranged.model is None or arranged.curve is None or arranged.norms is None:
-        return None
-    return OpenModel(
-        arranged.wanted,
-        Opened(arranged.model, RangePCA(arranged.model.W_pos), arranged.curve, arranged.norms),
+        return held.get(arranged.key)
+    opened = (one.opened for one in held.values() if one is not None)
+    fast = next((one.fast for one in opened if one.model is arranged.model), None)
+    fast = fast or RangePCA(arranged.model.W_pos)
+    return LoadedModel(
+        arranged.wanted, Opened(arranged.model, fast, arranged.curve, arranged.norms)
     )

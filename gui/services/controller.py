@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from geometry.checkpoints.errors import FileChanged
 from geometry.measures.neighbours import position_details
 from gui.scene.shown_range import inside
@@ -22,10 +20,8 @@ from gui.services.answers import Answers
 from gui.services.changed_files import ChangedFiles
 from gui.services.checkpoint_download import CheckpointDownload
 from gui.services.compared_answers import ComparedAnswers
-from gui.services.compared_model import OpenModel
 from gui.services.comparing import Comparing
 from gui.services.fetching import Fetching
-from gui.services.fitting import Fitter
 from gui.services.hub_search import HubSearch
 from gui.services.jobs.jobs import Job, Jobs, P, T
 from gui.services.loading import (
@@ -38,17 +34,16 @@ from gui.services.loading import (
     remember_table,
 )
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
-from gui.services.opening import Opening
-from gui.services.pair_measuring import Measuring, PairMeasuring
 from gui.services.prompt_running import PromptRunning
 from gui.services.prompting import Prompting
+from gui.services.session_model import NO_FIELDS, LoadedModel, SessionModel
 from gui.services.surveys import is_survey
 from gui.services.timeline import TimelineFollower
 from gui.services.work_files.projects import is_work
 from gui.services.work_files.reopening import Reopening
-from gui.state.guides import NO_GUIDES, Guide, with_guide
-from gui.state.session import MAIN, Session
-from gui.state.values import ColorBy, Notice
+from gui.state.guides import Guide, with_guide
+from gui.state.session import Session
+from gui.state.values import ColorBy, Fields, Notice
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -80,20 +75,18 @@ class Controller:
         self.session = session
         self.jobs = jobs
         self.fetching = Fetching(session, cache_limit)
-        self._fitter = Fitter(session, jobs, self._fail)
-        self.opening = Opening(session, jobs, self.fetching, self._show, self._fail, opener)
+        self._current = SessionModel(
+            session, jobs, self.fetching, self._on_opened, self._fail, opener
+        )
+        self.opening = self._current.opening
         self.prompting = Prompting(session, jobs, self._fail)
         self.prompt_running = PromptRunning(session, jobs, self._fail)
-        self.changed_files = ChangedFiles(session, jobs, self._open_again)
+        self.comparing = Comparing(self._current, jobs, self.fetching, self._show_loaded, opener)
+        self.changed_files = ChangedFiles(session, jobs, self.comparing.open_again)
         self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
         self.compared_answers = ComparedAnswers(session, jobs, self.changed_files.look)
         self._timeline = TimelineFollower(session)
         self.hub_search = HubSearch(session, jobs, self.fetching, self._fail)
-        self._measuring = Measuring(session)
-        self._pairs = PairMeasuring(session)
-        self.comparing = Comparing(
-            session, jobs, self.fetching, self._hold, self._show_open_model, opener
-        )
         self.reopening = Reopening(session, self.opening, self.comparing)
         # Set by the window, which shows surveys in a separate window.
         self.open_survey: Callable[[str], None] = lambda _: None
@@ -117,12 +110,10 @@ class Controller:
         self.answers.close()
         self.compared_answers.close()
         self._timeline.close()
-        self._measuring.close()
-        self._pairs.close()
         self.comparing.close()
         self._aligner.close()
         self.gatherer.close()
-        self._fitter.close()
+        self._current.close()
         self.fetching.close()
 
     # ---- opening -----------------------------------------------------------------------
@@ -222,12 +213,6 @@ class Controller:
         else:
             self.opening.retry(whole=whole)
 
-    def _open_again(self, key: int) -> None:
-        if key == MAIN:
-            self.opening.open_again()
-        else:
-            self.comparing.open_again(key)
-
     def cancel(self) -> bool:
         """Cancel the work in progress: an opening, a tokenizer, a gathering, a run, an answer.
 
@@ -270,56 +255,36 @@ class Controller:
             ),
         )
 
-    def _hold(self) -> OpenModel | None:
-        return OpenModel.of(self.session, self.opening, self._fitter)
+    def _on_opened(self, wanted: OpenRequest, opened: Opened) -> None:
+        name = opened.model.name
+        with self.comparing.step(f"opening {name}"):
+            work_file = self.session.work_file if wanted.again else ""
+            listed = self.comparing.in_place(wanted.source, name)
+            self._show(wanted, opened, more={"work_file": work_file, **listed})
 
-    def _show_open_model(self, open_model: OpenModel) -> None:
-        """Show a model that was a compared one, and cancel any opening."""
+    def _show_loaded(self, loaded: LoadedModel, first: Fields) -> None:
+        """Show a model that was shown before or beside the current one, and cancel any opening."""
         self.opening.cancel()
-        self._show(
-            open_model.wanted,
-            open_model.opened,
-            components=open_model.opened.curve.components,
-            work_file=self.session.work_file,  # the same work continues
-        )
+        components = {"components": loaded.opened.curve.components}
+        self._show(loaded.wanted, loaded.opened, first, components)
 
-    def _show(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
-        with self.comparing.step(f"opening {opened.model.name}"):
-            self._show_now(wanted, opened, **more)
-
-    def _show_now(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
+    def _show(
+        self,
+        wanted: OpenRequest,
+        opened: Opened,
+        first: Fields = NO_FIELDS,
+        more: Fields = NO_FIELDS,
+    ) -> None:
         session, model = self.session, opened.model
-        self.opening.take(wanted)
-        self._fitter.pause()
-        session.change(
-            # First, so that it is drawn before the panels start.
-            curve=opened.curve,
-            hover=None,
-            details=None,
-            tokens=None,
-            snapshot=None,
-            timeline=None,
-            history=None,
-            gathered=None,
-            guides=NO_GUIDES,
-            selection=tuple(p for p in session.selection if p < model.n_positions),
-            model=model,
-            positions=opened.curve.pca.positions,
-            turn=np.eye(3),
-            norms=self._measuring.as_wanted(opened.norms, model),
-            **{"work_file": session.work_file if wanted.again else "", **more},
-        )
-        session.change(opening="", transfer=None)
+        self._current.show(wanted, opened, first, more)
         name = known_name(wanted.source)
         remember(session, name)
         remember_table(session, name, None if wanted.table in model.sides else wanted.table)
-        session.status = "Ready"
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         else:
             self.opening.clear_notice()
         self.prompting.tokenize()
-        self._fitter.use(opened.fast)
         self.reopening.on_shown(wanted)
         session.shown += 1
         if model.commit is not None:  # may have been downloaded and cached by now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gui.state.session import Session
@@ -15,13 +15,11 @@ class LinkedMarks:
     Parameters
     ----------
     session
-        The open model's session, whose selection and hover the others follow.
-    others
-        Returns the sessions of the others.
+        The application's session, whose selection and hover those of the other models follow.
     """
 
-    def __init__(self, session: Session, others: Callable[[], list[Session]]) -> None:
-        self._session, self._others = session, others
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._selected: tuple[int, ...] = ()
         self._hovered: int | None = None
         self._showing = False
@@ -35,7 +33,7 @@ class LinkedMarks:
 
     @property
     def selected(self) -> tuple[int, ...]:
-        """The selected positions, including those outside the open model's table."""
+        """The selected positions, including those outside the current model's table."""
         return self._selected
 
     def select(self, positions: tuple[int, ...]) -> None:
@@ -51,7 +49,7 @@ class LinkedMarks:
     def show(self) -> None:
         """Apply selection and hover to all models, after one has changed."""
         self._showing = True
-        for session in (self._session, *self._others()):
+        for session in (self._session, *(model.session for model in self._session.others)):
             n = 0 if session.model is None else session.model.n_positions
             session.selection = tuple(p for p in self._selected if p < n)
             hover = self._hovered
@@ -67,20 +65,20 @@ class LinkedMarks:
         self.show()
 
     def narrow(self) -> None:
-        """Reduce the selection to the open model's positions, when it is alone."""
+        """Reduce the selection to the current model's positions, when it is alone."""
         self._selected, self._hovered = self._session.selection, self._session.hover
 
     def _on_selected(self) -> None:
         self._follow(self._session.selection)
 
     def _on_hovered(self) -> None:
-        # The selection is kept even beyond the open model's table.
+        # The selection is kept even beyond the current model's table.
         self._follow(self._selected)
 
     def _follow(self, selected: tuple[int, ...]) -> None:
         if self._showing:
             return
-        if self._others():
+        if self._session.others:
             self._selected, self._hovered = selected, self._session.hover
             self.show()
         else:

@@ -21,9 +21,9 @@ CHOICES = "choices of "
 """Begins the key of a panel's choices; its dock's name follows."""
 CAMERA = "camera"
 MODELS = "models"
-"""The models side by side, as an :class:`gui.services.arrangement.Arrangement`."""
+"""The open models, as an :class:`gui.services.arrangement.Arrangement`."""
 RANGES = "ranges"
-"""Ranges of the models beside the open one, as :class:`gui.services.comparing.Ranges`."""
+"""Ranges of the models but the current one, as :class:`gui.services.comparing.Ranges`."""
 MAX_CHANGES = 200
 """Maximum number of remembered changes."""
 LINKED = "same positions and components"
@@ -169,7 +169,7 @@ class Undo:
         self._undone.clear()
         was: dict[str, object] = {MODELS: before, **before.differing(after)}
         now: Fields = {MODELS: after, **after.differing(before)}
-        if before.main.model is not after.main.model:
+        if before[before.current].model is not after[after.current].model:
             was[CAMERA] = before.place
         there = {id(arranged.model) for arranged in after.models}
         for arranged in before.models:

@@ -185,7 +185,7 @@ def common_scale(session: Session) -> ColorScale:
     Where each view spans its own table or range and their limits differ, the labels are words.
     """
     scale = color_scale(session)
-    views = (compared.session for compared in session.compared if compared.in_grid)
+    views = (other.session for other in session.others if other.in_grid)
     shown = (view for view in views if view.model is not None and view.curve is not None)
     if all(color_scale(view).labels == scale.labels for view in shown):
         return scale

@@ -76,10 +76,6 @@ if TYPE_CHECKING:
     from gui.state.work import Bookmark, Work
 
 
-MAIN = 0
-"""The key of the open model in the grid; no :class:`ComparedModel` has it."""
-
-
 def _colouring(saved: Any, **given: Any) -> dict[str, Traits]:
     return traits(undo="colours", saved=saved, linked=True, drawn=True, **given)
 
@@ -203,7 +199,7 @@ class Wanted:
     norms_after: int = field(default=100, metadata=traits(undo="norms", saved=Whole, linked=True))
     # Divide each model's norms or steps by their own mean where several are compared.
     norms_relative: bool = field(default=False, metadata=traits(undo="norms", saved=bool))
-    # Hidden curves of compared models, as pairs of a panel's slot and a model's key.
+    # Hidden curves of models, as pairs of a panel's slot and a model's key.
     hidden_curves: frozenset[tuple[str, int]] = field(
         default=frozenset(), metadata=traits(undo="curves in plots")
     )
@@ -251,19 +247,17 @@ REMEMBERED = {name: its.setting for name, its in _TRAITS.items() if its.setting}
 class Open:
     """Open models, openings in progress, and available sources: written by services."""
 
-    # The open model, or None.
+    # The current model, or None.
     model: PositionalModel | None = field(default=None, metadata=traits(drawn=True))
     opening: str = ""  # The source being opened, after a short delay; "" for none
     # The active download from the Hub, after a short delay; None for none.
     transfer: TransferProgress | None = None
     jobs: int = 0  # The number of running jobs
     shown: int = 0  # Number of models opened so far; emitted last, after all model fields
-    # The models compared with the open one, those with views of their own first, in order; and the
-    # place of the open one among them.
-    compared: tuple[ComparedModel, ...] = ()
-    main_at: int = 0
-    # Index of each compared model's colour, by its key.
-    compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    # All open models in order, those with views of their own first; the key of the current one,
+    # which the other fields are about.
+    open_models: tuple[OpenModel, ...] = ()
+    current_key: int = 0
     # The open model's table at steps of its training, once read or gathered; otherwise None.
     history: History | None = None
     # That history, if it is of downloaded checkpoints; otherwise None.
@@ -358,6 +352,11 @@ class Session(Wanted, Open, Results, Messages):
     events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
 
     @property
+    def others(self) -> tuple[OpenModel, ...]:
+        """The open models but the current one, in order."""
+        return tuple(model for model in self.open_models if model.key != self.current_key)
+
+    @property
     def pca(self) -> PositionPCA | None:
         """The fitted components behind the shown curve."""
         return self.curve.pca if self.curve is not None else None
@@ -443,20 +442,21 @@ class Session(Wanted, Open, Results, Messages):
 
 
 LINKED = tuple(name for name, its in traits_of(Session).items() if its.linked)
-"""Fields shared by all views: those of the open model's session are copied to the others."""
+"""Fields shared by all views: those of the current model's session are copied to the others."""
 DRAWN = tuple(name for name, its in traits_of(Session).items() if its.drawn)
 """Fields that the 3D view shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ComparedModel:
-    """One of the models beside the open one."""
+class OpenModel:
+    """One of the open models."""
 
-    key: int  # Unique while the program runs
+    key: int  # Its own while the program runs, whichever model is the current one
     source: str  # Its source
     name: str  # Its name; once it is open the same as in captions
-    # Its own state: model (None while loading), range, components, curve and norms. Colouring,
-    # selection and hover follow the open model's session, if its table has these positions.
+    # Its state: model (None while loading), range, components, curve and norms. The application's
+    # session for the current model; otherwise one whose colouring, selection and hover follow that.
     session: Session
     in_grid: bool = True  # Whether it has its own view; otherwise only panels show it
     failed: str = ""  # Why it could not be opened, as a sentence; "" while it is loading or open
+    color: int = 0  # Index of its colour among those for several curves

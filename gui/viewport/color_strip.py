@@ -65,8 +65,8 @@ class ColorStrip(QWidget):
         ):
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
-        self._listening.to(session.events.compared, self._listen_to_compared)
-        self._listen_to_compared()
+        self._listening.to(session.events.open_models, self._listen_to_others)
+        self._listen_to_others()
 
     @property
     def scale(self) -> ColorScale | None:
@@ -170,10 +170,10 @@ class ColorStrip(QWidget):
         font.setPixelSize(self.theme.px(SMALL))
         return font
 
-    def _listen_to_compared(self) -> None:
+    def _listen_to_others(self) -> None:
         """Listen to the compared models, whose ranges the colours may span."""
         self._others.stop()
-        for compared in self._session.compared:
+        for compared in self._session.others:
             for name in ("curve", "norms"):
                 self._others.to(compared.session.events[name], self._on_changed)
         self._on_changed()

@@ -1,4 +1,4 @@
-"""The grid of views: the viewport of the open model, and those of compared models."""
+"""The grid of views of the open models."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from PySide6.QtCore import QPoint, QRect, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from gui.services.compared_curves import compared_color
+from gui.services.compared_curves import model_color
 from gui.services.comparing import Comparing
 from gui.state.camera import Outlook
-from gui.state.session import MAIN, Session
+from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.color_strip import ColorStrip
@@ -30,9 +30,10 @@ MAX_CAMERAS = 50
 
 
 class ViewGrid(QWidget):
-    """Shows the views of the open model and of compared models.
+    """Shows the views of the open models.
 
-    The open model's viewport is kept when the model changes.
+    The current model is always in the same viewport. When another one becomes the current one,
+    their two viewports change places, keys and cameras.
     """
 
     cameraLeft = Signal(int)  # The user is about to move the camera of the model with this key
@@ -51,7 +52,7 @@ class ViewGrid(QWidget):
         self.main = viewport
         self.cells: dict[int, GridCell] = {}
         self._alone: int | None = None
-        self._joined: set[int] = set()
+        self._joined: set[GridCell] = set()
         self._left: dict[int, tuple[Outlook, bool]] = {}
         self._laid_out: tuple[object, ...] = ()
         # Showing a view for the first time sets up its OpenGL: one per turn of the event loop.
@@ -72,13 +73,11 @@ class ViewGrid(QWidget):
         self._layout.setSpacing(0)
         row = hbox((self._views, 1), self.strip, spacing=0)
         vbox(self.bar, (row, 1), parent=self, spacing=0)
-        self._add_cell(viewport, MAIN)
-        self._joined.add(MAIN)
+        main = self.cells[session.current_key] = self._make_cell(viewport, session.current_key)
+        self._joined.add(main)
         self._listening = Listening()
-        for name in ("compared", "main_at"):
-            self._listening.to(session.events[name], self._on_compared)
-        self._listening.to(session.events.compared_colors, self._show_marks)
-        self._on_compared()
+        self._listening.to(session.events.open_models, self._on_listed)
+        self._on_listed()
 
     @property
     def viewports(self) -> tuple[Viewport, ...]:
@@ -124,7 +123,7 @@ class ViewGrid(QWidget):
         self._alone = key if key in self.cells and len(self.cells) > 1 else None
         self._lay_out()
         if before in self.cells:
-            self._on_camera_moved(before)
+            self._on_camera_moved(self.cells[before])
 
     def arm(self, shape: Shape | None) -> None:
         """Set whether the next drag in any view draws a shape or rotates the curve."""
@@ -148,49 +147,65 @@ class ViewGrid(QWidget):
 
     # ---- cells -------------------------------------------------------------------------
 
-    def _add_cell(self, viewport: Viewport, key: int) -> None:
-        cell = self.cells[key] = GridCell(viewport, key, main=key == MAIN)
+    def _make_cell(self, viewport: Viewport, key: int) -> GridCell:
+        main, comparing = viewport is self.main, self._comparing
+        cell = GridCell(viewport, key, main=main)
         cell.hide()  # otherwise the layout would show it, not _show_next
-        cell.mainRequested.connect(lambda: self._comparing.make_main(key))
-        cell.largerRequested.connect(lambda: self.show_alone(None if self._alone == key else key))
-        cell.closeRequested.connect(lambda: self._comparing.remove(key))
-        cell.retryRequested.connect(lambda: self._comparing.retry(key))
-        cell.moveRequested.connect(lambda step: self._comparing.move(key, step))
-        cell.dragged.connect(lambda at: self._on_dragged(key, at))
-        cell.dropped.connect(lambda at: self._on_dropped(key, at))
-        viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
+        cell.mainRequested.connect(lambda: comparing.make_current(cell.key))
+        cell.largerRequested.connect(
+            lambda: self.show_alone(None if self._alone == cell.key else cell.key)
+        )
+        cell.closeRequested.connect(lambda: comparing.remove(cell.key))
+        cell.retryRequested.connect(lambda: comparing.retry(cell.key))
+        cell.moveRequested.connect(lambda step: comparing.move(cell.key, step))
+        cell.dragged.connect(lambda at: self._on_dragged(cell.key, at))
+        cell.dropped.connect(lambda at: self._on_dropped(cell.key, at))
+        viewport.camera.moved.connect(lambda: self._on_camera_moved(cell))
         viewport.camera.moved.connect(self.cameraMoved)
-        viewport.camera.left.connect(lambda _: self.cameraLeft.emit(key))
+        viewport.camera.left.connect(lambda _: self.cameraLeft.emit(cell.key))
         viewport.marquee.arm(self.main.marquee.armed)
         viewport.marquee.armedChanged.connect(self.arm)
-        viewport.selected = lambda: self._comparing.marks.selected
-        viewport.selectionRequested.connect(self._comparing.marks.select)
-        if key != MAIN:
-            viewport.hoverRequested.connect(self._comparing.marks.hover)
+        viewport.selected = lambda: comparing.marks.selected
+        viewport.selectionRequested.connect(comparing.marks.select)
+        if not main:
+            viewport.hoverRequested.connect(comparing.marks.hover)
             viewport.menuRequested.connect(cell.show_menu)
             viewport.camera.left.connect(lambda _: self._on_camera_left())
+        return cell
 
-    def _remove_cell(self, key: int) -> None:
-        cell = self.cells.pop(key)
+    def _remove_cell(self, cell: GridCell) -> None:
         camera = cell.viewport.camera
         if (outlook := camera.outlook) is not None:
-            self._left[key] = outlook, camera.place.follows
+            self._left[cell.key] = outlook, camera.place.follows
             for old in list(self._left)[:-MAX_CAMERAS]:
                 del self._left[old]
-        self._joined.discard(key)
+        self._joined.discard(cell)
         cell.release()
         self._layout.removeWidget(cell)
         cell.viewport.close()
         cell.hide()
         cell.deleteLater()
 
-    def _on_compared(self) -> None:
-        compared = {model.key: model for model in self._session.compared if model.in_grid}
-        for key in [key for key in self.cells if key != MAIN and key not in compared]:
-            self._remove_cell(key)
-        for key, model in compared.items():
-            if key not in self.cells:
-                self._add_cell(Viewport(model.session, self._theme), key)
+    def _on_listed(self) -> None:
+        session = self._session
+        shown = {model.key: model for model in session.open_models if model.in_grid}
+        sessions = {key: model.session for key, model in shown.items()}
+        before = {cell.session: cell for cell in self.cells.values()}
+        places = {key: cell.viewport.camera.place_of_curve for key, cell in self.cells.items()}
+        self.cells = {
+            key: before.pop(one)
+            if one in before
+            else self._make_cell(Viewport(one, self._theme), key)
+            for key, one in (sessions or {session.current_key: session}).items()
+        }
+        for cell in before.values():
+            self._remove_cell(cell)
+        for key, cell in self.cells.items():
+            if cell.key != key:
+                cell.key, place = key, places.get(key)
+                if place is not None and self._alone is None:
+                    cell.viewport.camera.begin_at(place)
+        for key, model in shown.items():
             self.cells[key].set_title(model.name)
             self.cells[key].set_failed(model.failed)
         self._show_marks()
@@ -200,13 +215,12 @@ class ViewGrid(QWidget):
 
     def _show_marks(self) -> None:
         """Show the colour of each model's curves in its header."""
-        for key, cell in self.cells.items():
-            number = self._session.compared_colors.get(key, 0)
-            own = key == MAIN
-            cell.set_mark(self._theme.text if own else compared_color(number, self._theme))
+        for model in self._session.open_models:
+            if model.in_grid:
+                self.cells[model.key].set_mark(model_color(model.color, self._theme))
 
     def _keys(self) -> tuple[int, ...]:
-        return tuple(key for key in self._comparing.keys if key in self.cells)
+        return tuple(self.cells)
 
     def _shown(self) -> tuple[int, ...]:
         return self._keys() if self._alone is None else (self._alone,)
@@ -217,9 +231,10 @@ class ViewGrid(QWidget):
             cell.set_neighbours(before=key != keys[0], after=key != keys[-1])
         shown, several = self._shown(), len(self.cells) > 1
         columns = columns_for(len(shown), self._views.size())
-        if self._laid_out == (shown, columns, several):
+        laid_out = self.shown_cells, columns, several
+        if self._laid_out == laid_out:
             return
-        self._laid_out = shown, columns, several
+        self._laid_out = laid_out
         self.bar.set_alone(self._alone is not None)
         for key, cell in self.cells.items():
             cell.set_framed(several)
@@ -267,26 +282,26 @@ class ViewGrid(QWidget):
     # ---- cameras -----------------------------------------------------------------------
 
     def link_cameras(self, on: bool) -> None:
-        """Link or unlink the cameras; linked ones follow the open model's."""
+        """Link or unlink the cameras; linked ones follow the current model's."""
         self._session.cameras_linked = on
         if on:
-            self._on_camera_moved(MAIN)
+            self._on_camera_moved(self.cells[self._session.current_key])
 
-    def _on_camera_moved(self, key: int) -> None:
-        first = key not in self._joined
-        self._joined.add(key)
-        left = self._left.pop(key, None) if first else None
+    def _on_camera_moved(self, cell: GridCell) -> None:
+        first = cell not in self._joined
+        self._joined.add(cell)
+        left = self._left.pop(cell.key, None) if first else None
         if not self._session.cameras_linked or len(self.cells) == 1:
             if left is not None:  # its removal was undone
-                self.cells[key].viewport.camera.look(left[0], follows=left[1])
+                cell.viewport.camera.look(left[0], follows=left[1])
             return
         if first:
             # The new view follows the others.
-            self._let_look(self.cells[key], as_in=self.cells[MAIN])
+            self._let_look(cell, as_in=self.cells[self._session.current_key])
             return
-        for follower in self._joined - {key}:
-            if self.cells[follower].isVisible():
-                self._let_look(self.cells[follower], as_in=self.cells[key])
+        for follower in self._joined - {cell}:
+            if follower.isVisible():
+                self._let_look(follower, as_in=cell)
 
     @staticmethod
     def _let_look(cell: GridCell, *, as_in: GridCell) -> None:

@@ -57,7 +57,7 @@ class GridBar(QWidget):
         self.clear.clicked.connect(lambda: self.clearRequested.emit())
         self.cameras.clicked.connect(self.camerasLinked)
         self.ranges.clicked.connect(self.rangesLinked)
-        for name in ("compared", "cameras_linked", "ranges_linked"):
+        for name in ("open_models", "cameras_linked", "ranges_linked"):
             self._listening.to(session.events[name], self._on_changed)
         self._alone = False
         self._on_changed()
@@ -72,7 +72,7 @@ class GridBar(QWidget):
         self._on_changed()
 
     def _on_changed(self) -> None:
-        count = sum(model.in_grid for model in self.session.compared) + 1
+        count = sum(model.in_grid for model in self.session.open_models)
         self.count.setText(f"1 of {count} models" if self._alone else f"{count} models")
         self.add.setEnabled(count < MAX_MODELS)
         self.cameras.setChecked(self.session.cameras_linked)

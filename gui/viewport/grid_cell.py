@@ -41,7 +41,9 @@ class GridCell(QWidget):
     viewport
         The viewport; closed by the caller.
     key
-        The model's key; :data:`gui.services.comparing.MAIN` for the open one.
+        The model's key, which changes when its session shows another one.
+    main
+        Whether it shows the current model.
     """
 
     mainRequested = Signal()  # Make this the open model

@@ -91,6 +91,12 @@ class ViewCamera(QObject):
         return Outlook.of(self._pose, self._scene.framed_alone, self._aspect)
 
     @property
+    def place_of_curve(self) -> Place | None:
+        """The camera's place, for :meth:`begin_at`; None before a curve has been framed."""
+        framed = self._framing is None and self._scene.state is not None
+        return self.place if framed or isinstance(self._framing, Place) else None
+
+    @property
     def easing(self) -> bool:
         """Whether the camera is moving to a pose."""
         return self._moves.easing

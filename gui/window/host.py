@@ -126,7 +126,7 @@ class HostWindow(QMainWindow):
         """Show a source beside the open model, in its own view."""
         comparing = self.controller.comparing
         key = comparing.find(source)
-        if key in {model.key for model in self.session.compared if not model.in_grid}:
+        if key in {model.key for model in self.session.others if not model.in_grid}:
             comparing.give_view(key)
         else:
             comparing.add_source(source)

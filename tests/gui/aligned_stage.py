@@ -8,7 +8,7 @@ import numpy as np
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 
 KEY = 7
 """Of the first model that is put beside the open one."""
@@ -32,8 +32,8 @@ class Beside:
         self._made.append(controller)
         path = str(self._write(W_pos, name))
         controller.open(path, positions=positions)
-        made = ComparedModel(key, path, name, controller.session)
-        self._session.compared = (*self._session.compared, made)
+        made = OpenModel(key, path, name, controller.session)
+        self._session.open_models = (*self._session.open_models, made)
         return controller
 
     def close(self) -> None:

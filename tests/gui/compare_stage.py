@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.compare.table import CompareTable
 from gui.panels.compare.words import ALL, COLUMNS
-from gui.panels.kit.intents import AddModel, MakeMain, RemoveModel
+from gui.panels.kit.intents import AddModel, MakeCurrent, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 from tests.gui.result_stage import ResultStage
 
 TITLES = [column.title.partition("\n")[0] for column in COLUMNS]
@@ -38,8 +38,8 @@ class CompareStage(ResultStage):
             match wanted:
                 case AddModel():
                     found.append(("add", None))
-                case MakeMain(key):
-                    found.append(("main", key))
+                case MakeCurrent(key):
+                    found.append(("current", key))
                 case RemoveModel(key):
                     found.append(("remove", key))
         return found
@@ -55,8 +55,8 @@ class CompareStage(ResultStage):
         self.others.append(controller)
         if source is not None:
             controller.open(str(source))
-        made = ComparedModel(len(self.others), str(source), name, controller.session)
-        self.session.compared = (*self.session.compared, made)
+        made = OpenModel(len(self.others), str(source), name, controller.session)
+        self.session.open_models = (*self.session.open_models, made)
         QApplication.processEvents()
         return controller.session
 

@@ -8,9 +8,11 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.kit.panel import ResultPanel
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve, Plot
+from gui.services.comparing import free_color
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
+from tests.gui.open_models import show_others
 from tests.gui.result_stage import ResultStage
 from tests.small_models import write_small_gpt2
 
@@ -24,21 +26,22 @@ class ComparedStage:
 
     def add(
         self, source: Path | str, positions: tuple[int, int] | None = None, key: int = 0
-    ) -> ComparedModel:
+    ) -> OpenModel:
         """Show a model beside the others; its name is that of the model."""
         other = Session()
         controller = Controller(other, InlineJobs())
         self._controllers.append(controller)
         controller.open(str(source), positions=positions)
         assert other.model is not None, other.notice
-        key = key or 1 + max((c.key for c in self.session.compared), default=0)
-        made = ComparedModel(key, str(source), other.model.name, other)
-        self.session.compared = (*self.session.compared, made)
+        key = key or 1 + max((c.key for c in self.session.others), default=0)
+        color = free_color(self.session.open_models)
+        made = OpenModel(key, str(source), other.model.name, other, color=color)
+        self.session.open_models = (*self.session.open_models, made)
         return made
 
     def remove(self, key: int) -> None:
         """Show one no more."""
-        self.session.compared = tuple(c for c in self.session.compared if c.key != key)
+        show_others(self.session, *(c for c in self.session.others if c.key != key))
 
     def close(self) -> None:
         """Stop answering."""

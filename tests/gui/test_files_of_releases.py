@@ -256,7 +256,7 @@ def wait_until_shown(qtbot):
                 one.curve is not None
                 and one.curve.pca.exact
                 and one.curve.pca.positions == one.positions
-                for one in (session, *(compared.session for compared in session.compared))
+                for one in (session, *(compared.session for compared in session.others))
             )
 
         QApplication.processEvents()
@@ -389,7 +389,7 @@ def test_window_shows_work_of_other_model(name, start_application, tmp_path, wai
     assert session.selection == tuple(position for position in said if position <= last)
     for field in ("color_by", "colormap", "outside", "projection", "prompt"):
         assert getattr(session, field) == expected["session"][field]
-    assert len(session.compared) == len(expected["others"])
+    assert len(session.others) == len(expected["others"])
 
 
 def test_window_goes_to_other_bookmarks(start_application, remembered, wait_until_shown, qtbot):

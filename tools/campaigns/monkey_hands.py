@@ -378,9 +378,9 @@ class Hands:
 
     def _remove(self) -> str:
         comparing = self.application.controller.comparing
-        keys = [one.key for one in self.application.session.compared]
+        keys = [one.key for one in self.application.session.others]
         if keys:
-            how = self._random.choice((comparing.remove, comparing.make_main))
+            how = self._random.choice((comparing.remove, comparing.make_current))
             how(self._random.choice(keys))
         return str(len(keys))
 

@@ -33,7 +33,6 @@ from gui.panels.kit.views import Scope as Shown
 from gui.services.effects import EffectsResult
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opened, python_script
-from gui.state.session import MAIN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -249,9 +248,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
         group = [
-            Beside(shown.name if shown.key != MAIN else scope.model.name, ref(shown.model))
-            for shown in scope.grid
-            if shown.model is not None
+            Beside(shown.name, ref(shown.model)) for shown in scope.grid if shown.model is not None
         ]
         effects: EffectsResult | None = scope.results.get("effects")
         measured = effects is not None and effects.run is not None

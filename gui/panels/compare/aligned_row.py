@@ -158,7 +158,7 @@ class AlignedRow(Panel):
         self.coloring.chosen.connect(lambda coloring: self._change(coloring=coloring))
         self.copy.clicked.connect(self._copy)
         events = self.session.events
-        for signal in (events.alignment, events.model, events.compared, events.history):
+        for signal in (events.alignment, events.model, events.open_models, events.history):
             self.listen(signal, self._fill)
         for signal in (events.aligned, events.not_aligned, events.snapshot):
             self.listen_throttled(signal, self._show_result)
@@ -195,8 +195,8 @@ class AlignedRow(Panel):
         box = self.what
         box.clear()
         box.addItem(WHATS[NOTHING], NOTHING)
-        for compared in self.session.compared:
-            box.addItem(compared.name, compared.key)
+        for other in self.session.others:
+            box.addItem(other.name, other.key)
         box.addItem(WHATS[RANGE], RANGE)
         box.addItem(WHATS[STEP], STEP)
         items = cast(QStandardItemModel, box.model())

@@ -29,16 +29,16 @@ class RowOf:
 
     Attributes
     ----------
-    key
-        Key of the compared model; :data:`gui.state.session.MAIN` for the open one.
-    name
-        Its name.
+    key, name
+        Its key and name.
     model
         The model, as a weak reference; None while it is loading.
     positions, components
         Its shown positions and components.
     failed
         Whether it could not be opened.
+    current
+        Whether it is the current one.
     """
 
     key: int
@@ -47,6 +47,7 @@ class RowOf:
     positions: tuple[int, int]
     components: tuple[int, ...]
     failed: bool = False
+    current: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,7 +98,7 @@ class ComparisonOf:
     Attributes
     ----------
     rows
-        The open model and those beside it.
+        All open models.
     kept
         Cache shared with other questions.
     """

@@ -18,7 +18,6 @@ from gui.panels.kit.intents import AddModel
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, Texts, View
 from gui.plots.spec import Part
-from gui.state.session import MAIN
 from gui.state.values import ColumnWidths
 
 if TYPE_CHECKING:
@@ -71,11 +70,12 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         rows = (
             RowOf(
                 shown.key,
-                shown.name if shown.key != MAIN else scope.model.name,
+                shown.name,
                 None if shown.model is None else ref(shown.model),
                 shown.positions,
                 shown.components,
                 shown.failed,
+                shown.current,
             )
             for shown in scope.grid
         )
@@ -92,8 +92,8 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         count = "1 model" if len(lines) == 1 else f"{len(lines)} models"
         waiting = sum(line.scalars is None and not line.why for line in lines)
         pending = f" · {waiting} not measured yet" if waiting else ""
-        (main,) = (line.row.name for line in lines if line.row.key == MAIN)
-        return f"{count} · {main} is the open model{pending}"
+        (current,) = (line.row.name for line in lines if line.row.current)
+        return f"{count} · {current} is the open model{pending}"
 
     def figure(self, view: CompareView) -> Figure:
         return compare_figure(sorted_lines(view), view.theme, shown_columns(view))

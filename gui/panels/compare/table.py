@@ -44,8 +44,8 @@ from gui.panels.compare.words import (
     widths_of,
 )
 from gui.panels.kit.body import PanelBody
-from gui.panels.kit.intents import AlignCurve, MakeMain, RemoveModel
-from gui.state.session import MAIN, Session
+from gui.panels.kit.intents import AlignCurve, MakeCurrent, RemoveModel
+from gui.state.session import Session
 from gui.state.values import ColumnWidths
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
@@ -176,11 +176,11 @@ class CompareBody(PanelBody):
         self.aligned.release()
 
     def _on_chosen(self, key: int) -> None:
-        if key != MAIN:
-            self.intended.emit(MakeMain(key))
+        if key != self.session.current_key:
+            self.intended.emit(MakeCurrent(key))
 
     def _on_removed(self, key: int) -> None:
-        if key != MAIN:
+        if key != self.session.current_key:
             self.intended.emit(RemoveModel(key))
 
     def _copy(self, columns: Sequence[str] = ()) -> None:
@@ -338,10 +338,7 @@ class CompareTable(QWidget):
         self.rows.replace(lines, sorted_by)
         if marked is None:
             return
-        rows = [line.row for line in self.rows.lines]
-        # A model that becomes the open one gets another key.
-        same = [n for n, row in enumerate(rows) if row.model and row.model == marked.row.model]
-        same += [n for n, row in enumerate(rows) if row.key == marked.row.key]
+        same = [n for n, line in enumerate(self.rows.lines) if line.row.key == marked.row.key]
         if same:
             self.values.selectRow(same[0])
 

@@ -16,7 +16,6 @@ from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened, python_script
-from gui.state.session import MAIN
 from gui.state.values import ColumnWidths
 from gui.style.outcomes import SIGNS
 from gui.style.sentences import markdown_text
@@ -144,13 +143,11 @@ def cells(line: MeasuredRow) -> tuple[str, ...]:
     numbers = [empty] * len(QUANTITIES)
     if scalars is not None:
         numbers = [marked(line, scalar) for scalar in scalars]
-    return (MARK if line.row.key == MAIN else "", line.row.name, span, *numbers)
+    return (MARK if line.row.current else "", line.row.name, span, *numbers)
 
 
 def sort_key(line: MeasuredRow, column: int) -> Any:
     """Return a line's sort key in a column; None if it has no value there."""
-    if column == 0:
-        return line.row.key
     if column == 1:
         return line.row.name.casefold()
     if column == FIXED:

@@ -10,7 +10,7 @@ from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import Scope, Shown
 from gui.services.questions import Question
 from gui.state.answer import Answer
-from gui.state.session import MAIN, Session
+from gui.state.session import OpenModel, Session
 
 
 def question_about(session: Session, spec: AnyPanel, choices: Any) -> Question[object] | None:
@@ -35,25 +35,28 @@ def waits_for_drag(session: Session, spec: AnyPanel) -> bool:
     """Return whether a panel's question waits for the end of a drag."""
     if spec.follows_drag:
         return False
-    others = session.compared if spec.compares_all_models else ()
+    others = session.others if spec.compares_all_models else ()
     return any(shown.dragging for shown in (session, *(other.session for other in others)))
 
 
 def scope_of(session: Session) -> Scope:
     """Return the scope of a question about the open model."""
     assert session.model is not None
-    shown = [
-        replace(_shown(compared.key, compared.name, compared.session), failed=bool(compared.failed))
-        for compared in session.compared
-    ]
-    shown.insert(session.main_at, _shown(MAIN, session.model.name, session))
-    return Scope(session.model, session.positions, session.components, session.pca, tuple(shown))
+    grid = tuple(_shown(listed, session) for listed in session.open_models)
+    return Scope(session.model, session.positions, session.components, session.pca, grid)
 
 
-def _shown(key: int, name: str, session: Session) -> Shown:
-    model = session.model
-    name = name if model is None else model.name
-    return Shown(key, name, model, session.positions, session.components)
+def _shown(listed: OpenModel, of: Session) -> Shown:
+    session = listed.session
+    return Shown(
+        listed.key,
+        listed.name if session.model is None else session.model.name,
+        session.model,
+        session.positions,
+        session.components,
+        failed=bool(listed.failed),
+        current=listed.key == of.current_key,
+    )
 
 
 def nulls_slot(spec: AnyPanel) -> str:

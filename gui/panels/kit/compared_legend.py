@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.services.compared_curves import ComparedCurve, compared_color
+from gui.services.compared_curves import ComparedCurve, model_color
 from gui.style.sentences import ranged
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
 from gui.widgets.fonts import sized
@@ -155,7 +155,7 @@ class ComparedChip(QToolButton):
         note, why = _state(curve)
         faint = not curve.shown or bool(note)
         text = f"{curve.name} {note}".rstrip()
-        color = QColor(compared_color(curve.color, theme))
+        color = QColor(model_color(curve.color, theme))
         if (text, color, faint) != (self._text, self._color, self._faint):
             self._text, self._color, self._faint = text, color, faint
             self._tone = QColor(theme.muted if faint else theme.text)

@@ -10,7 +10,7 @@ from gui.panels.kit.compared_legend import ComparedLegend
 from gui.panels.kit.intents import HideCurves
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import AnyView, View
-from gui.services.compared_curves import ComparedCurve, ComparedCurves, compared_color
+from gui.services.compared_curves import ComparedCurve, ComparedCurves, model_color
 from gui.services.questions import Question
 from gui.state.session import Session
 from gui.style.theme import Theme
@@ -68,7 +68,7 @@ class ComparedModels:
         """Return the views of the drawn curves with the given choices."""
         if not self._spec.compares(self._choices()):
             return ()
-        sessions = {compared.key: compared.session for compared in self._session.compared}
+        sessions = {other.key: other.session for other in self._session.others}
         return tuple(
             View(
                 scope_of(sessions[curve.key]),
@@ -77,7 +77,7 @@ class ComparedModels:
                 curve.result,
                 theme,
                 curve.name,
-                compared_color(curve.color, theme),
+                model_color(curve.color, theme),
                 label_at=sessions[curve.key].label_at,
             )
             for curve in self._curves.curves

@@ -57,15 +57,15 @@ class AddModel:
 
 
 @dataclass(frozen=True, slots=True)
-class MakeMain:
-    """Make the compared model with this key the open one."""
+class MakeCurrent:
+    """Make the model with this key the current one."""
 
     key: int
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveModel:
-    """Remove the compared model with this key."""
+    """Remove the model with this key."""
 
     key: int
 

@@ -188,8 +188,7 @@ class ResultPanel(Panel):
             self.listen(events.positions, self.ask)
         self.listen(events.dragging, self._on_dragging)
         if self.spec.compares_all_models:
-            self.listen(events.main_at, self.ask)
-            self.listen(events.compared, self._follow_grid)
+            self.listen(events.open_models, self._follow_grid)
             self._follow_grid()
         for control in self.spec.controls:
             if control.shared:
@@ -215,8 +214,8 @@ class ResultPanel(Panel):
 
     def _follow_grid(self) -> None:
         self._grid.stop()
-        for compared in self.session.compared:
-            events = compared.session.events
+        for other in self.session.others:
+            events = other.session.events
             for signal in (events.model, events.positions, events.components, events.dragging):
                 self._grid.to(signal, self.ask)
         self.ask()

@@ -24,20 +24,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
-    """One of the models side by side.
+    """One of the open models.
 
     Attributes
     ----------
-    key
-        Its key; :data:`gui.state.session.MAIN` for the open model.
-    name
-        Its name.
+    key, name
+        Its key and name.
     model
         The model; None while it is loading.
     positions, components
         Its shown positions and components.
     failed
         Whether it could not be opened.
+    current
+        Whether it is the current one.
     """
 
     key: int
@@ -46,6 +46,7 @@ class Shown:
     positions: tuple[int, int]
     components: tuple[int, ...]
     failed: bool = False
+    current: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,7 +64,7 @@ class Scope:
     pca
         The components of the range; None before they are fitted.
     grid
-        All models side by side, including the open one.
+        All open models.
     results
         Complete results of the panels in :attr:`~PanelSpec.depends_on`, by name.
     """

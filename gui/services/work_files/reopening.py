@@ -18,7 +18,7 @@ from gui.services.loading import OpenRequest, is_of_hub, known_name, remember
 from gui.services.work_files.projects import open_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
-from gui.state.session import ABSENT, MAIN, SAVED, Session
+from gui.state.session import ABSENT, SAVED, Session
 from gui.state.values import Notice
 
 # Reading and writing files is not needed for the first frame.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.services.comparing import Comparing
     from gui.services.opening import Opening
-    from gui.state.session import ComparedModel
+    from gui.state.session import OpenModel
     from gui.state.work import ModelFields, OtherView, Work
 
 RESUMED = "Helixscope was not closed properly last time. Your last view has been restored."
@@ -78,9 +78,7 @@ def take_other(
     )
 
 
-def awaited_other(
-    compared: ComparedModel, wanted: OpenRequest, opened: OtherView | None
-) -> OtherView:
+def awaited_other(compared: OpenModel, wanted: OpenRequest, opened: OtherView | None) -> OtherView:
     """Return the saved state of a compared model that is still loading.
 
     ``opened`` is its state in the opened file, if any.
@@ -143,7 +141,7 @@ class Reopening:
             return
         # A copy, so that listeners are notified even if the same work was shown last.
         work = replace(work, file="", changed=False)
-        model = self._session.model if self._make_main(work) else None
+        model = self._session.model if self._make_current(work) else None
         if model is None:
             self.show(work, message="")
             return
@@ -165,8 +163,8 @@ class Reopening:
                 "They have their defaults; what is saved from now on is sound.",
             )
 
-    def _make_main(self, work: Work) -> bool:
-        """Make the model of saved work the open one, if it is in the window; otherwise False."""
+    def _make_current(self, work: Work) -> bool:
+        """Make the model of saved work the current one, if it is in the window; otherwise False."""
         if _is_of(work, self._opening.shown, self._session.model):
             return True
         beside = (
@@ -175,7 +173,7 @@ class Reopening:
             if _is_of(work, wanted, session.model)
         )
         key = next(beside, None)
-        return key is not None and self._comparing.make_main(key)
+        return key is not None and self._comparing.make_current(key)
 
     def show(self, work: Work, *, of_file: bool = False, message: str = RESUMED) -> None:
         """Open saved work that has been read.
@@ -236,7 +234,7 @@ class Reopening:
         if of_file or message:  # the window's last state, and not a bookmark
             self._comparing.clear()
             self._align(work, [self._add(other, wanted.unasked) for other in work.others])
-            self._comparing.move(MAIN, work.main_at)
+            self._comparing.move(session.current_key, work.main_at)
         else:
             self._align(work, self._keys(work))
         # Computed tables need no comparison: their last bits depend on the linear algebra library.

@@ -17,7 +17,7 @@ from gui.panels.kit.intents import (
     DownloadCheckpoints,
     HideCurves,
     LookForCheckpoints,
-    MakeMain,
+    MakeCurrent,
     OpenSource,
     PlanCheckpoints,
     RemoveModel,
@@ -250,8 +250,8 @@ def carry_out(intent: object, controller: Controller) -> None:
             session.want(**{field: value})
         case AlignCurve(alignment):
             session.alignment = alignment
-        case MakeMain(key):
-            controller.comparing.make_main(key)
+        case MakeCurrent(key):
+            controller.comparing.make_current(key)
         case RemoveModel(key):
             controller.comparing.remove(key)
         case LookForCheckpoints():

@@ -17,7 +17,7 @@ from gui.services.save_folders import MODELS
 from gui.services.work_files.projects import is_work
 from gui.side_panels.models.model_line import identity
 from gui.side_panels.models.model_rows import source_title
-from gui.state.session import MAIN, Session
+from gui.state.session import Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme
@@ -65,7 +65,7 @@ class SideBySide:
     def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
         self._add_typed(menu, self._window.add_beside)
-        shown = {known_name(model.source) for model in self._window.session.compared}
+        shown = {known_name(model.source) for model in self._window.session.others}
         for source, title in models_at_hand(self._window.session):
             action = menu.addAction(without_keys(title))
             action.setCheckable(True)
@@ -89,7 +89,7 @@ class SideBySide:
     def _make_panels_menu(self) -> QMenu:
         """Make the menu of models to draw in panels; choosing a drawn one removes it."""
         menu, comparing, session = QMenu(self._window), self._comparing, self._window.session
-        drawn = [model.key for model in session.compared if not model.in_grid]
+        drawn = [model.key for model in session.others if not model.in_grid]
         self._add_typed(menu, partial(comparing.add_source, in_grid=False))
         for source, title in models_at_hand(session):
             key = comparing.find(source)
@@ -180,18 +180,17 @@ class SideBySide:
             self._failed = notice
 
     def go_on(self, step: int) -> None:
-        """Make the next or previous model of the grid the open model."""
+        """Make the next or previous model of the list the current one."""
         keys = self._comparing.keys
-        key = keys[(keys.index(MAIN) + step) % len(keys)]
-        if key != MAIN:
-            alone = self.grid.alone
-            self._comparing.make_main(key)
-            if alone is not None:
-                self.grid.show_alone(MAIN)
+        if keys:
+            key = keys[(keys.index(self._window.session.current_key) + step) % len(keys)]
+            if self._comparing.make_current(key) and self.grid.alone is not None:
+                self.grid.show_alone(key)
 
     def toggle_alone(self) -> None:
-        """Let the open model fill the grid, or show all models."""
-        self.grid.show_alone(MAIN if self.grid.alone is None else None)
+        """Let the current model fill the grid, or show all models."""
+        key = self._window.session.current_key
+        self.grid.show_alone(key if self.grid.alone is None else None)
 
     def _add_folder(self) -> None:
         title = "Add a Hugging Face model folder for comparison"
@@ -226,7 +225,7 @@ def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
         models.setdefault(identity(entry.id), (entry.id, entry.title))
     if session.model is not None:
         opened = session.recent[0] if session.recent else session.model.source
-        beside = (model.source for model in session.compared if model.in_grid)
+        beside = (model.source for model in session.others if model.in_grid)
         for source in (session.model.source, opened, *beside):
             models.pop(identity(source), None)
     return tuple(models.values())

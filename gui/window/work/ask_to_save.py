@@ -25,7 +25,7 @@ class SaveQuestion:
     Attributes
     ----------
     given
-        Keys of the compared models given on the command line, which do not count as work.
+        Keys of the models given on the command line, which do not count as work.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -45,9 +45,9 @@ class SaveQuestion:
         session = self._window.session
         if self._window.work.changes.any:
             return f"Save the changes to {self._file} before closing?"
-        keys = tuple(model.key for model in session.compared)
-        if session.model is not None and not session.work_file and keys not in ((), self.given):
-            return f"Save this comparison of {len(keys) + 1} models before closing?"
+        keys = tuple(model.key for model in session.open_models)
+        if len(keys) > 1 and not session.work_file and keys != self.given:
+            return f"Save this comparison of {len(keys)} models before closing?"
         return ""
 
     def before_opening(self, source: str, then: Callable[[], None]) -> bool:

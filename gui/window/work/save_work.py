@@ -25,12 +25,12 @@ from gui.services.work_files.reopening import (
     take_work,
 )
 from gui.state.aligned_curve import OfStep
-from gui.state.session import MAIN
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import BOTTOM, DOCKS
 from gui.window.work.work_changes import Saved, WorkChanges
 
 if TYPE_CHECKING:
+    from gui.state.session import Session
     from gui.state.work import Bookmark, OtherView, Work
     from gui.window.host import HostWindow
 
@@ -85,17 +85,16 @@ class WorkSaver:
         for key, session, request in comparing.opened:
             place = cells[key].viewport.camera.place if key in cells else None
             others[key] = take_other(session, request, place, in_grid=key in cells)
-        keys = [key for key in comparing.keys if key in others]
-        before = comparing.keys[: window.session.main_at]
+        keys = _keys(window.session)
         return replace(
             work,
             panel=self._front(),
             size=window.size().toTuple(),
             layout=window.arrangement(),
-            others=tuple(others[key] for key in keys),
-            main_at=len(set(keys).intersection(before)),
-            alignment=take_alignment(window.session, keys),
-            alone=_alone(window.grid.alone, keys),
+            others=tuple(others[key] for key in keys[1:]),
+            main_at=comparing.keys.index(keys[0]),
+            alignment=take_alignment(window.session, keys[1:]),
+            alone=keys.index(alone) if (alone := window.grid.alone) in keys else None,
             panels=window.results.options(),
         )
 
@@ -190,13 +189,13 @@ class WorkSaver:
             window.arrange_as(work.layout)
         if work.panel in window.docks:
             window.bring(work.panel)
-        for compared, view in zip(window.session.compared, work.others, strict=False):
+        for compared, view in zip(window.session.others, work.others, strict=False):
             if compared.session.model is None and _repo(compared.source) == _repo(view.source):
                 self._awaited[compared.key] = view
                 if view.place is not None and compared.in_grid:
                     window.grid.cells[compared.key].viewport.camera.begin_at(view.place)
         if work.alone is not None:
-            keys = [MAIN, *(compared.key for compared in window.session.compared)]
+            keys = _keys(window.session)
             window.grid.show_alone(keys[work.alone] if work.alone < len(keys) else None)
         if work.place is not None:
             window.viewport.camera.return_to(work.place)
@@ -214,10 +213,9 @@ class WorkSaver:
             answers.ask(TRAINING, TrainingOf(session.positions))
 
 
-def _alone(key: int | None, others: list[int]) -> int | None:
-    """Return the index of the view that fills the grid; that of the open model has 0."""
-    keys = [MAIN, *others]
-    return keys.index(key) if key in keys else None
+def _keys(session: Session) -> list[int]:
+    """Return the keys of the models, of the current one first."""
+    return [session.current_key, *(other.key for other in session.others)]
 
 
 def _repo(source: str) -> str:

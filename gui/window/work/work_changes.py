@@ -25,7 +25,7 @@ CHECK_MS = 300
 """Delay of the comparison after a change, so that it does not slow down a drag."""
 SAME = 1e-6
 """Tolerance for cameras and rotations."""
-_CHANGED_BY = ("positions", "turn", "compared", "main_at", "alignment", "model", *SAVED)
+_CHANGED_BY = ("positions", "turn", "open_models", "current_key", "alignment", "model", *SAVED)
 """Fields of the session that files of work contain."""
 
 
@@ -84,7 +84,7 @@ class WorkChanges(QObject):
         events = window.session.events
         for name in _CHANGED_BY:
             self._listening.to(events[name], self.look)
-        self._listening.to(events.compared, self._listen_to_compared)
+        self._listening.to(events.open_models, self._listen_to_others)
         self._listening.to(events.work_file, self._report)
         window.grid.cameraLeft.connect(self._on_camera_left)
         window.grid.cameraMoved.connect(self.look)
@@ -139,9 +139,9 @@ class WorkChanges(QObject):
             self._reported = state
             self.changed.emit()
 
-    def _listen_to_compared(self) -> None:
+    def _listen_to_others(self) -> None:
         self._others.stop()
-        for compared in self._session.compared:
+        for compared in self._session.others:
             for name in ("positions", "components", "model"):
                 self._others.to(compared.session.events[name], self.look)
 
@@ -172,7 +172,7 @@ class WorkChanges(QObject):
         others: dict[int, tuple[object, ...] | None] = {}
         awaited = self._awaited()
         opened = {key: (other, request) for key, other, request in comparing.opened}
-        for compared in session.compared:
+        for compared in session.others:
             key, in_grid = compared.key, compared.in_grid
             if key in opened:
                 other, request = opened[key]
@@ -193,19 +193,18 @@ class WorkChanges(QObject):
                 )
             else:
                 others[key] = None
-        keys = [key for key in comparing.keys if key in others]
         shown = window.controller.shown
         fields = (
             None if shown is None else _model(session, shown),
             session.positions,
             {name: getattr(session, name) for name in SAVED},
-            len(set(keys).intersection(comparing.keys[: session.main_at])),
-            take_alignment(session, keys),
+            comparing.keys.index(session.current_key),
+            take_alignment(session, list(others)),
             window.results.chosen(),
         )
         return Content(
             fields,
-            {key: others[key] for key in keys},
+            others,
             np.array(session.turn) if session.keep_turned else None,
         )
 

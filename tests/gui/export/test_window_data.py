@@ -11,8 +11,9 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 from tests.gui.dialogs import answer_file, press_key
+from tests.gui.open_models import show_others
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def beside(looked_at, write_table, helix):
     path = str(write_table(helix(90, 16, 3), "other"))
     controller.open(path)
     other.components = (1, 2, 3)
-    looked_at.compared = (ComparedModel(1, path, "other", other),)
+    show_others(looked_at, OpenModel(1, path, "other", other))
     yield looked_at
     controller.close()
 
@@ -106,7 +107,7 @@ def test_models_beside_it_come_too(beside, tmp_path):
     data = WindowData.of(beside)
     data.write(tmp_path / "data.npz")
     data.write(tmp_path / "data.csv")
-    other = beside.compared[0].session
+    other = beside.others[0].session
     with np.load(tmp_path / "data.npz") as arrays:
         np.testing.assert_array_equal(arrays["compared_1/coordinates"], other.curve.coordinates)
         np.testing.assert_array_equal(arrays["coordinates"], beside.curve.coordinates)
@@ -123,7 +124,7 @@ def test_models_beside_it_come_too(beside, tmp_path):
 
 
 def test_loading_model_is_left_out_and_failures_reported(looked_at, tmp_path):
-    looked_at.compared = (ComparedModel(1, "x", "x", Session()),)
+    show_others(looked_at, OpenModel(1, "x", "x", Session()))
     data = WindowData.of(looked_at)
     assert len(data.shown) == 1
     with pytest.raises(HelixscopeError, match="nothing to export"):

@@ -22,11 +22,12 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.services.snippets import python_script
 from gui.state.camera import CameraPose, view_pose
 from gui.state.guides import Guide, ShownChange, with_guide
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 from gui.style.theme import COLORMAPS, THEMES
 from gui.window.exports import window_script
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.dialogs import press_key
+from tests.gui.open_models import show_others
 from tests.scripts import check_imports, run_script
 
 SIGHT = Sight(
@@ -279,9 +280,8 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
     controller = Controller(other, InlineJobs())
     path = str(write_table(helix(90, 16, 3), "other"))
     controller.open(path, positions=(0, 60))
-    opened.compared = (
-        ComparedModel(1, path, "other", other), ComparedModel(2, "later", "later", Session()),
-    )  # fmt: skip
+    later = OpenModel(2, "later", "later", Session())
+    show_others(opened, OpenModel(1, path, "other", other), later)
     printed = run(script(opened, SIGHT)).splitlines()
     controller.close()
     assert len(printed) == 1 + 200 + 1 + 90

@@ -11,6 +11,7 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.style.theme import LIGHT
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.on_screen import put_on_screen
+from tests.gui.open_models import show_others
 from tests.gui.result_stage import LEFT, NONE
 from tests.gui.training_stage import write_trained
 from tests.scripts import run_script
@@ -97,7 +98,7 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
     assert shown(row) == set()
     assert opened.shown_guides == ()
     choose(row, 4)
-    opened.compared = ()
+    show_others(opened)
     assert "other" not in names(row)
     assert row.what.currentData() == NOTHING
     assert shown(row) == set()
@@ -175,7 +176,7 @@ def test_overlay_in_the_window(application, wait_until_idle, write_table, helix,
     window.bring("compare")
     wait_until_idle(application)
     row = window.panels["compare"].content.aligned
-    (other,) = session.compared
+    (other,) = session.others
     keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -203,13 +204,13 @@ def test_overlay_in_the_window(application, wait_until_idle, write_table, helix,
     wait_until_idle(application)
     assert session.alignment == CurveAlignment(OfCompared(other.key))
     assert len(window.viewport.scene.state.guides) == 1
-    application.controller.comparing.make_main(other.key)
+    application.controller.comparing.make_current(other.key)
     wait_until_idle(application)
     assert session.model.name == "other"
     assert session.aligned.above.name == "tiny-gpt2", "the two have changed places"
     assert session.aligned.positions == session.positions
     assert len(window.viewport.scene.state.guides) == 1
-    (other,) = session.compared
+    (other,) = session.others
     application.controller.comparing.remove(other.key)
     wait_until_idle(application)
     assert session.alignment is None

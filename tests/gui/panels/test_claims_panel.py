@@ -36,6 +36,7 @@ from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
 from gui.window.arrangement.focus_navigation import in_front as can_be_seen
 from tests.gui.compare_stage import CompareStage
+from tests.gui.open_models import show_others
 from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script
 
@@ -207,7 +208,7 @@ def test_group_claims_need_models_side_by_side(stage_of, helix_table, beside_hel
     assert beside["similarity.periodic"] is alone["similarity.periodic"]
     printed = run_script(stage.panel.python()).splitlines()
     assert len(printed) == len(CLAIMS + GROUP_CLAIMS)
-    stage.session.compared = ()
+    show_others(stage.session)
     assert told()["group.all_but_xl"].why_null == why
 
 

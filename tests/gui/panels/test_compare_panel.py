@@ -35,6 +35,7 @@ from gui.services.answers import Answers
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
 from tests.gui.on_screen import ask_menu, trigger
+from tests.gui.open_models import show_others
 from tests.scripts import run_script
 
 
@@ -42,7 +43,7 @@ def test_rows_titles_units_and_tooltips(three):
     assert three.column("Model") == ["helix", "short", "walk"]
     assert three.column("") == [MARK, "", ""]
     assert three.column("Range") == ["1–199", "1–119", "4–149"]
-    sessions = [three.session, *(one.session for one in three.session.compared)]
+    sessions = [three.session, *(one.session for one in three.session.others)]
     for row, session in enumerate(sessions):
         expected = [written(one) for one in scalar_results(session.model, session.positions)]
         shown = [three.table.rows.index(row, 3 + i).data() for i in range(len(QUANTITIES))]
@@ -63,22 +64,22 @@ def test_rows_titles_units_and_tooltips(three):
 
 
 def test_another_range_of_any_of_them_is_measured_when_it_rests(three):
-    other = three.session.compared[0].session
+    other = three.session.others[0].session
     other.dragging = True
     other.positions = (3, 50)
     assert three.column("Range")[1] == "1–119"
     other.dragging = False
     assert three.column("Range")[1] == "3–50"
-    three.session.compared[0].session.positions = (10, 99)
+    three.session.others[0].session.positions = (10, 99)
     three.session.positions = (5, 150)
     assert three.column("Range") == ["5–150", "10–99", "4–149"]
-    session = three.session.compared[0].session
+    session = three.session.others[0].session
     found = scalar_results(session.model, (10, 99))
     number = TITLES.index("Turns")
     assert three.table.rows.index(1, number).data() == written(found[number - 3])
     session.components = (1, 2, 4)
     assert three.column("Range")[1] == "10–99 · PC 1, 2, 4"
-    three.session.compared[1].session.positions = (4, 6)
+    three.session.others[1].session.positions = (4, 6)
     number = TITLES.index("Loops")
     cell = three.table.rows.index(2, number)
     assert cell.data() == NO_NUMBER
@@ -86,14 +87,14 @@ def test_another_range_of_any_of_them_is_measured_when_it_rests(three):
 
 
 def test_what_is_taken_away_is_followed_no_more(three):
-    first = three.session.compared[0].session
-    three.session.compared = three.session.compared[1:]
+    first = three.session.others[0].session
+    show_others(three.session, *three.session.others[1:])
     assert three.column("Model") == ["helix", "walk"]
     asked = []
     three.panel.asked.connect(lambda question, fetch: asked.append(question))
     first.positions = (2, 60)
     assert asked == []
-    three.session.compared[0].session.positions = (2, 60)
+    three.session.others[0].session.positions = (2, 60)
     assert len(asked) == 1
 
 
@@ -138,7 +139,7 @@ def test_a_model_that_goes_before_its_line_is_there_leaves_no_line(qtbot, hand_j
     stage.open(write_table())
     hand_jobs.deliver_all()
     stage.beside(None, "other")
-    stage.session.compared = ()
+    show_others(stage.session)
     hand_jobs.deliver_all()
     assert stage.column("Range") == ["1–199"]
 
@@ -151,12 +152,12 @@ def test_what_was_measured_is_not_measured_again(three, monkeypatch):
         return scalar_results(model, *arguments, **options)
 
     monkeypatch.setattr("gui.panels.compare.question.scalar_results", counted)
-    three.session.compared = three.session.compared[::-1]
+    show_others(three.session, *three.session.others[::-1])
     assert three.column("Model") == ["helix", "walk", "short"]
     assert measured == []
-    three.session.compared[0].session.positions = (7, 90)
+    three.session.others[0].session.positions = (7, 90)
     assert measured == ["walk"]
-    three.session.compared[0].session.positions = (4, 149)
+    three.session.others[0].session.positions = (4, 149)
     assert measured == ["walk"]
 
 
@@ -201,7 +202,7 @@ def test_sorting_by_titles_and_menu(three):
 
 @pytest.mark.parametrize("clicks", [1, 2])
 def test_what_has_no_number_comes_last_either_way(three, clicks):
-    three.session.compared[0].session.positions = (4, 6)
+    three.session.others[0].session.positions = (4, 6)
     three.beside(None, "later")
     for _ in range(clicks):
         three.click_title("Loops")
@@ -305,7 +306,7 @@ def test_texts_fit_and_sorting_is_by_values(three):
     assert start.x() == end.x() + 1
     assert start.y() == end.y()
     assert three.table.names.horizontalScrollBar().maximum() == 0
-    sessions = [three.session, *(one.session for one in three.session.compared)]
+    sessions = [three.session, *(one.session for one in three.session.others)]
     for name in ("Stable rank", "Turning share", "Norm", "Roughness"):
         three.click_title(name)
         number = TITLES.index(name) - 3
@@ -357,7 +358,7 @@ def test_files_have_full_precision_and_empty_cells(two, tmp_path, monkeypatch):
     path = two.save(monkeypatch, "Save table…", tmp_path / "table.csv")
     with path.open(encoding="utf-8") as file:
         first, second = csv.DictReader(file)
-    for row, session in ((first, two.session), (second, two.session.compared[0].session)):
+    for row, session in ((first, two.session), (second, two.session.others[0].session)):
         for key, one in of(session).items():
             expected = "" if one.value is None else str(one.value)
             assert row[key] == expected, key
@@ -385,7 +386,7 @@ def test_markdown_and_latex_have_the_models_side_by_side(two):
     assert text[0] == "|  | helix | other_% |"
     assert text[1] == "|---|---:|---:|"
     assert text[2] == "| Range | 1–199 | 4–6 |"
-    found, other = of(two.session), of(two.session.compared[0].session)
+    found, other = of(two.session), of(two.session.others[0].session)
     for line, quantity in zip(text[3:], QUANTITIES, strict=True):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert cells[0] == named(quantity)
@@ -466,7 +467,7 @@ def test_turning_share_shows_its_outcome(three):
     assert helix.data(role.ToolTipRole).endswith("holds ✓")
     assert rows.index(0, TITLES.index("Radius")).data(role.ForegroundRole) is None
     for row, line in enumerate(rows.lines):
-        found = three.session if row == 0 else three.session.compared[row - 1].session
+        found = three.session if row == 0 else three.session.others[row - 1].session
         first, last = found.positions
         points = found.model.W_pos[first : last + 1]
         remarkable = turning_share(points).remarkable
@@ -533,7 +534,7 @@ def test_dragged_titles_and_widths_are_copied(three):
     width = dict(three.session.compare_columns)["range"]
     assert width == titles.sectionSize(number)
     assert abs(width - before - 40) <= 3
-    three.session.compared[0].session.positions = (5, 60)
+    three.session.others[0].session.positions = (5, 60)
     assert titles.sectionSize(number) == width, "other numbers leave it its width"
     three.click_row(0)
     assert copied(three) == [

@@ -14,10 +14,11 @@ from gui.panels.kit.outputs import all_numbers
 from gui.services.compared_curves import compared_curves, unique_names
 from gui.services.controller import Controller
 from gui.state.answer import Answer
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 from gui.style.theme import format_number
 from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.hand_jobs import HandJobs
+from tests.gui.open_models import show_others
 from tests.gui.result_stage import LEFT
 from tests.scripts import run_script
 
@@ -52,7 +53,7 @@ def test_tooltips_and_script_of_compared_curves(beside):
     made = beside("lookback")
     made.add_both()
     tip = made.chips[1].toolTip()
-    found = made.session.compared[0].session.answers["lookback"].result.motions.look_back
+    found = made.session.others[0].session.answers["lookback"].result.motions.look_back
     assert made.panel.controls.number.value == 45, "the largest of the open model"
     said = f"N = 45: R² {format_number(found.r2['screw'][44])}, angle "
     assert tip.startswith(f"long · positions 2–70\n{said}")
@@ -76,7 +77,7 @@ def test_chips_tell_models_of_one_name_apart_and_which_are_being_read(beside, wr
     assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
-    made.session.compared = (ComparedModel(7, "slow", "slow", other),)
+    show_others(made.session, OpenModel(7, "slow", "slow", other))
     assert made.chips[7].shown_text == "slow …"
     assert "is loading" in made.chips[7].toolTip()
     controller.open(str(write_table(helix(40), "slow")))
@@ -127,9 +128,9 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
     def named(key, name, positions):
         other = Session()
         other.change(model=SimpleNamespace(name=name), positions=positions)
-        return ComparedModel(key, name, name, other)
+        return OpenModel(key, name, name, other)
 
-    session.compared = (
+    session.open_models = (
         named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),
         named(4, "gpt2", (0, 9)),
     )  # fmt: skip
@@ -141,7 +142,7 @@ def test_hidden_asks_nothing_and_legend_is_one_row(beside):
     made = beside("spectra")
     made.panel.set_in_front(False)
     made.add_both()
-    assert all("spectra" not in c.session.answers for c in made.session.compared)
+    assert all("spectra" not in c.session.answers for c in made.session.others)
     made.panel.set_in_front(True)
     assert drawn_names(made.panel) == {"long", "short"}
     for _ in range(6):
@@ -165,7 +166,7 @@ def test_heads_are_the_open_models_and_drags_end(beside):
     assert not panel.legend.isVisible()
     QTest.mouseClick(space["3"], LEFT)
     assert drawn_names(panel) == {"long", "short"}
-    other = made.session.compared[0].session
+    other = made.session.others[0].session
     other.dragging = True
     other.positions = (10, 60)
     assert other.answers["lookback"].question.positions == (2, 70)
@@ -181,7 +182,7 @@ def test_drags_and_hidden_panels_draw_nothing(beside, panel_class, monkeypatch):
     panel = made.add_both()
     drawn = []
     monkeypatch.setattr(panel, "_draw", lambda: drawn.append(True))
-    others = [compared.session for compared in made.session.compared]
+    others = [compared.session for compared in made.session.others]
     for other in others:
         other.dragging = True
         for first in range(10):
@@ -201,7 +202,7 @@ def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
     panel = made.add_both()
     asked = []
     panel.comparedAsked.connect(lambda *said: asked.append(said))
-    other = made.session.compared[0].session
+    other = made.session.others[0].session
     question = panel.spec.compared_question(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"

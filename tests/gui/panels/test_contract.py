@@ -20,11 +20,12 @@ from gui.panels.kit.saved_choices import saved, usable
 from gui.panels.kit.spec import PanelSpec, changed
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
-from gui.services.compared_curves import compared_color
+from gui.services.compared_curves import model_color
 from gui.services.questions import Progress
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage, drawn_names
+from tests.gui.open_models import show_others
 from tests.gui.result_stage import ResultStage, double_click, drag, hover, named
 from tests.scripts import run_script
 from tests.small_models import write_small_gpt2, write_small_llama
@@ -284,7 +285,7 @@ def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_p
     panel.asked.connect(lambda *_: drawn.append(2))
     stage.controller.request_positions(3, 50)
     stage.controller.select((5,))
-    stage.session.compared[0].session.positions = (3, 60)
+    stage.session.others[0].session.positions = (3, 60)
     stage.session.components = (2, 1, 3)
     stage.session.hover = 4
     assert drawn == []
@@ -435,11 +436,11 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     panel = stage.panel
     assert panel.legend.isVisible()
     assert {c.name: c.color for c in curves(panel, DARK)} == {
-        "long": compared_color(0, DARK), "short": compared_color(1, DARK)
+        "long": model_color(1, DARK), "short": model_color(2, DARK)
     }  # fmt: skip
     printed = printed_names(panel.figure()())
     (long,) = [one for one in printed if one.startswith("long")]
-    assert printed[long] == compared_color(0, LIGHT)
+    assert printed[long] == model_color(1, LIGHT)
     assert any(column.startswith("short: ") for column in panel.numbers())
     models = [list(dict.fromkeys(table["model"])) for table in panel.tables().values()]
     assert models[0] == [stage.session.model.name, "long", "short"]
@@ -458,8 +459,8 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     # It stays hidden when all is drawn anew.
     panel.set_theme(DARK)
     stage.controller.request_positions(3, 60)
-    stage.session.compared[1].session.positions = (5, 35)
-    stage.session.compared = stage.session.compared[::-1]
+    stage.session.others[1].session.positions = (5, 35)
+    show_others(stage.session, *stage.session.others[::-1])
     assert drawn_names(panel) == {"short"}
     assert not panel.legend.chips[1].isChecked()
     others.remove(2)
@@ -474,11 +475,11 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
 def test_a_panel_that_is_not_seen_keeps_no_closed_model(name, compared, models):
     stage, others = compared(name)
     panel, session = stage.panel, stage.session
-    closed = [weakref.ref(one.session.model) for one in session.compared]
+    closed = [weakref.ref(one.session.model) for one in session.others]
     panel.set_in_front(False)
     others.close()
     others._controllers.clear()
-    session.compared = ()
+    show_others(session)
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
     assert [one() for one in closed] == [None, None]

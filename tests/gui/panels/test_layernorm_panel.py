@@ -172,7 +172,7 @@ def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
     panel = made.add_both()
     version = panel.controls.widgets["version"]
     for name, positions in (("long", (2, 70)), ("short", (0, 40))):
-        (session,) = [one.session for one in made.session.compared if one.name == name]
+        (session,) = [one.session for one in made.session.others if one.name == name]
         errors = Measurements(session.model, Scope(positions)).layernorm
         for value in ("orthogonal", "constant_norm"):
             QTest.mouseClick(version.buttons[value], LEFT)

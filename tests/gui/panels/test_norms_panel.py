@@ -349,7 +349,7 @@ def test_other_models_have_rows_of_their_own(three, helix):
     assert three.table == []
     assert len(three.plot.curves) == 1
     three.choose_quantity("step")
-    long = next(one for one in three.session.compared if one.name == "long").session.model
+    long = next(one for one in three.session.others if one.name == "long").session.model
     steps = row_lengths(long.W_pos).of("step", centred=False)
     np.testing.assert_array_equal(three.plot.curves[1].y, steps)
 

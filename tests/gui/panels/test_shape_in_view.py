@@ -278,7 +278,7 @@ def test_a_step_of_no_length_has_no_angle(stage, write_table, helix):
 def test_at_a_position_all_models_values_are_there(stage, write_table, helix):
     others = ComparedStage(stage.session)
     others.add(write_table(helix(50, 24, 3), "other"), (0, 40))
-    found = others.session.compared[0].session.answers["shape"].result
+    found = others.session.others[0].session.answers["shape"].result
     stage.session.hover = 30
     distance = found.distances(found.first_choice)[30]
     assert plot_of(stage.panel).hover_text().endswith(f" · other {format_number(distance)}")

@@ -194,7 +194,7 @@ def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
     shown = lags(small)
     point = shown.view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
     hover(shown.viewport(), point)
-    other = others.session.compared[0].session.answers["similarity"].result
+    other = others.session.others[0].session.answers["similarity"].result
     assert shown.hover_text().startswith("Δ = 33 · mean cosine ")
     assert shown.hover_text().endswith(f" · other {format_number(other.by_lag[33])}")
     others.close()

@@ -11,7 +11,7 @@ from geometry.models.sources.opening import open_model
 from gui.panels.kit.saved_choices import usable
 from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
-from gui.services.compared_curves import compared_color
+from gui.services.compared_curves import model_color
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
 from tests.gui.compared_stage import ComparedStage
@@ -175,9 +175,9 @@ def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, smal
     named_ones = {curve.color for curve in plot_of(small).curves if curve.name}
     rest = {curve.color for curve in plot_of(small).curves if not curve.name}
     assert rest == {LIGHT.text, LIGHT.muted} != before
-    assert named_ones == {compared_color(0, LIGHT)}
+    assert named_ones == {model_color(1, LIGHT)}
     small.configure(subjects=(Subject("W_Q"), P))
-    sigma = np.linalg.svd(stage.session.compared[0].session.model.weight("W_Q", 0))[1]
+    sigma = np.linalg.svd(stage.session.others[0].session.model.weight("W_Q", 0))[1]
     at, drawn = next(one for one in enumerate(plot_of(small).curves) if one[1].name)
     plot = small.spec.plots(small.view())[0]
     assert plot.hover(at, 2).startswith("other · i = 3 · σ ")

@@ -11,7 +11,6 @@ from geometry.checkpoints.errors import FileChanged
 from geometry.models.residual_stream import Subject
 from gui.panels.capture import CaptureOf
 from gui.services.questions import QuestionContext
-from gui.state.session import MAIN
 from gui.state.values import Notice
 
 SAID = "model.safetensors has changed since it was opened."
@@ -191,11 +190,11 @@ def beside(session, controller, folder, write_gpt2, helix) -> Path:
 
 
 def compared(session):
-    return session.compared[0].session
+    return session.others[0].session
 
 
 def test_compared_model_is_named_and_reopened(session, controller, beside, helix, notices):
-    main, old, key = session.model, compared(session).model, session.compared[0].key
+    main, old, key = session.model, compared(session).model, session.others[0].key
     controller.comparing.request_positions(key, 10, 50)
     write_again(beside, helix(seed=5), 6)
     controller.compared_answers.ask("first", key, TOKENS)
@@ -229,10 +228,10 @@ def test_several_are_reported_in_turn(session, controller, folder, beside, helix
 
 
 def test_notice_follows_its_model(session, controller, beside, helix):
-    old, key = compared(session).model, session.compared[0].key
+    old, key = compared(session).model, session.others[0].key
     write_again(beside, helix(seed=5), 6)
     controller.changed_files.look()
-    assert controller.comparing.make_main(key)
+    assert controller.comparing.make_current(key)
     assert session.model is old
     controller.retry()
     assert session.model is not old
@@ -240,7 +239,7 @@ def test_notice_follows_its_model(session, controller, beside, helix):
     write_again(beside, helix(seed=9), 6)
     controller.changed_files.look()
     assert session.notice.again is session.model
-    controller.comparing.remove(MAIN)
+    controller.comparing.remove(session.current_key)
     assert session.notice is None
 
 
@@ -257,7 +256,7 @@ def test_compared_model_changed_while_opening(session, controller, folder, write
 
 
 def test_undone_old_version_is_reported_again(session, controller, beside, helix, notices):
-    old, key = compared(session).model, session.compared[0].key
+    old, key = compared(session).model, session.others[0].key
     before = controller.comparing.arrangement()
     write_again(beside, helix(seed=5), 6)
     controller.changed_files.look()

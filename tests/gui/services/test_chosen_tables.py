@@ -172,12 +172,12 @@ def test_models_beside_are_asked_for_one_after_another(opened, controller, write
         controller.choose_table(opened.notice, choice)
     assert sorted(asked) == sorted(sources)
     assert opened.notice is None or not opened.notice.candidates
-    rows = {one.source: one.session.model.n_positions for one in opened.compared}
+    rows = {one.source: one.session.model.n_positions for one in opened.others}
     assert rows == {asked[0]: 40, asked[1]: 42}
-    assert not any(one.failed for one in opened.compared)
+    assert not any(one.failed for one in opened.others)
     controller.comparing.clear()
     controller.comparing.add_source(asked[0])
-    assert opened.compared[0].session.model.table_choice == CHOICE
+    assert opened.others[0].session.model.table_choice == CHOICE
     ((_, session, wanted),) = controller.comparing.opened
     assert take_other(session, wanted, None).table == CHOICE
 
@@ -191,6 +191,6 @@ def test_a_chosen_table_is_that_of_each_model_which_has_it(session, controller, 
     assert session.model.name == "helix"
     assert controller.shown.table is None
     controller.comparing.add_source(bare, table=CHOICE)
-    assert session.compared[0].session.model.n_positions == 40
+    assert session.others[0].session.model.n_positions == 40
     work = take_work(session, controller.shown, None)
     assert work.table is None

@@ -16,9 +16,11 @@ from gui.services.questions import QuestionContext
 from gui.services.work_files.reopening import take_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.colors import color_scale, common_scale
-from gui.state.session import MAIN
 from gui.state.values import Notice
 from tests.gui.compared_stage import ComparedStage
+
+FIRST = 0
+"""The key of the model that is opened first."""
 
 
 @pytest.fixture
@@ -40,20 +42,22 @@ def long(write_table, helix):
 
 
 def session_of(session, key):
-    return next(one.session for one in session.compared if one.key == key)
+    return next(one.session for one in session.open_models if one.key == key)
+
+
+def session_name(session, key):
+    return next(one.name for one in session.open_models if one.key == key)
 
 
 def names(session):
-    found = [one.name for one in session.compared]
-    found.insert(session.main_at, session.model.name)
-    return found
+    return [one.name for one in session.open_models]
 
 
 def test_another_model_is_shown_in_its_own_range_and_components(opened, comparing, short):
     opened.components = (2, 3, 4)
     key = comparing.add(short, (10, 50))
     other = session_of(opened, key)
-    assert opened.compared[0].name == other.model.name == "short"
+    assert opened.others[0].name == other.model.name == "short"
     assert other.model.n_positions == 120
     assert other.positions == other.curve.pca.positions == (10, 50)
     assert other.components == other.curve.components == (2, 3, 4)
@@ -74,21 +78,21 @@ def test_there_is_room_for_nine(opened, comparing, short, long):
     assert comparing.room == 0
     assert comparing.add(short) is None
     assert "At most 9 models" in opened.notice.text
-    assert len(opened.compared) == 8
-    assert len({one.key for one in opened.compared}) == 8
+    assert len(opened.others) == 8
+    assert len({one.key for one in opened.others}) == 8
     comparing.clear()
-    assert opened.compared == ()
+    assert opened.others == ()
     assert comparing.add(short) not in (None, *range(MAX_MODELS))
     comparing.add_all([opened.model.source, short, long, short])
     assert names(opened) == ["helix", "short", "long"]
     comparing.add_all([long])
-    assert len(opened.compared) == 2
+    assert len(opened.others) == 2
 
 
 def test_nothing_is_compared_with_nothing(session, controller, short):
     assert controller.comparing.add(short) is None
     assert session.notice.advice == "Open a model first."
-    assert session.compared == ()
+    assert session.others == ()
 
 
 def test_what_cannot_be_opened_stays_to_be_tried_again_as_does_what_cannot_be_worked_out(
@@ -96,18 +100,18 @@ def test_what_cannot_be_opened_stays_to_be_tried_again_as_does_what_cannot_be_wo
 ):
     key = comparing.add(str(tmp_path / "late.npy"))
     assert "does not exist" in opened.notice.text
-    assert opened.compared[0].failed == opened.notice.text
-    assert not comparing.make_main(key)
+    assert opened.others[0].failed == opened.notice.text
+    assert not comparing.make_current(key)
     assert comparing.opened == ()
     comparing.retry(key)
-    assert opened.compared[0].failed == opened.notice.text
+    assert opened.others[0].failed == opened.notice.text
     write_table(helix(60), "late")
     opened.notice = replace(opened.notice, retry=True)  # as of a model of the Hub
     controller.retry()
     assert opened.notice is None
-    assert [(one.name, one.failed) for one in opened.compared] == [("late", "")]
+    assert [(one.name, one.failed) for one in opened.others] == [("late", "")]
     comparing.remove(key)
-    assert opened.compared == ()
+    assert opened.others == ()
     key = comparing.add(short, (10, 50))
     opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")
     monkeypatch.setattr("gui.services.fitting.fit_pca", Mock(side_effect=MemoryError("too large")))
@@ -128,9 +132,9 @@ def test_what_is_odd_about_a_model_is_said_once(opened, comparing, write_table, 
     key = comparing.add(odd)
     assert opened.notice == Notice(text)
     opened.notice = None
-    assert comparing.make_main(key)
-    assert comparing.make_main(key)
-    assert opened.compared[0].name == "odd"
+    assert comparing.make_current(key)
+    assert comparing.make_current(FIRST)
+    assert opened.others[0].name == "odd"
     assert opened.notice is None or not opened.notice.text.startswith("odd")
     # It does not hide that another is missing.
     comparing.add(str(tmp_path / "nowhere"))
@@ -255,17 +259,17 @@ def test_colours_that_span_the_range_span_that_of_each_view(
 
 def test_models_move_in_the_grid_the_open_one_too(opened, comparing, short, long):
     a, b = comparing.add(short), comparing.add(long)
-    assert comparing.keys == (MAIN, a, b)
-    comparing.move(MAIN, 1)
-    assert comparing.keys == (a, MAIN, b)
+    assert comparing.keys == (FIRST, a, b)
+    comparing.move(FIRST, 1)
+    assert comparing.keys == (a, FIRST, b)
     assert names(opened) == ["short", "helix", "long"]
     comparing.move(b, -2)
-    assert comparing.keys == (b, a, MAIN)
+    assert comparing.keys == (b, a, FIRST)
     comparing.move(b, -1)
     comparing.move(999, 1)
-    assert comparing.keys == (b, a, MAIN)
+    assert comparing.keys == (b, a, FIRST)
     comparing.remove(b)
-    assert comparing.keys == (a, MAIN)
+    assert comparing.keys == (a, FIRST)
 
 
 def test_another_model_takes_the_place_of_the_open_one(opened, controller, comparing, short, long):
@@ -275,47 +279,76 @@ def test_another_model_takes_the_place_of_the_open_one(opened, controller, compa
     b = comparing.add(long)
     comparing.marks.select((40, 280))
     before = opened.curve
-    assert comparing.make_main(a)
-    other = session_of(opened, a)
-    # The two have changed places; what they show has not.
+    assert comparing.make_current(a)
+    other = session_of(opened, FIRST)
     assert opened.model.name == "short"
     assert opened.positions == opened.curve.pca.positions == (5, 100)
     assert opened.components == opened.curve.components == (3, 2, 1)
     assert other.model.name == "helix"
     assert other.positions == other.curve.pca.positions == (30, 170)
     np.testing.assert_allclose(other.curve.coordinates, before.coordinates, atol=1e-9)
-    # In the grid each is where it was.
-    assert comparing.keys == (a, MAIN, b)
+    # In the list each is where it was.
+    assert (comparing.keys, opened.current_key) == ((FIRST, a, b), a)
     assert names(opened) == ["helix", "short", "long"]
     assert session_of(opened, b).selection == (40, 280)
     assert opened.selection == other.selection == (40,)
     # And the panels are about it: its range is fitted anew.
     controller.request_positions(50, 90)
     assert opened.curve.pca.positions == (50, 90)
-    assert comparing.make_main(a)
+    assert comparing.make_current(FIRST)
     assert opened.model.name == "helix"
-    assert comparing.keys == (MAIN, a, b)
+    assert comparing.keys == (FIRST, a, b)
     assert opened.positions == (30, 170)
 
 
+def test_models_keep_colours_hidden_curves_and_places_whichever_is_current(
+    opened, comparing, short, long
+):
+    comparing.add(short)
+    b = comparing.add(long)
+    opened.hidden_curves = frozenset({("norms", b), ("spectra", FIRST)})
+
+    def shown():
+        return [(m.key, m.name, m.color, m.in_grid) for m in opened.open_models]
+
+    before, hidden = shown(), opened.hidden_curves
+    assert [color for _, _, color, _ in before] == [0, 1, 2]
+    for key in (b, FIRST, b):
+        assert comparing.make_current(key)
+        assert (opened.current_key, opened.model.name) == (key, session_name(opened, key))
+        assert (shown(), opened.hidden_curves) == (before, hidden)
+    assert not comparing.make_current(b)  # it is already
+    comparing.remove(FIRST)
+    assert opened.hidden_curves == {("norms", b)}
+
+
+def test_an_aligned_curve_that_becomes_the_current_one_is_aligned_with_the_previous(
+    opened, comparing, short
+):
+    key = comparing.add(short)
+    opened.alignment = CurveAlignment(OfCompared(key), "scaled")
+    comparing.make_current(key)
+    assert opened.alignment == CurveAlignment(OfCompared(FIRST), "scaled")
+    assert opened.aligned is not None
+
+
 def test_linked_ranges_are_not_carried_over_by_a_change_of_places(opened, comparing, long):
-    key = comparing.add(long, (200, 290))
-    assert comparing.make_main(key)
-    assert session_of(opened, key).positions == (1, 199)
+    assert comparing.make_current(comparing.add(long, (200, 290)))
+    assert session_of(opened, FIRST).positions == (1, 199)
     opened.ranges_linked = True
-    assert session_of(opened, key).positions == (199, 199)
+    assert session_of(opened, FIRST).positions == (199, 199)
 
 
 def test_closing_the_open_one_leaves_its_neighbour_open(opened, comparing, short, long):
     a, b = comparing.add(short), comparing.add(long)
-    comparing.remove(MAIN)
+    comparing.remove(FIRST)
     assert opened.model.name == "short"
     assert names(opened) == ["short", "long"]
-    assert comparing.keys == (MAIN, b)
+    assert (comparing.keys, opened.current_key) == ((a, b), a)
     comparing.remove(b)
-    comparing.remove(MAIN)
-    assert (opened.model.name, opened.compared) == ("short", ())
-    assert not comparing.make_main(a)
+    comparing.remove(a)
+    assert (opened.model.name, opened.others) == ("short", ())
+    assert not comparing.make_current(a)
 
 
 def test_a_change_of_places_gives_up_what_is_being_opened(
@@ -330,7 +363,7 @@ def test_a_change_of_places_gives_up_what_is_being_opened(
     controller.reopening.show(replace(work, source=long, positions=(10, 20)))
     hand_jobs.drag_on("open")
     assert session.opening == long
-    assert controller.comparing.make_main(key)
+    assert controller.comparing.make_current(key)
     assert "open" not in hand_jobs.waiting
     assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
     hand_jobs.deliver_all()
@@ -352,8 +385,8 @@ def test_the_neighbour_is_the_nearest_the_next_one_rather(
 ):
     for name in "bcd":
         comparing.add(str(write_table(helix(60, 16, seed=ord(name)), name)))
-    comparing.move(MAIN, place)
-    comparing.remove(MAIN)
+    comparing.move(FIRST, place)
+    comparing.remove(FIRST)
     assert opened.model.name == neighbour
     assert names(opened) == list(left)
 
@@ -368,15 +401,15 @@ def test_until_it_is_read_it_is_listed_and_cannot_take_the_place(
     controller.open(str(write_table()))
     hand_jobs.deliver_all()
     a, b = (controller.comparing.add(source) for source in (short, long))
-    assert [one.name for one in session.compared] == ["short.npy", "long.npy"]
-    assert all(one.session.model is None for one in session.compared)
-    assert not controller.comparing.make_main(a)
+    assert [one.name for one in session.others] == ["short.npy", "long.npy"]
+    assert all(one.session.model is None for one in session.others)
+    assert not controller.comparing.make_current(a)
     # Both are read at the same time, and one that is closed meanwhile is given up.
     assert {f"view {a} open", f"view {b} open"} <= set(hand_jobs.waiting)
     controller.comparing.remove(a)
     assert f"view {a} open" not in hand_jobs.waiting
     hand_jobs.deliver_all()
-    assert [one.session.model.n_positions for one in session.compared] == [300]
+    assert [one.session.model.n_positions for one in session.others] == [300]
     controller.comparing.add(short)
     controller.close()
     assert not hand_jobs.waiting
@@ -387,22 +420,24 @@ def test_a_model_without_a_view_comes_last_and_changes_no_colours(opened, compar
     overlay = comparing.add(long, in_grid=False)
     assert opened.color_limits is None
     key = comparing.add(short)
-    assert comparing.keys == (MAIN, key, overlay)
+    assert comparing.keys == (FIRST, key, overlay)
     assert opened.color_limits is not None
-    comparing.move(MAIN, 2)
-    assert comparing.keys == (key, MAIN, overlay)
+    comparing.move(FIRST, 2)
+    assert comparing.keys == (key, FIRST, overlay)
     comparing.give_view(overlay)
-    assert comparing.keys == (key, MAIN, overlay)
-    assert all(one.in_grid for one in opened.compared)
+    assert comparing.keys == (key, FIRST, overlay)
+    assert all(one.in_grid for one in opened.others)
     assert comparing.find(long) == overlay
 
 
 def test_a_model_without_a_view_can_be_the_open_one(opened, comparing, short):
     key = comparing.add(short, in_grid=False)
-    assert comparing.make_main(key)
+    assert comparing.make_current(key)
     assert opened.model.name == "short"
-    ((one,), main_at) = opened.compared, opened.main_at
-    assert (one.name, one.in_grid, main_at) == ("helix", False, 0)
+    assert [(one.name, one.in_grid) for one in opened.open_models] == [
+        ("short", True),
+        ("helix", False),
+    ]
 
 
 # ---- what compared models are asked -------------------------------------------------------------
@@ -440,18 +475,18 @@ def answers(opened):
 def results(session, slot="rows"):
     return [
         c.session.answers[slot].result if slot in c.session.answers else None
-        for c in session.compared
+        for c in session.others
     ]
 
 
 def test_each_answers_for_its_own_model_and_another_in_its_place_is_asked_anew(
     opened, beside, answers, open_table, helix
 ):
-    for compared in opened.compared:
+    for compared in opened.others:
         answers.ask("rows", compared.key, Rows())
     assert results(opened) == [40, 60, 80]
     assert "rows" not in opened.answers
-    other = opened.compared[0].session
+    other = opened.others[0].session
     other.model = open_table(helix(50), "rows-50")
     assert "rows" not in other.answers
     answers.ask("rows", 1, Rows())
@@ -461,13 +496,13 @@ def test_each_answers_for_its_own_model_and_another_in_its_place_is_asked_anew(
 def test_what_is_not_possible_for_one_is_for_others(opened, beside, answers):
     answers.ask("rows", 1, Rows(0))
     answers.ask("rows", 2, Rows(2))
-    assert opened.compared[0].session.answers["rows"].state == "impossible"
+    assert opened.others[0].session.answers["rows"].state == "impossible"
     assert results(opened) == [None, 120, None]
 
 
 def test_a_few_are_worked_on_at_a_time(opened, beside, hand_jobs):
     answers = ComparedAnswers(opened, hand_jobs)
-    for compared in opened.compared:
+    for compared in opened.others:
         answers.ask("rows", compared.key, Rows())
     assert len(hand_jobs.waiting) == AT_ONCE == 2
     hand_jobs.deliver_all()
@@ -477,8 +512,8 @@ def test_a_few_are_worked_on_at_a_time(opened, beside, hand_jobs):
 
 def test_one_that_goes_is_answered_no_more(opened, beside, hand_jobs):
     answers = ComparedAnswers(opened, hand_jobs)
-    gone = opened.compared[0].session
-    for compared in opened.compared:
+    gone = opened.others[0].session
+    for compared in opened.others:
         answers.ask("rows", compared.key, Rows())
     beside.remove(1)
     answers.ask("rows", 1, Rows(3))
@@ -490,7 +525,7 @@ def test_one_that_goes_is_answered_no_more(opened, beside, hand_jobs):
 
 def test_what_nobody_looks_at_waits_for_what_is_seen(opened, beside, hand_jobs):
     answers = ComparedAnswers(opened, hand_jobs)
-    for compared in opened.compared:
+    for compared in opened.others:
         answers.ask("rows", compared.key, Rows())
         answers.ask("other", compared.key, Rows(2))
     assert hand_jobs.started == ["beside 1 answer 0", "beside 1 answer 1"]
@@ -508,21 +543,25 @@ def test_what_nobody_looks_at_waits_for_what_is_seen(opened, beside, hand_jobs):
     answers.close()
 
 
-def test_hiding_is_of_a_model_and_goes_with_it(opened, controller, beside):
-    opened.hidden_curves = frozenset({("norms", 1), ("spectra", 2), ("norms", 3)})
-    beside.remove(3)
-    assert opened.hidden_curves == {("norms", 1), ("spectra", 2)}
-    # As when it and the open model change places.
-    first, second = opened.compared
-    opened.compared = (replace(first, source="another"), second)
-    assert opened.hidden_curves == {("spectra", 2)}
+def test_a_colour_stays_while_others_come_and_go(opened, comparing, short, long):
+    def colors():
+        return {one.key: one.color for one in opened.open_models}
+
+    keys = [comparing.add(short) for _ in range(3)]
+    assert colors() == {0: 0, 1: 1, 2: 2, 3: 3}
+    comparing.remove(keys[1])
+    comparing.add(long)
+    assert colors() == {0: 0, 1: 1, 3: 3, 4: 2}
+    comparing.move(4, -2)
+    assert colors() == {0: 0, 1: 1, 3: 3, 4: 2}
 
 
-def test_a_colour_stays_while_others_come_and_go(opened, controller, beside, write_table):
-    assert dict(opened.compared_colors) == {1: 0, 2: 1, 3: 2}
-    beside.remove(2)
-    assert dict(opened.compared_colors) == {1: 0, 3: 2}
-    beside.add(write_table(name="again"))
-    assert dict(opened.compared_colors) == {1: 0, 3: 2, 4: 1}
-    opened.compared = opened.compared[::-1]
-    assert dict(opened.compared_colors) == {1: 0, 3: 2, 4: 1}
+def test_another_model_in_place_of_the_current_one_has_its_key_and_colour_and_no_hidden_curve(
+    opened, controller, comparing, short, long
+):
+    key = comparing.add(short)
+    opened.hidden_curves = frozenset({("norms", FIRST), ("norms", key)})
+    controller.open(long)
+    assert names(opened) == ["long", "short"]
+    assert (comparing.keys, opened.current_key) == ((FIRST, key), FIRST)
+    assert opened.hidden_curves == {("norms", key)}

@@ -20,10 +20,11 @@ from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose
-from gui.state.session import ComparedModel, Session
+from gui.state.session import OpenModel, Session
 from gui.style.theme import LIGHT
 from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
+from tests.gui.open_models import show_others
 
 
 @pytest.fixture
@@ -192,7 +193,7 @@ def test_alignment_goes_with_its_model(opened, beside, copy):
     other = beside(copy)
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert SLOT in opened.guides
-    opened.compared = ()
+    show_others(opened)
     assert (opened.alignment, opened.aligned, opened.not_aligned) == (None, None, "")
     assert opened.guides == {}
     other.request_positions(10, 20)
@@ -205,7 +206,7 @@ def test_alignment_goes_with_its_model(opened, beside, copy):
 def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other = Controller(Session(), InlineJobs())
     path = str(write_table(copy, "slow"))
-    opened.compared = (ComparedModel(KEY, path, "slow", other.session),)
+    show_others(opened, OpenModel(KEY, path, "slow", other.session))
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert (opened.aligned, opened.not_aligned) == (None, "slow is loading…")
     other.open(path)
@@ -214,9 +215,9 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other.close()
 
 
-def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, write_table, copy):
-    beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY), "scaled")
+def test_another_open_model_keeps_what_lies_over_it(opened, controller, write_table, copy):
+    key = controller.comparing.add(str(write_table(copy, "other")))
+    opened.alignment = CurveAlignment(OfCompared(key), "scaled")
     controller.open(str(write_table(copy[:90] * 3, "next")))
     assert opened.model.n_positions == 90
     assert opened.aligned.positions == (1, 89)
@@ -256,7 +257,7 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
     beside(helix(300), (150, 290))
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
     assert opened.aligned.positions == (150, 199)
-    opened.compared = ()
+    show_others(opened)
     beside(helix(300), (250, 290), "beyond")
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
     assert "do not overlap" in opened.not_aligned
@@ -391,7 +392,7 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     controller.open(str(gpt2_folder))
     other = Controller(Session(), InlineJobs())
     other.open(str(minilm_folder))
-    session.compared = (ComparedModel(KEY, str(minilm_folder), "MiniLM", other.session),)
+    show_others(session, OpenModel(KEY, str(minilm_folder), "MiniLM", other.session))
     session.alignment = CurveAlignment(OfCompared(KEY), "scaled")
     a, b = (s.curve.coordinates[1:510] for s in (session, other.session))
     assert session.aligned.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])

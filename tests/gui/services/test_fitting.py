@@ -293,7 +293,7 @@ def beside(helix_by_hand, hand_jobs, write_table, helix):
     """The session of a model beside the small helix, whose ranges are linked to nothing yet."""
     helix_by_hand.comparing.add(str(write_table(helix(300, 20, 11), "long")), (1, 299))
     hand_jobs.deliver_all()
-    return helix_by_hand.session.compared[0].session
+    return helix_by_hand.session.others[0].session
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_project_is_not_opened(session, controller, write_table, tmp_path, looke
         (controller.reopening.show if how == "resumed" else controller.reopening.go_to)(work)
     assert looked_at == []
     assert session.model is before
-    assert session.compared == ()
+    assert session.others == ()
     assert "“nas”" in session.notice.text
     assert "yourself" in session.notice.advice
 
@@ -71,7 +71,7 @@ def test_a_curve_laid_over_of_one_is_not_opened(session, controller, write_table
     work = Work(here, ALL, {}, others=(OTHER,), alignment=CurveAlignment(OfCompared(0)))
     controller.reopening.go_to(work)
     assert looked_at == []
-    assert session.compared == ()
+    assert session.others == ()
     assert "“nas”" in session.notice.text
 
 

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from gui.services.undo import LINKED, MAX_CHANGES, MAX_MODELS, Undo
 from gui.state.aligned_curve import CurveAlignment, OfCompared
-from gui.state.session import MAIN, UNDONE
+from gui.state.session import UNDONE
 from tests.gui.result_stage import CONTROL, SHIFT
 
 
@@ -177,9 +177,8 @@ def table(write_table, helix):
 
 def models(session):
     """The models in the order of the grid, with their ranges and components."""
-    found = [(one.name, one.session.positions, one.session.components) for one in session.compared]
-    found.insert(session.main_at, (session.model.name, session.positions, session.components))
-    return found
+    models = session.open_models
+    return [(one.name, one.session.positions, one.session.components) for one in models]
 
 
 def test_models_come_and_go_and_change_places(opened, comparing, with_models, table):
@@ -201,12 +200,12 @@ def test_models_come_and_go_and_change_places(opened, comparing, with_models, ta
     did("order of the models")
     opened.alignment = alignment = CurveAlignment(OfCompared(first), "scaled")
     did("overlaid curve")
-    comparing.make_main(second)
+    comparing.make_current(second)
     did("of 60 in the panels")
     comparing.remove(first)
     did("closing of 50")
     assert opened.alignment is None
-    comparing.remove(MAIN)
+    comparing.remove(opened.current_key)
     did("closing of 60")
     comparing.add_all([table(50), table(70)])
     did("adding models")

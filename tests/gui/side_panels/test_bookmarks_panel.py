@@ -359,7 +359,7 @@ def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
     session, comparing = two.session, two.controller.comparing
     other = comparing.add(str(write_table(helix(120, 16, 3), "other")))
     wait_until_idle(two)
-    comparing.make_main(other)
+    comparing.make_current(other)
     wait_until_idle(two)
     assert session.model.name == "other"
     first, second = session.bookmarks
@@ -368,7 +368,7 @@ def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
         wait_until_idle(two)
         assert session.model.name == "tiny-gpt2"
         assert session.positions == session.curve.pca.positions == bookmark.work.positions
-        assert [one.session.model.name for one in session.compared] == ["other"]
+        assert [one.session.model.name for one in session.others] == ["other"]
 
 
 def test_no_size_lets_the_layout_go_round_in_circles(application, qtbot, tmp_path):

@@ -45,7 +45,7 @@ assert session.tilt is False
 """
 LINKED = """
 controller.comparing.add("sinusoidal:32x16")
-(compared,) = session.compared
+(compared,) = session.others
 session.tilt = True
 assert compared.session.tilt is True
 """

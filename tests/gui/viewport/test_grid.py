@@ -9,15 +9,16 @@ from PySide6.QtWidgets import QMenu
 from gui.export.save_picture import PictureOptions
 from gui.export.vector_picture import vector_file
 from gui.scene.scene_state import resolve_scene
-from gui.services.compared_curves import compared_color
+from gui.services.compared_curves import model_color
 from gui.state.aligned_curve import CurveAlignment, OfCompared
-from gui.state.session import MAIN
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
 from gui.window.main_window import MainWindow
 from tests.gui.compare_stage import TITLES
 from tests.gui.viewport_mouse import LEFT, drag, pickable, wheel
 
+FIRST = 0
+"""The key of the model that was opened first."""
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
@@ -86,13 +87,13 @@ def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
 def test_named_views_until_they_are_closed(application, grid, beside, settle, short, long):
     def alone():
         (cell,) = grid.shown_cells
-        assert cell.key == MAIN
+        assert cell.key == FIRST
         assert not any(part.isVisible() for part in (cell.header, grid.bar, grid.strip))
         return grid.main.size() == grid.size()
 
     assert alone()
     one, other = beside(short, long)
-    main = grid.cells[MAIN]
+    main = grid.cells[FIRST]
     assert names(grid) == ["tiny-gpt2", "short", "long"]
     assert grid.bar.isVisible()
     assert grid.bar.count.text() == "3 models"
@@ -120,7 +121,7 @@ def test_named_views_until_they_are_closed(application, grid, beside, settle, sh
     assert alone()
     beside(short, long)
     click(grid.bar.clear)  # all at once
-    assert [cell.key for cell in grid.shown_cells] == [MAIN]
+    assert [cell.key for cell in grid.shown_cells] == [FIRST]
 
 
 @pytest.mark.slow
@@ -139,7 +140,7 @@ def test_views_span_their_ranges_with_one_bar(application, grid, beside, settle,
     (other,) = beside(short)
     application.session.color_span = "range"
     settle()
-    scales = [cell.viewport.scene.state.scale for cell in (grid.cells[MAIN], other)]
+    scales = [cell.viewport.scene.state.scale for cell in (grid.cells[FIRST], other)]
     assert [scale.labels for scale in scales] == [("1", "199"), ("1", "119")]
     assert grid.strip.scale.labels == ("first", "last")
     assert grid.strip.scale.title == "Position, in each range"
@@ -173,7 +174,7 @@ def test_header_click_and_keys_choose_a_view(application, grid, beside, short, l
     assert application.session.model.name == "short"
     assert application.window.windowTitle().startswith("short")
     assert names(grid) == order
-    assert grid.shown_cells[1].key == MAIN
+    assert grid.shown_cells[1].key == FIRST
     for step, name in ((1, "long"), (1, "tiny-gpt2"), (1, "short"), (-1, "tiny-gpt2")):
         at = Qt.Key.Key_PageDown if step > 0 else Qt.Key.Key_PageUp
         QTest.keyClick(application.window, at, CONTROL)
@@ -187,7 +188,7 @@ def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, settle, 
     settle()
     assert grid.shown_cells == (one,)
     assert one.isVisible()
-    assert not grid.cells[MAIN].isVisible()
+    assert not grid.cells[FIRST].isVisible()
     assert not grid.strip.isVisible()
     assert one.width() == grid.width()
     assert grid.bar.count.text() == "1 of 2 models"
@@ -198,7 +199,7 @@ def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, settle, 
     assert grid.bar.count.text() == "2 models"
     assert not one.larger.isChecked()
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL | SHIFT)
-    assert [cell.key for cell in grid.shown_cells] == [MAIN]
+    assert [cell.key for cell in grid.shown_cells] == [FIRST]
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL | SHIFT)
     assert len(grid.shown_cells) == 2
 
@@ -400,7 +401,7 @@ def test_narrow_headers_and_their_colours(application, grid, beside, short):
         image = cell.mark.grab().toImage()
         return image.pixelColor(image.rect().center()).name()
 
-    color = compared_color(application.session.compared_colors[cell.key], LIGHT)
+    color = model_color(application.session.others[3].color, LIGHT)
     assert mark() == color
     application.choose_theme("dark")
     assert mark() != color
@@ -415,10 +416,10 @@ def test_window_begins_side_by_side(start_application, write_gpt2, short, qtbot,
     # And no button of the bar, which the space bar would press.
     assert window.focusWidget() is window.viewport.interactor
     assert names(window.grid) == ["tiny-gpt2", "short", "sample"]
-    assert "norms" not in session.compared[0].session.answers
+    assert "norms" not in session.others[0].session.answers
     build(window)
     window.bring("norms")
-    qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
+    qtbot.waitUntil(lambda: "norms" in session.others[0].session.answers)
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ def comparing(drive):
     drive.settle()
     drive.window.add_beside(str(drive.other))
     drive.settle()
-    assert len(drive.session.compared) == 2
+    assert len(drive.session.others) == 2
     models_at_hand(drive.session)
     drive.session.ranges_linked = True
     drive.controller.request_positions(5, 90)
@@ -266,7 +266,7 @@ def save_project(drive):
 
 def add_beside(drive):
     drive.window.add_beside(str(drive.table))
-    return lambda: [one.name for one in drive.session.compared] == ["helix"]
+    return lambda: [one.name for one in drive.session.others] == ["helix"]
 
 
 def open_recent_menu(drive):

@@ -139,7 +139,7 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
         "shift alone": (LIGHT.muted, "solid"),
         "rotation alone": (LIGHT.muted, "dashed"),
     }
-    for compared, positions in zip(made.session.compared, ((2, 70), (0, 40)), strict=True):
+    for compared, positions in zip(made.session.others, ((2, 70), (0, 40)), strict=True):
         found = look_back_range(compared.session.model.W_pos, positions).found
         np.testing.assert_allclose(made.lines("R²")[compared.name].y, found.r2["screw"])
     legends = [one.get_title().get_text() for one in panel.figure()().legends]

@@ -99,7 +99,7 @@ def test_the_script_prints_what_the_panel_shows(inside, run_python):
 def test_layers_side_by_side(inside, folder, wait_until_idle):
     inside.controller.comparing.add_all([f"{folder}/layer 1", f"{folder}/layer 2"])
     wait_until_idle(inside)
-    names = [one.session.model.name for one in inside.session.compared]
+    names = [one.session.model.name for one in inside.session.others]
     assert names == ["sample · layer 1", "sample · layer 2"]
 
 

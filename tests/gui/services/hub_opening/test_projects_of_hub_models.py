@@ -34,7 +34,7 @@ def test_one_question_names_the_server_and_the_models(session, controller, hub, 
     controller.open(path)
     assert hub.requests == []
     assert session.model is None
-    assert session.compared == ()
+    assert session.others == ()
     notice = session.notice
     assert notice.asks
     assert notice.retry
@@ -43,14 +43,14 @@ def test_one_question_names_the_server_and_the_models(session, controller, hub, 
     controller.retry()
     assert session.notice is None
     np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
-    (beside,) = session.compared
+    (beside,) = session.others
     np.testing.assert_array_equal(beside.session.model.W_pos, positions_of(MEDIUM))
     assert session.positions == ALL
     # What is on this machine now needs no question.
     hub.forget_requests()
     controller.open(path)
     assert session.notice is None
-    assert len(session.compared) == 1
+    assert len(session.others) == 1
     assert hub.requests == []
 
 
@@ -58,13 +58,13 @@ def test_what_is_here_opens_and_the_rest_waits(session, controller, hub, project
     controller.open(project(str(write_table()), MEDIUM, str(write_table(name="b")), GPT2))
     assert hub.requests == []
     assert session.model.name == "helix"
-    assert [bool(one.failed) for one in session.compared] == [True, False, True]
+    assert [bool(one.failed) for one in session.others] == [True, False, True]
     assert session.notice.asks
     assert session.notice.text.endswith(f": {MEDIUM}, {GPT2}.")
     controller.retry()
     assert session.notice is None
-    assert [one.failed for one in session.compared] == ["", "", ""]
-    names = {one.session.model.name for one in session.compared}
+    assert [one.failed for one in session.others] == ["", "", ""]
+    names = {one.session.model.name for one in session.others}
     assert names == {"gpt2", "gpt2-medium", "b"}
 
 

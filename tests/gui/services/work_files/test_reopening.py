@@ -273,7 +273,7 @@ def two(session, controller, write_table, helix):
 
 def laid_of(session) -> str:
     """The name of the model that is laid over the open one."""
-    (name,) = [one.name for one in session.compared if one.key == session.alignment.what.key]
+    (name,) = [one.name for one in session.others if one.key == session.alignment.what.key]
     return name
 
 
@@ -319,8 +319,8 @@ def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
     save_work(take(), path)
     (tmp_path / "long.npy").unlink()
     controller.open(str(path))
-    assert [one.name for one in session.compared] == ["long.npy", "short"]
-    assert "does not exist" in session.compared[0].failed
+    assert [one.name for one in session.others] == ["long.npy", "short"]
+    assert "does not exist" in session.others[0].failed
     assert session.aligned is None
     assert session.not_aligned == "long.npy could not be opened."
 
@@ -340,7 +340,7 @@ def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
     controller.reopening.go_to(view)
     assert laid_of(session) == "long"
     controller.comparing.move(two[0], 2)
-    controller.comparing.make_main(two[1])
+    controller.comparing.make_current(two[1])
     session.alignment = None
     controller.reopening.go_to(view)  # the open model is one beside another now
     assert session.model.name == "helix"
@@ -351,7 +351,7 @@ def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
     controller.reopening.go_to(view)
     assert laid_of(session) == "long"
     np.testing.assert_allclose(session.aligned.coordinates, aligned, atol=1e-9)
-    (added,) = [one for one in session.compared if one.key == session.alignment.what.key]
+    (added,) = [one for one in session.others if one.key == session.alignment.what.key]
     assert not added.in_grid, "the grid stays as it is"
     controller.comparing.clear()
     controller.open(str(write_table(helix(64, 12, 1), "another")))

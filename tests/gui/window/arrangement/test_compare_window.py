@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QApplication, QMenu
 from geometry.models.sources.catalogue import read_catalogue
 from gui.panels.compare.words import MARK
 from gui.services.loading import not_there
-from gui.state.session import ComparedModel, ModelRow, Session
+from gui.state.session import ModelRow, OpenModel, Session
 from gui.window.arrangement.side_by_side import models_at_hand
 from tests.gui.compare_stage import TITLES
 from tests.gui.compared_stage import other_curves
+from tests.gui.open_models import show_others
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
@@ -103,7 +104,7 @@ def test_enter_makes_current_and_delete_removes(application, table, qtbot, settl
     QTest.keyClick(table.values, Qt.Key.Key_Delete)
     settle()
     assert column(application, "Model") == MODELS[1:]
-    assert len(application.session.compared) == 1
+    assert len(application.session.others) == 1
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def pick(menu, title):
 @pytest.mark.slow
 def test_panels_ask_once_they_are_seen_and_show_the_models_that_are_there(compared, settle):
     session, comparing = compared.session, compared.controller.comparing
-    sessions = [c.session for c in session.compared]
+    sessions = [c.session for c in session.others]
     assert all("spectra" not in other.answers for other in sessions)
     panel = show(compared, settle, "spectra")
     assert names(panel) == {"short", "long"}
@@ -153,18 +154,18 @@ def test_panels_ask_once_they_are_seen_and_show_the_models_that_are_there(compar
         sigma = np.linalg.svd(other.model.W_pos, compute_uv=False)
         found = shown.result.spectra[0].singular_values
         np.testing.assert_allclose(found, sigma, atol=1e-8 * sigma[0])
-    # The open model and another change places.
-    colors = dict(session.compared_colors)
-    assert comparing.make_main(session.compared[1].key)
+    # Another becomes the current one.
+    colors = {one.key: one.color for one in session.open_models}
+    assert comparing.make_current(session.others[1].key)
     settle()
     assert names(panel) == {"short", "tiny-gpt2"}
     sigma = np.linalg.svd(session.model.W_pos, compute_uv=False)
     drawn = named(panel, "Singular values").curves[0]
     np.testing.assert_allclose(drawn.y, sigma, atol=1e-8 * sigma[0])
-    assert dict(session.compared_colors) == colors
+    assert {one.key: one.color for one in session.open_models} == colors
     # A model that goes takes its curves and work along.
     panel = show(compared, settle, "lookback")
-    comparing.remove(session.compared[0].key)
+    comparing.remove(session.others[0].key)
     settle()
     assert {curve.name for curve in other_curves(panel)} == {"short"}
     comparing.clear()
@@ -178,7 +179,7 @@ def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
     settle()
     assert plot(norms).view.spans()[0][1] > 259
     panel = show(compared, settle, "spectra")
-    key = compared.session.compared[1].key
+    key = compared.session.others[1].key
     QTest.mouseClick(panel.legend.chips[key], LEFT)
     assert names(panel) == {"short"}
     show(compared, settle, "norms")
@@ -201,14 +202,14 @@ def test_model_in_panels_alone_gets_a_view(application, settle, write_table, hel
     session.recent = (*session.recent, str(broken), str(write_table(helix(260), "other")))
     pick(overlay_menu(window), "broken.npy")
     settle()
-    assert [one.failed for one in session.compared] == ["broken.npy is not a weights file."]
+    assert [one.failed for one in session.others] == ["broken.npy is not a weights file."]
     assert window.notice_bar.isVisible()
     assert "broken.npy" in session.notice.text
     pick(overlay_menu(window), "broken.npy")
-    assert session.compared == ()
+    assert session.others == ()
     pick(overlay_menu(window), "other.npy")
     settle()
-    (one,) = session.compared
+    (one,) = session.others
     assert not one.in_grid
     assert len(window.grid.cells) == 1
     assert not window.grid.bar.isVisible()
@@ -216,12 +217,12 @@ def test_model_in_panels_alone_gets_a_view(application, settle, write_table, hel
     menu = overlay_menu(window)
     assert [action.text() for action in menu.actions() if action.isChecked()] == ["other.npy"]
     pick(menu, "Remove all")
-    assert session.compared == ()
+    assert session.others == ()
     pick(overlay_menu(window), "other.npy")
     window.side_by_side.choose()
     pick(QApplication.activePopupWidget(), "other.npy")
     settle()
-    assert [one.in_grid for one in session.compared] == [True]
+    assert [one.in_grid for one in session.others] == [True]
     assert len(window.grid.cells) == 2
 
 
@@ -241,7 +242,7 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     session.missing = not_there(session.recent)
     session.model = SimpleNamespace(source=here.id)
     assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
-    session.compared = (ComparedModel(1, cached.id, cached.id, Session()),)
+    show_others(session, OpenModel(1, cached.id, cached.id, Session()))
     assert models_at_hand(session) == ((str(file), "table.npy"),)
     session.model = None
     assert here.id in dict(models_at_hand(session))

@@ -88,7 +88,7 @@ def test_they_take_the_place_of_a_comparison_which_comes_back_by_one_undo(
     window.grid.link_cameras(False)
     key = application.controller.comparing.add(str(write_table(helix(90), "mine")), (5, 80))
     wait_until_idle(application)
-    session.compared[0].session.components = (2, 1, 3)
+    session.others[0].session.components = (2, 1, 3)
     window.grid.cells[key].viewport.camera.view("xy")
     wait_until_idle(application)
     before, looks = names(application), places(window)
@@ -100,7 +100,7 @@ def test_they_take_the_place_of_a_comparison_which_comes_back_by_one_undo(
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     wait_until_idle(application)
     assert names(application) == before
-    (mine,) = session.compared
+    (mine,) = session.others
     assert (mine.session.positions, mine.session.components) == ((5, 80), (2, 1, 3))
     np.testing.assert_allclose(places(window), looks, atol=1e-6)
     assert window.commands.by_name["undo"].text() == "Undo: adding mine.npy"
@@ -130,7 +130,7 @@ def test_failed_view_can_be_retried(start, sources, write_table, tmp_path, helix
     next(one for one in menu.actions() if one.text() == "Try again").trigger()
     wait_until_idle(application)
     assert names(application) == ["gpt2-0", "late"]
-    assert session.compared[0].failed == ""
+    assert session.others[0].failed == ""
     assert [rows.index(row, 2).data() for row in range(2)] == ["1–119", "1–59"]
     assert "Try again" not in [one.text() for one in cell.make_menu().actions()]
 
@@ -142,7 +142,7 @@ def test_a_model_of_the_hub_that_is_not_here_says_so_offline(start, sources, wai
     wait_until_idle(application)
     rows = application.window.panels["compare"].content.table.rows
     assert rows.index(1, 2).data() == "could not be opened"
-    (other,) = application.session.compared
+    (other,) = application.session.others
     assert "nobody/nothing is not on this machine" in other.failed
 
 
@@ -168,7 +168,7 @@ def test_empty_window_shows_all(empty, sources, write_gpt2, wait_until_idle, mon
         patch.setattr(empty.controller, "open", asked.append)
         show_nine(empty)
     assert asked == [sources[0]]
-    assert empty.session.compared == ()
+    assert empty.session.others == ()
     if how == "cancelled":
         empty.session.opening = sources[0]
         empty.controller.cancel()

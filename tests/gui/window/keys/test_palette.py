@@ -196,7 +196,7 @@ def test_a_typed_formula_is_opened_or_shown_beside(application, palette, wait_un
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
     QApplication.processEvents()
     wait_until_idle(application)
-    assert [one.name for one in application.session.compared] == ["sinusoidal-40x8"]
+    assert [one.name for one in application.session.others] == ["sinusoidal-40x8"]
 
 
 def test_a_project_is_not_added_but_opened(window):
@@ -225,9 +225,9 @@ def test_typed_source_adds_a_model(application, wait_until_idle, write_table, he
         wait_until_idle(application)
 
     type_source(source)
-    assert [one.session.model.name for one in session.compared] == ["typed"]
+    assert [one.session.model.name for one in session.others] == ["typed"]
     type_source("synthetic:helix,n=30")
-    assert session.compared[1].session.model.n_positions == 30
+    assert session.others[1].session.model.n_positions == 30
     for wrong in ("synthetic:banana", "/nowhere/at/all"):
         application.controller.open(wrong)
         wait_until_idle(application)
@@ -235,7 +235,7 @@ def test_typed_source_adds_a_model(application, wait_until_idle, write_table, he
         session.notice = None
         type_source(wrong)
         assert session.notice.text == said
-        assert session.compared[-1].failed == said
+        assert session.others[-1].failed == said
 
 
 def test_of_equal_matches_the_word_nearest_to_the_beginning_comes_first():

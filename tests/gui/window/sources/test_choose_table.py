@@ -51,12 +51,12 @@ def test_the_open_model_and_those_beside_it(window, settle, choose, bare, qtbot)
     settle()
     assert bar.tables_button.isVisible()
     choose(0)
-    (other,) = session.compared
+    (other,) = session.others
     assert other.session.model.table_choice == f"{NAME}[0:]"
     assert "rows from 0" in window.grid.cells[other.key].facts.toolTip()
     assert session.model.table_choice == CHOICE
     window.undo.undo()
-    assert session.compared == ()
+    assert session.others == ()
 
 
 def test_what_waited_for_the_choice_is_shown_beside(window, settle, choose, bare, write_table):
@@ -65,7 +65,7 @@ def test_what_waited_for_the_choice_is_shown_beside(window, settle, choose, bare
     settle()
     choose(2)
     assert session.model.source == bare[0]
-    assert [one.session.model.source for one in session.compared] == [table]
+    assert [one.session.model.source for one in session.others] == [table]
 
 
 def test_what_waited_is_forgotten_with_its_notice(window, settle, choose, bare, write_table):
@@ -77,7 +77,7 @@ def test_what_waited_is_forgotten_with_its_notice(window, settle, choose, bare, 
     settle()
     choose(2)
     assert session.model.source == bare[0]
-    assert session.compared == ()
+    assert session.others == ()
 
 
 def test_the_command_asks_again(window, settle, choose, bare):

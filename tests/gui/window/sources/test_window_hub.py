@@ -145,7 +145,7 @@ def test_what_a_project_names_is_looked_up_on_a_click(application, window, hub, 
     QTest.mouseClick(bar.retry_button, Qt.MouseButton.LeftButton)
     settle()
     assert not bar.isVisible()
-    assert [session.model.name, *(one.name for one in session.compared)] == ["gpt2", "gpt2-medium"]
+    assert [session.model.name, *(one.name for one in session.others)] == ["gpt2", "gpt2-medium"]
 
 
 def test_model_is_searched_and_opened(application, window, hub, settle, qtbot):

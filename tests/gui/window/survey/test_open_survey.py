@@ -112,10 +112,10 @@ def test_selected_replace_the_others(application, shown, checkpoints, qtbot, set
     session = application.session
     shown.table.select_rows(np.array([0, 1]))
     QTest.mouseClick(shown.beside, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(session.compared) == 1)
+    qtbot.waitUntil(lambda: len(session.others) == 1)
     settle()
     assert session.model.source == checkpoints[0].source
-    (other,) = session.compared
+    (other,) = session.others
     assert other.session.model.source == checkpoints[1].source
 
 
@@ -128,10 +128,10 @@ def test_checkpoints_open_with_their_tables(application, write_gpt2, tmp_path, q
     qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
     surveys.shown.table.select_rows(np.array([0, 1]))
     QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(session.compared) == 1)
+    qtbot.waitUntil(lambda: len(session.others) == 1)
     settle()
     assert (session.model.source, session.model.table_choice) == (bare, CHOICE)
-    assert session.compared[0].session.model.table_choice is None
+    assert session.others[0].session.model.table_choice is None
 
 
 def test_steps_of_one_training_side_by_side(application, tmp_path, qtbot, settle):
@@ -145,9 +145,9 @@ def test_steps_of_one_training_side_by_side(application, tmp_path, qtbot, settle
     qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
     surveys.shown.table.select_rows(np.arange(len(STEPS)))
     QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(session.compared) == len(STEPS) - 1)
+    qtbot.waitUntil(lambda: len(session.others) == len(STEPS) - 1)
     settle()
-    models = [session.model, *(other.session.model for other in session.compared)]
+    models = [session.model, *(other.session.model for other in session.others)]
     assert [model.name for model in models] == [f"trained · step {step}" for step in STEPS]
     for model, table in zip(models, growing(STEPS), strict=True):
         np.testing.assert_array_equal(model.W_pos, table.astype(np.float16))
@@ -263,4 +263,4 @@ def test_unknown_computer_is_not_asked_on_windows(application, window, shown, mo
         assert "“nas”" in application.session.notice.text
         assert application.session.model is model
         assert application.session.opening == ""
-        assert application.session.compared == ()
+        assert application.session.others == ()

@@ -13,7 +13,6 @@ from geometry.models.sources import opening
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
-from gui.state.session import MAIN
 from gui.state.work import OtherView
 from gui.window.settings.settings import Settings
 from gui.window.work.save_work import SLOT
@@ -25,6 +24,8 @@ from tests.gui.training_stage import write_trained
 from tests.small_models import write_small_gpt2
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+FIRST = 0
+"""The key of the model that was opened first."""
 
 
 def pixels(application):
@@ -94,7 +95,7 @@ def test_a_fresh_window_shows_the_same_pixels(
     wait_until_idle(fresh)
     names = [cell.name.text() for cell in fresh.window.grid.shown_cells]
     assert names == ["long", "tiny-gpt2", "short"]
-    other = fresh.session.compared[0].session
+    other = fresh.session.others[0].session
     assert (other.positions, other.components) == ((20, 250), (2, 1, 3))
     assert fresh.session.cameras_linked is linked
     check_same(pixels(fresh), before)
@@ -211,7 +212,7 @@ def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tm
     grid, comparing = application.window.grid, application.controller.comparing
     other = comparing.add(str(write_table(name="other")))
     settle()
-    files = {key: tmp_path / f"{key}.helix" for key in (MAIN, other, None)}
+    files = {key: tmp_path / f"{key}.helix" for key in (FIRST, other, None)}
     for key, file in files.items():
         grid.show_alone(key)
         save(application, file)
@@ -219,8 +220,9 @@ def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tm
     for key, file in files.items():
         application.controller.open(str(file))
         settle()
-        (compared,) = application.session.compared
-        assert grid.alone == {MAIN: MAIN, other: compared.key, None: None}[key]
+        (compared,) = application.session.others
+        current = application.session.current_key
+        assert grid.alone == {FIRST: current, other: compared.key, None: None}[key]
 
 
 @pytest.fixture
@@ -373,7 +375,7 @@ def test_a_bookmark_has_what_is_laid_over(
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
     assert session.notice is None
-    one, added = session.compared
+    one, added = session.others
     assert one.key == keys[0]
     assert session.alignment == CurveAlignment(OfCompared(added.key), "scaled")
     assert session.aligned.above.name == "b11"

@@ -97,7 +97,7 @@ TITLE, CHANGED = "talk.helix – tiny-gpt2 – Helixscope", "talk.helix* – tin
 @pytest.mark.slow
 def test_title_has_file_and_mark(opened, qtbot, wait_until_idle, tmp_path, other):
     session, window, comparing = opened.session, opened.window, opened.controller.comparing
-    (mine,) = session.compared
+    (mine,) = session.others
 
     def marked(on):
         qtbot.waitUntil(lambda: shown(opened) == (CHANGED if on else TITLE))
@@ -117,7 +117,7 @@ def test_title_has_file_and_mark(opened, qtbot, wait_until_idle, tmp_path, other
         lambda: setattr(session, "positions", (9, 60)),
         lambda: setattr(session, "alignment", CurveAlignment(OfRange((1, 50)), "scaled")),
         lambda: comparing.move(mine.key, -1),
-        lambda: comparing.make_main(mine.key),
+        lambda: comparing.make_current(mine.key),
         lambda: comparing.add(other),
         lambda: comparing.remove(mine.key),
         turn,
@@ -203,7 +203,7 @@ def test_model_loaded_after_saving_is_no_change(opened, wait_until_idle, other, 
     assert not work.changes.any
     wait_until_idle(opened)
     assert not work.changes.any
-    opened.session.compared[-1].session.positions = (3, 20)
+    opened.session.others[-1].session.positions = (3, 20)
     assert work.changes.any
     work.save()
     wait_until_idle(opened)
@@ -262,7 +262,7 @@ def test_opening_over_work_asks(opened, talk, asked, answer, what, other, wait_u
     opened.window.undo.undo()  # what was discarded comes back too
     wait_until_idle(opened)
     assert session.selection == (5,)
-    assert [one.name for one in session.compared] == ["mine"]
+    assert [one.name for one in session.others] == ["mine"]
     qtbot.waitUntil(lambda: shown(opened) == (TITLE if answer == Answer.Save else CHANGED))
 
 
@@ -288,7 +288,7 @@ def test_the_nine_over_changed_work_ask(opened, qtbot, asked, answer, other, wai
     wait_until_idle(opened)
     assert questions == ["Save the changes to talk.helix before opening other.npy?"]
     assert session.model.name == ("tiny-gpt2" if answer == Answer.Cancel else "other")
-    assert len(session.compared) == (1 if answer == Answer.Cancel else 0)
+    assert len(session.others) == (1 if answer == Answer.Cancel else 0)
 
 
 def test_comparison_is_asked_about(
@@ -395,7 +395,7 @@ def test_kill_keeps_the_changes(start_application, talk, other, tmp_path, wait_u
     session = application.session
     assert talk.read_bytes() == before
     assert (session.selection, session.prompt) == ((5, 7), "hello")
-    ranges = [(one.name, one.session.positions) for one in session.compared]
+    ranges = [(one.name, one.session.positions) for one in session.others]
     assert ranges == [("mine", (5, 80)), ("other", (3, 40))]
     assert shown(application) == CHANGED
     application.window.work.save()
