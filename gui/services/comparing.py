@@ -475,7 +475,8 @@ class Comparing:
             elif theirs is not None and theirs.opened.model is not model.session.model:
                 model.opening.cancel()
                 self._show(model, theirs.wanted, theirs.opened)
-        self._list(*session.open_models)  # again, as the others' sessions show them now
+        # Listeners look at the others' sessions too, which show their models only now.
+        session.events.open_models.emit(session.open_models)
 
     def _listed(self, arranged: ArrangedModel) -> OpenModel:
         """Return a model of an arrangement for the list."""

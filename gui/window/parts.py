@@ -235,7 +235,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     """Return the handler of each command, by its name in :data:`gui.window.actions.COMMANDS`."""
     view, controller = window.viewport.camera, window.controller
     return {
-        **{c.name: partial(_set_field, window, *c.field) for c in COMMANDS if c.field},
+        **{c.name: _switch(window, *c.field) for c in COMMANDS if c.field},
         "open_folder": window.open_folder,
         "open_file": window.open_file,
         "open_tokens": window.open_tokens,
@@ -324,8 +324,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     }
 
 
-def _set_field(window: MainWindow, field: str, on: object, off: object, checked: bool) -> None:
-    window.set_field(field, on if checked else off)
+def _switch(window: MainWindow, field: str, on: object, off: object) -> Callable[[bool], None]:
+    return lambda checked: window.set_field(field, on if checked else off)
 
 
 def arm(window: MainWindow, shape: Shape | None) -> None:

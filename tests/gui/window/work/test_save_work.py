@@ -24,8 +24,6 @@ from tests.gui.training_stage import write_trained
 from tests.small_models import write_small_gpt2
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
-FIRST = 0
-"""The key of the model that was opened first."""
 
 
 def pixels(application):
@@ -210,9 +208,10 @@ def test_loading_model_is_saved_as_asked(application, write_table, tmp_path, set
 @pytest.mark.slow
 def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tmp_path, settle):
     grid, comparing = application.window.grid, application.controller.comparing
+    first = application.session.current_key
     other = comparing.add(str(write_table(name="other")))
     settle()
-    files = {key: tmp_path / f"{key}.helix" for key in (FIRST, other, None)}
+    files = {key: tmp_path / f"{key}.helix" for key in (first, other, None)}
     for key, file in files.items():
         grid.show_alone(key)
         save(application, file)
@@ -222,7 +221,7 @@ def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tm
         settle()
         (compared,) = application.session.others
         current = application.session.current_key
-        assert grid.alone == {FIRST: current, other: compared.key, None: None}[key]
+        assert grid.alone == {first: current, other: compared.key, None: None}[key]
 
 
 @pytest.fixture
