@@ -238,17 +238,16 @@ def _window_goes_on(
 
     Other modules find the font as it was: a window sets its own.
     """
-    used = {
-        name
-        for item in request.session.items
-        if getattr(item, "module", None) is request.module
-        for name in item.fixturenames
-    }
-    alone = "hub_home" in used
-    if alone or "shared_window" not in used:
-        _windows.end()
+
+    def shares(module: object) -> bool:
+        used = {name for item in tests if item.module is module for name in item.fixturenames}
+        return "shared_window" in used and "hub_home" not in used
+
+    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
     yield
-    if alone:
+    modules = [*dict.fromkeys(item.module for item in tests), None]
+    following = modules[modules.index(request.module) + 1]
+    if not (shares(request.module) and shares(following)):
         _windows.end()
     if not _windows.is_open:
         qapp.setFont(_windows.font)

@@ -2,6 +2,7 @@
 
 import csv
 
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -164,21 +165,33 @@ def test_numbers_have_sensible_digits(value, written):
     assert measured(Verdict(CLAIMS[0], value)) == written
 
 
-def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full(ledger):
-    text = markdown("MiniLM", ledger.verdicts)
+def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full():
+    why = 'cannot, "so" | they say'
+    null = null_of("walk", "random walks", np.arange(40) / 3)
+    verdicts = [
+        Verdict(
+            claim,
+            value=None if i % 5 > 2 else i / 7,
+            outcome=OUTCOMES[i % 5],
+            null=null if i % 2 else None,
+            why_null=why if i % 5 > 2 else None,
+        )
+        for i, claim in enumerate(EVERY)
+    ]
+    text = markdown("MiniLM", verdicts)
     lines = text.splitlines()
     rows = lines[lines.index("|---|---|---|---:|---|---|---|") + 1 :]
     assert len(rows) == len(EVERY)
-    assert f"MiniLM. {counts(ledger.verdicts)}." in lines
-    for verdict, row in zip(ledger.verdicts, rows, strict=True):
+    assert f"MiniLM. {counts(verdicts)}." in lines
+    for verdict, row in zip(verdicts, rows, strict=True):
         # A bar within a cell, as in |cosine|, is escaped: the columns stay.
         cells = row.replace(r"\|", "¦").strip("|").split("|")
         assert len(cells) == 7
         assert cells[1].strip() == verdict.claim.statement
         assert cells[0].split()[0] == sign(verdict)
-    read = list(csv.DictReader(comma_separated(ledger.verdicts).splitlines()))
+    read = list(csv.DictReader(comma_separated(verdicts).splitlines()))
     assert [row["id"] for row in read] == [claim.id for claim in EVERY]
-    for row, verdict in zip(read, ledger.verdicts, strict=True):
+    for row, verdict in zip(read, verdicts, strict=True):
         assert (float(row["measured"]) if row["measured"] else None) == verdict.value
         assert row["why"] == (verdict.why_null or "")
         assert (row["null"] == "") == (verdict.null is None)

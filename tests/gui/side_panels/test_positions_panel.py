@@ -17,7 +17,7 @@ from gui.state.session import Session
 from gui.style.theme import DARK
 from tests.gui.on_screen import turn_wheel
 from tests.gui.positions_stage import N, fill, follow, record, shown, table
-from tests.gui.result_stage import enter
+from tests.gui.result_stage import enter, hover
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ def test_totals_tooltips_and_badge_of_the_fit(panel):
     assert "show it on z in place of PC 4" in bars.describe(7)
     assert "move it to z, and PC 4 to y" in bars.describe(2)
     assert [bars.foot(k) for k in (1, 2, 3, 4)] == ["1 x", "2 y", "3", "4 z"]
-    QTest.mouseMove(bars, bars.slot(7).center().toPoint())
+    hover(bars, bars.slot(7).center().toPoint())
     assert bars.foot(7) == "→ z"
     W_pos = table()
     panel.session.dragging = True
