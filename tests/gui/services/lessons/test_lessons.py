@@ -33,6 +33,7 @@ title = "Shapes"
 about = "A few words."
 +++
 
+## One
 
 ```setup if tokens
 panel = "capture"
