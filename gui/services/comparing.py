@@ -475,8 +475,7 @@ class Comparing:
             elif theirs is not None and theirs.opened.model is not model.session.model:
                 model.opening.cancel()
                 self._show(model, theirs.wanted, theirs.opened)
-        # Listeners look at the others' sessions too, which show their models only now.
-        session.events.open_models.emit(session.open_models)
+        self._list(*map(self._listed, arrangement.models))  # the others' sessions show them now
 
     def _listed(self, arranged: ArrangedModel) -> OpenModel:
         """Return a model of an arrangement for the list."""

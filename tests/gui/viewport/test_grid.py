@@ -85,13 +85,13 @@ def click_point(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
 def test_named_views_until_they_are_closed(application, grid, beside, settle, short, long):
     def alone():
         (cell,) = grid.shown_cells
-        assert cell.key == application.session.current_key
+        assert cell.key == grid.main.session.current_key
         assert not any(part.isVisible() for part in (cell.header, grid.bar, grid.strip))
         return grid.main.size() == grid.size()
 
     assert alone()
     one, other = beside(short, long)
-    main = grid.cells[application.session.current_key]
+    main = grid.cells[grid.main.session.current_key]
     assert names(grid) == ["tiny-gpt2", "short", "long"]
     assert grid.bar.isVisible()
     assert grid.bar.count.text() == "3 models"
@@ -119,7 +119,7 @@ def test_named_views_until_they_are_closed(application, grid, beside, settle, sh
     assert alone()
     beside(short, long)
     click(grid.bar.clear)  # all at once
-    assert [cell.key for cell in grid.shown_cells] == [application.session.current_key]
+    assert [cell.key for cell in grid.shown_cells] == [grid.main.session.current_key]
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_views_span_their_ranges_with_one_bar(application, grid, beside, settle,
     settle()
     scales = [
         cell.viewport.scene.state.scale
-        for cell in (grid.cells[application.session.current_key], other)
+        for cell in (grid.cells[grid.main.session.current_key], other)
     ]
     assert [scale.labels for scale in scales] == [("1", "199"), ("1", "119")]
     assert grid.strip.scale.labels == ("first", "last")
@@ -175,7 +175,7 @@ def test_header_click_and_keys_choose_a_view(application, grid, beside, short, l
     assert application.session.model.name == "short"
     assert application.window.windowTitle().startswith("short")
     assert names(grid) == order
-    assert grid.shown_cells[1].key == application.session.current_key
+    assert grid.shown_cells[1].key == grid.main.session.current_key
     for step, name in ((1, "long"), (1, "tiny-gpt2"), (1, "short"), (-1, "tiny-gpt2")):
         at = Qt.Key.Key_PageDown if step > 0 else Qt.Key.Key_PageUp
         QTest.keyClick(application.window, at, CONTROL)
@@ -189,7 +189,7 @@ def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, settle, 
     settle()
     assert grid.shown_cells == (one,)
     assert one.isVisible()
-    assert not grid.cells[application.session.current_key].isVisible()
+    assert not grid.cells[grid.main.session.current_key].isVisible()
     assert not grid.strip.isVisible()
     assert one.width() == grid.width()
     assert grid.bar.count.text() == "1 of 2 models"
@@ -200,7 +200,7 @@ def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, settle, 
     assert grid.bar.count.text() == "2 models"
     assert not one.larger.isChecked()
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL | SHIFT)
-    assert [cell.key for cell in grid.shown_cells] == [application.session.current_key]
+    assert [cell.key for cell in grid.shown_cells] == [grid.main.session.current_key]
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL | SHIFT)
     assert len(grid.shown_cells) == 2
 
