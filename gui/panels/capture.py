@@ -192,7 +192,7 @@ class CapturePanel(PanelSpec[Choices, Captures]):
 
     def plots(self, view: CaptureView) -> Sequence[Part]:
         result, values, k = view.result, _captured(view), _rank(view)
-        (color,) = subject_colors([result.of], view.theme, others=bool(view.others))
+        (color,) = subject_colors([result.of], view)
         chance = k / result.d
         own = Curve(_index(values), values, color, width=1.5 if view.others else 1.0)
         others = [

@@ -180,7 +180,7 @@ def _spectra(view: FourierView) -> Plot:
     low, high = (spectra.quantile(share) for share in (0.25, 0.75))
     x, m = spectra.frequency, spectra.positions[1] - spectra.positions[0] + 1
     curves = [
-        Curve(x, spectra.mean, theme.text, width=1.5, label="mean of columns"),
+        Curve(x, spectra.mean, view.ink, width=1.5, label="mean of columns"),
         Curve(x, low, theme.muted, "dotted", silent=True, label="quartiles"),
         Curve(x, high, theme.muted, "dotted", silent=True),
     ]

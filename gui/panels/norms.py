@@ -249,7 +249,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
             Curve(
                 _positions(own),
                 own,
-                theme.muted if alone else theme.text,
+                theme.muted if alone else view.ink,
                 width=1.0 if alone else 1.5,
             ),
             *(other.curve(_positions(_drawn(other)), _drawn(other)) for other in view.others),
@@ -381,7 +381,7 @@ def _table(view: NormsView) -> Table:
         Row(key, (shown.name, format_number(of.mean), format_percent(of.cv)))
         for key, (shown, of) in enumerate(zip(models, stretches, strict=True))
     ]
-    colors = {key: shown.color or view.theme.text for key, shown in enumerate(models)}
+    colors = {key: shown.ink for key, shown in enumerate(models)}
     return Table("Stability of norms by model", COLUMNS, rows, colors, spare=(2,))
 
 

@@ -343,7 +343,7 @@ print(lag_kernel(rotary.rates, range({len(result.lags)})) / rotary.n_pairs)
 def _by_pair(view: RotaryView) -> Plot:
     result = view.result
     turned = view.choices.count == "turns"
-    (color, *more), faint = SERIES[view.theme.name], view.theme.muted
+    color, more, faint = view.ink, SERIES[view.theme.name][1:], view.theme.muted
 
     def values(shown: Turned, *, scaled: bool = True) -> np.ndarray:
         if turned:
@@ -395,7 +395,7 @@ def _by_pair(view: RotaryView) -> Plot:
 
 def _kernel(view: RotaryView) -> Plot:
     result = view.result
-    (color, *more), faint = SERIES[view.theme.name], view.theme.muted
+    color, more, faint = view.ink, SERIES[view.theme.name][1:], view.theme.muted
     curves = [Curve(result.lags, result.kernel, color, width=1.5)]
     beside = result.scaled and view.choices.unscaled
     if beside:

@@ -240,7 +240,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def plots(self, view: SimilarityView) -> Sequence[Part]:
         by_lag, others = view.result.by_lag, [_by_lag(other) for other in view.others]
         null = None if view.nulls is None else view.nulls.get(view.choices.random)
-        own = Curve(np.arange(len(by_lag)), by_lag, view.theme.text, width=1.5 if others else 1.0)
+        own = Curve(np.arange(len(by_lag)), by_lag, view.ink, width=1.5 if others else 1.0)
         bands = () if null is None else (null_band(own.x, null.by_lag, view.theme),)
         drawn = [curve.y for curve in (own, *others)] + [band.low for band in bands]
         low = min(0.0, *(float(values.min()) for values in drawn))

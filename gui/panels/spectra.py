@@ -331,7 +331,7 @@ def _index(spectrum: NamedSpectrum) -> np.ndarray:
 
 def _colors(view: SpectraView) -> list[str]:
     subjects = [spectrum.subject for spectrum in view.result.spectra]
-    return subject_colors(subjects, view.theme, others=bool(view.others))
+    return subject_colors(subjects, view)
 
 
 def _entries(view: SpectraView, colors: Sequence[str]) -> list[Entry]:

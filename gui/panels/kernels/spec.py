@@ -517,7 +517,7 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
     if what == "attention" and query is not None:
         named.append((f"position {query}", _attention_of(result, query, view.theme.accent)))
     values = _values(result.by_head, what)[result.head]
-    own = Curve(result.by_head.lags, values, view.theme.text, width=1.5)
+    own = Curve(result.by_head.lags, values, view.ink, width=1.5)
     named.append((head if result.before is None else f"{head}, averaged", own))
     named += [(other.name, _by_lag(other, what)) for other in view.others]
 
@@ -533,7 +533,7 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
         name, x_span, y = "Mean score by lag", None, Axis("mean score κ(Δ)")
     x = Axis("lag Δ (positions back)", whole=True, span=x_span)
     drawn, bands = [curve for _, curve in named], _bands(view, result, what)
-    readings = [Reading(head, color=view.theme.text), *(band.reading() for band in bands)]
+    readings = [Reading(head, color=view.ink), *(band.reading() for band in bands)]
     maps = _maps(view, result)
     plot = Plot(
         name,

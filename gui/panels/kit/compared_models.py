@@ -64,6 +64,13 @@ class ComparedModels:
         """Stop listening."""
         self._curves.close()
 
+    def own_color(self, theme: Theme) -> str:
+        """Return the colour of the current model beside others; "" if it is the only one."""
+        session = self._session
+        colors = {model.key: model.color for model in session.open_models}
+        alone = not session.others or session.current_key not in colors
+        return "" if alone else model_color(colors[session.current_key], theme)
+
     def views(self, choices: Any, theme: Theme) -> tuple[AnyView, ...]:
         """Return the views of the drawn curves with the given choices."""
         if not self._spec.compares(self._choices()):

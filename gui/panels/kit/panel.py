@@ -379,6 +379,7 @@ class ResultPanel(Panel):
             self._ready.result,
             theme,
             self.session.model.name,
+            own_color=self.others.own_color(theme),
             others=self.others.views(choices, theme),
             label_at=self.session.label_at,
             nulls=self._nulls.result(self._ready, self.choices),

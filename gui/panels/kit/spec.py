@@ -200,7 +200,7 @@ class PanelSpec(ABC, Generic[C, R]):
         from gui.plots.mpl_painter import paint
 
         names = view.other_names
-        own = (view.name, view.color or view.theme.text) if names else None
+        own = (view.name, view.ink) if names else None
         return paint(
             self.plots(view),
             *self.printed_heading(view),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geometry.models.residual_stream import NAMES, Subject
+from gui.panels.kit.views import AnyView
 from gui.style.theme import SERIES, Theme
 
 TABLES = ("P", "E")
@@ -34,11 +35,12 @@ def subject_color(subject: Subject, theme: Theme) -> str:
     return SERIES[theme.name][NAMES.index(subject.name)]
 
 
-def subject_colors(subjects: Sequence[Subject], theme: Theme, *, others: bool) -> list[str]:
+def subject_colors(subjects: Sequence[Subject], view: AnyView) -> list[str]:
     """Return the colours of matrices' curves; the same in every plot without other models.
 
-    With compared models, which have the colours, the first curve is dark and others are grey.
+    With compared models, which have the colours, the first curve has that of its own model, and the
+    others are grey.
     """
-    if others:
-        return [theme.text, *[theme.muted] * (len(subjects) - 1)]
-    return [subject_color(subject, theme) for subject in subjects]
+    if view.others:
+        return [view.ink, *[view.theme.muted] * (len(subjects) - 1)]
+    return [subject_color(subject, view.theme) for subject in subjects]

@@ -96,7 +96,9 @@ class View(Generic[C, R]):
     theme
         Colours of the screen, or those for print.
     name, color
-        Name and colour of the model; ``color`` is "" for the open model.
+        Name and colour of the model; ``color`` is "" for the current model.
+    own_color
+        Colour of the current model beside others; "" if it is the only one.
     others
         The views of the compared models.
     label_at
@@ -112,6 +114,7 @@ class View(Generic[C, R]):
     theme: Theme = LIGHT
     name: str = ""
     color: str = ""
+    own_color: str = ""
     others: tuple[View[C, R], ...] = ()
     label_at: Callable[[int], str | None] = _no_label
     nulls: Any = None
@@ -120,6 +123,11 @@ class View(Generic[C, R]):
     def model(self) -> PositionalModel:
         """The model."""
         return self.scope.model
+
+    @property
+    def ink(self) -> str:
+        """The colour of the model's own curve."""
+        return self.color or self.own_color or self.theme.text
 
     @property
     def row(self) -> str:

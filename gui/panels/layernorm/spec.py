@@ -198,7 +198,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         errors = errors_of(result, view.choices.version)
         at, others = _positions(result), _beside(view, view.choices.version)
         curves = [
-            Curve(at, errors.median, view.theme.text, label="median"),
+            Curve(at, errors.median, view.ink, label="median"),
             Curve(at, errors.p95, view.theme.muted, "dashed", silent=True, label="95th percentile"),
             *others,
         ]

@@ -390,7 +390,7 @@ def _fits(view: View) -> tuple[Line, ...]:
         )
     looks = [(color, False) for color in colors]
     if view.others:
-        looks = [(theme.text, False), (theme.muted, False), (theme.muted, True)]
+        looks = [(view.ink, False), (theme.muted, False), (theme.muted, True)]
     lines = tuple(
         Line(NAMES[kind], result.back.found.r2[kind], color, dashed=dashed, digits=3)
         for kind, (color, dashed) in zip(KINDS, looks, strict=False)

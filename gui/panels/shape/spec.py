@@ -364,7 +364,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             own = _value_text(view, what, position - first)
             return " · ".join([where, own, *values_at(others, position)])
 
-        own = Curve(x, y, view.theme.text)
+        own = Curve(x, y, view.ink)
         span = spanned(first - 0.5, view.result.positions[1] + 0.5, others)
         return [
             Plot(
@@ -405,18 +405,18 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         for column, axes in enumerate(above):
             dress_axes(axes, theme)
             axes.plot(at, shape.coordinates[:, column], ".", color=theme.faint, markersize=3)
-            axes.plot(at, shape.fits[name].values[:, column], color=theme.text, linewidth=1)
+            axes.plot(at, shape.fits[name].values[:, column], color=view.ink, linewidth=1)
             axes.tick_params(labelleft=column == 0)
             name_axes(axes, "Position", f"PC {shape.components[column]}")
         below = figure.add_subplot(grid[1, :])
         dress_axes(below, theme)
         for other in view.others:
             below.plot(*_values(other, "distance"), color=other.color, linewidth=0.8)
-        below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8)
+        below.plot(at, shape.distances(name), color=view.ink, linewidth=0.8)
         below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
         drawn = [Curve(*_values(other, "distance"), "") for other in view.others]
         below.set_xlim(*spanned(first, last, drawn))
-        name_models(figure, view.other_names, (view.name, theme.text), theme)
+        name_models(figure, view.other_names, (view.name, view.ink), theme)
         below.set_ylim(0.0, None)
         below.annotate(
             f"RMS\n{format_number(shape.rms(name))}",
