@@ -294,6 +294,14 @@ class Comparing:
             with self.step("closing the others"):
                 self._remove([model.key for model in self._session.others])
 
+    def begin_at(self, place: int) -> None:
+        """Remove all models but the current one, to which others are added as in a project.
+
+        Its colour is that of its place among them.
+        """
+        self.clear()
+        self._change(self._session.current_key, color=place)
+
     def _remove(self, keys: Iterable[int]) -> None:
         session = self._session
         for key in keys:
@@ -482,10 +490,10 @@ class Comparing:
         key, session = arranged.key, self._models[arranged.key].session
         listed, source = self.get(key), arranged.wanted.source
         if listed is None:
-            listed = OpenModel(key, source, short_name(source), session, color=arranged.color)
+            listed = OpenModel(key, source, short_name(source), session)
         if arranged.model is not None:
             listed = replace(listed, source=source, name=arranged.model.name, failed="")
-        return replace(listed, session=session, in_grid=arranged.in_grid)
+        return replace(listed, session=session, in_grid=arranged.in_grid, color=arranged.color)
 
     def open_again(self, key: int) -> None:
         """Open a model again, because its files have changed."""

@@ -232,7 +232,7 @@ class Reopening:
             session.work_file = work.file
             session.notice = Notice(message)
         if of_file or message:  # the window's last state, and not a bookmark
-            self._comparing.clear()
+            self._comparing.begin_at(work.main_at)
             self._align(work, [self._add(other, wanted.unasked) for other in work.others])
             self._comparing.move(session.current_key, work.main_at)
         else:

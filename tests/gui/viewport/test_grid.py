@@ -183,6 +183,32 @@ def test_header_click_and_keys_choose_a_view(application, grid, beside, short, l
         assert names(grid) == order
 
 
+def test_views_keep_their_cameras_colours_and_places_whichever_is_current(
+    application, grid, beside, turn, settle, short, long
+):
+    beside(short, long)
+    grid.link_cameras(False)
+    settle()
+    turn(grid.viewports[1], 60, 25)
+    grid.viewports[0].camera.zoom(1.5)
+    settle()
+
+    def shown():
+        return [(c.key, c.name.text(), c.mark.styleSheet()) for c in grid.shown_cells]
+
+    before, looks = shown(), [look_of(viewport) for viewport in grid.viewports]
+    for place in (1, 2, 0):
+        click(grid.shown_cells[place].name)
+        settle()
+        assert grid.shown_cells[place].viewport is grid.main
+        assert shown() == before
+        for viewport, look in zip(grid.viewports, looks, strict=True):
+            np.testing.assert_allclose(look_of(viewport), look, atol=0.02)  # sizes differ by pixels
+    application.window.undo.undo()
+    settle()
+    assert (grid.shown_cells[2].viewport, shown()) == (grid.main, before)
+
+
 def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, settle, short):
     (one,) = beside(short)
     QTest.mouseDClick(one.header, LEFT)

@@ -205,6 +205,28 @@ def test_loading_model_is_saved_as_asked(application, write_table, tmp_path, set
     assert read_work(tmp_path / "alone.helix").others == ()
 
 
+def test_a_project_with_another_current_model_opens_the_same(
+    application, write_table, helix, tmp_path, settle
+):
+    session, comparing = application.session, application.controller.comparing
+    keys = [comparing.add(str(write_table(helix(n), f"of {n}"))) for n in (60, 80)]
+    settle()
+    assert comparing.make_current(keys[0])
+
+    def shown():
+        models = [(one.name, one.color, one.session.positions) for one in session.open_models]
+        return models, session.model.name
+
+    before = shown()
+    save(application, tmp_path / "three.helix")
+    comparing.make_current(keys[1])
+    comparing.clear()
+    application.controller.open(str(tmp_path / "three.helix"))
+    settle()
+    assert shown() == before
+    assert not application.window.work.changes.any
+
+
 @pytest.mark.slow
 def test_the_view_that_fills_the_grid_does_so_again(application, write_table, tmp_path, settle):
     grid, comparing = application.window.grid, application.controller.comparing
