@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -34,7 +34,7 @@ from gui.commands.arguments import (
     Period,
     PointSize,
     Positions,
-    Source,
+    SourceArgument,
     Table,
     ThemeName,
     ViewName,
@@ -69,6 +69,9 @@ from gui.commands.timelapse_command import timelapse
 from gui.commands.training_command import train
 from gui.state.values import LINE_WIDTH, POINT_SIZE
 from gui.style.system_libraries import imports_explained
+
+if TYPE_CHECKING:
+    from geometry.models.sources.source import Source
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
@@ -177,6 +180,8 @@ def open_command(
     ] = False,
 ) -> None:
     """Open the window (the default command)."""
+    from geometry.models.sources.source import Source
+
     shown = parse_positions(positions)
     if picture is not None:
         check_ending(picture, (".png",), "--picture")
@@ -185,8 +190,10 @@ def open_command(
             _reset_settings()
         if source is None and table is not None:
             raise typer.BadParameter("it needs a SOURCE", param_hint="--table")
+        first = None if source is None else Source.parse(source)
+        others = tuple(map(Source.parse, beside or ()))
         if source is not None or beside:
-            _check_soon(source, beside or (), shown, table)
+            _check_soon(first, others, shown, table)
     # The imports create many objects and no garbage, and collecting takes a tenth of the start. The
     # window collects garbage itself from its first frame on.
     gc.disable()
@@ -194,9 +201,7 @@ def open_command(
         with imports_explained():
             from gui.commands.run_window import run_window
 
-            status = run_window(
-                source, shown, picture, beside=tuple(beside or ()), table=table, offline=offline
-            )
+            status = run_window(first, shown, picture, beside=others, table=table, offline=offline)
     except HelixscopeError as error:
         complain(sentence(error))
         status = 1
@@ -208,7 +213,7 @@ def open_command(
 
 @app.command()
 def render(
-    source: Source,
+    source: SourceArgument,
     out: Annotated[Path, typer.Option(help="File to write: .png, .svg or .pdf.")],
     positions: Positions = None,
     components: Annotated[
@@ -276,7 +281,7 @@ def render(
 
 @app.command(help=REPORT_HELP)
 def report(
-    source: Source,
+    source: SourceArgument,
     out: Annotated[Path, typer.Option(help="Output folder; created if necessary.")],
     positions: Positions = None,
     layer: Annotated[int, typer.Option(min=0, help="Layer of overlaps and kernels.")] = 0,
@@ -391,7 +396,10 @@ def _reset_settings() -> None:
 
 
 def _check_soon(
-    source: str | None, beside: Sequence[str], shown: tuple[int, int] | None, table: str | None
+    source: "Source | None",
+    beside: "Sequence[Source]",
+    shown: tuple[int, int] | None,
+    table: str | None,
 ) -> None:
     """Fail before a window appears, unless the check takes long: then the window opens the sources.
 
@@ -419,7 +427,7 @@ def _check_soon(
 
 
 def _check_sources(
-    sources: Sequence[str], shown: tuple[int, int] | None, table: str | None
+    sources: "Sequence[Source]", shown: tuple[int, int] | None, table: str | None
 ) -> None:
     """Fail before a window appears, if the first source cannot be shown.
 
@@ -440,39 +448,38 @@ def _check_sources(
         raise lacking[0]
 
 
-def _check_shown(source: str, shown: tuple[int, int] | None, table: str | None) -> None:
+def _check_shown(source: "Source", shown: tuple[int, int] | None, table: str | None) -> None:
     from gui.services.surveys import is_survey
 
-    if is_survey(source):
+    if is_survey(source.text):
         from geometry.survey.read import read_survey, survey_path
 
         _refuse_table(table, "survey")
-        read_survey(survey_path(Path(source).expanduser().absolute()))
+        read_survey(survey_path(Path(source.text).expanduser().absolute()))
     else:
         _check_source(source, shown, table)
 
 
-def _check_source(source: str, shown: tuple[int, int] | None, table: str | None = None) -> None:
+def _check_source(
+    source: "Source", shown: tuple[int, int] | None, table: str | None = None
+) -> None:
     """Fail before a window appears.
 
     Unknown architectures and sources on the Hub are left to the window.
     """
-    from geometry.models.sources.opening import (
-        NoSuchTable,
-        UnknownArchitecture,
-        may_ask_hub,
-        open_model,
-    )
+    from geometry.models.sources.locating import located
+    from geometry.models.sources.opening import NoSuchTable, UnknownArchitecture, open_model
     from geometry.pca.components import check_range
     from gui.services.work_files.projects import is_work
 
-    if is_work(source):
+    if is_work(source.text):
         from gui.services.work_files.work_file import read_work
 
         _refuse_table(table, "project")
-        read_work(Path(source).expanduser())
+        read_work(Path(source.text).expanduser())
         return
-    if may_ask_hub(source):
+    source = located(source)
+    if source.model.kind == "hub":
         return
     try:
         model = open_model(source, table=table)

@@ -26,6 +26,7 @@ from geometry.claims.scalar_results import scalar_results
 from geometry.history.record import read_history
 from geometry.measures.shape import fit_shapes
 from geometry.models.sources.computed import model_of_table
+from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -142,7 +143,7 @@ def _measure(out: Path, runs: Sequence[Run]) -> dict[str, np.ndarray]:
         history = read_history(out / run.name / "history.safetensors")
         table = history.table(history.n_snapshots - 1).astype(np.float64)
         positions = 1, len(table) - 2
-        model = model_of_table("learned", table, source=run.name, name=run.name)
+        model = model_of_table("learned", table, source=Source.parse(run.name), name=run.name)
         rows = table[positions[0] : positions[1] + 1]
         numbers = {one.quantity.key: one.value for one in scalar_results(model, positions)}
         fits = fit_shapes(fit_pca(table, positions, 3).project(rows)[:, :3]).fits

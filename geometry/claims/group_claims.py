@@ -27,7 +27,6 @@ from geometry.evidence.null import FEW_DRAWS, Null, null_of
 from geometry.measures.roughness import roughness
 from geometry.measures.shape_fit import HELICES
 from geometry.models.model import PositionalModel
-from geometry.models.sources.derived import is_derived
 
 Family = Literal["openai", "stanford"]
 
@@ -85,12 +84,12 @@ class Member:
 
 def family_of(model: PositionalModel) -> Family | None:
     """Return the family of a GPT-2, by its name: OpenAI's four, or Stanford's."""
-    if is_derived(model.source):
+    if model.source.of is not None:
         return None
     name = model.name.partition("@")[0].lower().rsplit("/", 1)[-1]
     if name in _OPENAI:
         return "openai"
-    stanford = "stanford-crfm" in model.source.lower() or "gpt2-small-x" in name
+    stanford = "stanford-crfm" in model.source.text.lower() or "gpt2-small-x" in name
     stanford = stanford or "gpt2-medium-x" in name
     return "stanford" if stanford else None
 

@@ -106,7 +106,7 @@ def is_table(model: PositionalModel, table: Table) -> bool:
     known = _KNOWN[table]
     if (n, d) != known.shape:
         return False
-    last = model.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    last = model.source.text.replace("\\", "/").rstrip("/").rpartition("/")[2]
     if model.family == known.family and {model.name, last} & set(known.names):
         return True
     return known.digest != "" and _digest(model) == known.digest

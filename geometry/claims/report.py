@@ -240,7 +240,7 @@ def _known(value: Any) -> Any:
 def _model(model: PositionalModel) -> dict[str, Any]:
     """Describe the model; without the keys of commit and chosen table where there is none."""
     return {
-        "source": model.source,
+        "source": model.source.text,
         **({"commit": model.commit} if model.commit else {}),
         **({"table": model.table_choice} if model.table_choice is not None else {}),
         "family": model.family,

@@ -22,7 +22,6 @@ from geometry.history.history import Floats, History, Skipped, in_memory
 from geometry.history.origins import Snapshot
 from geometry.history.plan import HistoryPlan
 from geometry.history.trainer_log import read_log
-from geometry.hub.address import parse_address
 from geometry.hub.checkpoint import known_commit
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
 from geometry.hub.tensor_cache import TensorCache
@@ -108,7 +107,9 @@ class Gathering:
             return None
         origin, steps = self.plan.origin, sorted(tables)
         folders = [
-            Path(snapshot.source) for snapshot in self.plan.snapshots if origin.kind == "folder"
+            Path(snapshot.source.text)
+            for snapshot in self.plan.snapshots
+            if origin.kind == "folder"
         ]
         tokens, losses = read_log(folders, steps)
         return in_memory(
@@ -184,7 +185,7 @@ class Gathering:
                 isinstance(error, HubError) and error.retryable
             )
             self._skipped[snapshot.step] = Skipped(
-                snapshot.step, snapshot.source, str(error), passing
+                snapshot.step, snapshot.source.text, str(error), passing
             )
 
     def _drop_changed(self, *, last: bool) -> bool:
@@ -362,7 +363,7 @@ def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
 
 def has_moved(snapshot: Snapshot, cache: TensorCache) -> bool:
     """Return whether a branch on the Hub has moved since it was downloaded."""
-    address = parse_address(snapshot.source)
+    address = snapshot.source.address
     assert address is not None, "its source was made from an address"
     known = known_commit(cache, address)
     return known is not None and snapshot.commit not in (None, known)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
-from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.address import HubAddress
 from geometry.models.model import PositionalModel
 from geometry.models.sources.catalogue import canonical, locate_address
 from geometry.models.sources.history_steps import FILE_NAME, StepStore
 from geometry.models.sources.layer_tables import LayerStore
-from geometry.models.sources.opening import is_on_hub
+from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
     from geometry.hub.client import Revision
@@ -65,7 +65,7 @@ class Snapshot:
     """
 
     step: int
-    source: str
+    source: Source
     commit: str | None = None
     here: bool = True
 
@@ -104,10 +104,9 @@ def find_history(model: PositionalModel) -> Origin | None:
             if checkpoints_in(folder):
                 name = folder.absolute().name if beside else model.name
                 return Origin("folder", str(folder), name, shape, _table(model))
-    address = parse_address(model.source) if is_on_hub(model.source) else None
-    if address is None:
+    if model.source.address is None:
         return None
-    repo = canonical(address).repo
+    repo = canonical(model.source.address).repo
     return Origin("hub", repo, HubAddress(repo).short, shape, _table(model))
 
 
@@ -146,7 +145,8 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
         raise ValueError(f"{origin.source} is read by read_history")
     if origin.kind == "folder":
         snapshots = [
-            Snapshot(step, str(path)) for step, path in checkpoints_in(Path(origin.source))
+            Snapshot(step, Source.parse(str(path)))
+            for step, path in checkpoints_in(Path(origin.source))
         ]
     else:
         from geometry.hub.network import default_network
@@ -168,7 +168,8 @@ def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
         if match:
             address = HubAddress(repo, revision.name)
             here = is_here(address, revision.commit, network.cache)
-            yield Snapshot(int(match[1]), str(address), revision.commit, here)
+            source = Source.parse(str(address))
+            yield Snapshot(int(match[1]), source, revision.commit, here)
 
 
 def _kept_revisions(repo: str, cache: TensorCache) -> list[Revision]:

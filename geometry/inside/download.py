@@ -13,8 +13,10 @@ from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub
 from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
-from geometry.inside.network import check_known, find_in_cache, hub_source
-from geometry.models.sources.catalogue import hub_cache
+from geometry.inside.network import check_known, find_in_cache
+from geometry.models.sources.catalogue import canonical, hub_cache
+from geometry.models.sources.locating import located
+from geometry.models.sources.source import Source
 
 CONFIG = "config.json"
 
@@ -38,7 +40,8 @@ def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
     HelixscopeError
         As :func:`geometry.hub.whole_model.list_model`.
     """
-    address = hub_source(source)
+    named = located(Source.parse(source)).address
+    address = None if named is None else canonical(named)
     if address is None or find_in_cache(address) is not None:
         return None
     try:

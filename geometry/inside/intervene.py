@@ -27,7 +27,6 @@ from geometry.inside.windows import Window, draw_windows, find_texts
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.layers import LEARNED
 from geometry.models.model import PositionalModel
-from geometry.models.sources.catalogue import local_path
 from geometry.models.sources.layer_tables import (
     LayerStore,
     LayerTables,
@@ -35,7 +34,9 @@ from geometry.models.sources.layer_tables import (
     open_layer,
     read_layers,
 )
+from geometry.models.sources.locating import local_path
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
@@ -308,7 +309,8 @@ def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> t
     """
     import torch
 
-    found = find_layers(local_path(path))
+    source = Source.parse(path)
+    found = find_layers(local_path(source))
     if found is None:
         raise InsideError(
             f"{path!r} is no finished run of `helixscope positions`.",
@@ -335,7 +337,7 @@ def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> t
         by = (changed - table.P)[: table.length]
         return network.moved(layer, torch.from_numpy(by))
 
-    return Place(table, put, open_layer(found[0], layer, path).fingerprint, layer), size
+    return Place(table, put, open_layer(found[0], layer, source).fingerprint, layer), size
 
 
 def layer_table(

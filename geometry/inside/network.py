@@ -17,11 +17,13 @@ from geometry.checkpoints.files import GGUF, weights_in
 from geometry.checkpoints.gguf_store import part_names
 from geometry.checkpoints.stores import check_link
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
-from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.address import HubAddress
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import Splitter
 from geometry.models.sources.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
-from geometry.models.sources.opening import is_on_hub, name_of
+from geometry.models.sources.locating import located
+from geometry.models.sources.opening import name_of
+from geometry.models.sources.source import Source
 from geometry.models.tokens import FastTokenizer, load_tokenizer, without_row
 
 if TYPE_CHECKING:
@@ -170,7 +172,7 @@ class RunnableNetwork:
 
 
 def load_network(
-    source: str,
+    source: str | Source,
     *,
     device: str = "cpu",
     weights: Weights = "trained",
@@ -203,11 +205,12 @@ def load_network(
         It is not on this machine, lacks weights, has no tokenizer that gives the places of its
         tokens, or is not a network of transformers.
     """
+    source = located(Source.of_any(source))
     place = _place(source)
     name = _name(source, place)
     with reading(name, ADVICE, error=InsideError, fault="cannot be loaded"), _quiet():
         try:
-            return _load(name, source, place, device, weights, seed, head, attention)
+            return _load(name, source.text, place, device, weights, seed, head, attention)
         except ModuleNotFoundError:
             raise
         except (OSError, ValueError, ImportError) as error:
@@ -274,13 +277,13 @@ def _load(
     )
 
 
-def _place(source: str) -> Path:
+def _place(source: Source) -> Path:
     """Return the folder or the GGUF file of a source."""
-    if source == SAMPLE:
+    if source.text == SAMPLE:
         folder = locate(SAMPLE)
         if folder is not None:
             return folder
-    path = Path(source).expanduser()
+    path = Path(source.text).expanduser()
     if path.suffix == GGUF and path.is_file():
         if len(part_names(path.name)) > 1:
             raise InsideError(
@@ -294,25 +297,15 @@ def _place(source: str) -> Path:
         return files[0] if len(files) == 1 and not has_config else path
     if path.is_file():
         raise InsideError(f"{path.name} is a file of weights, not a whole model.", FULL)
-    wanted = hub_source(source)
-    if wanted is None:
+    if source.address is None:
         check_link(path)
-        raise InsideError(f"There is no file or folder {source!r}.", FULL)
-    here = find_in_cache(wanted)
+        raise InsideError(f"There is no file or folder {source.text!r}.", FULL)
+    here = find_in_cache(canonical(source.address))
     if here is None:
         raise InsideError(f"{source} is not complete on this machine.", DOWNLOAD)
     if here.is_dir():
         weights_in(here)
     return here
-
-
-def hub_source(source: str) -> HubAddress | None:
-    """Return the address of a model on the Hub, or of a GGUF file there.
-
-    None for sources on this machine, and for invalid sources.
-    """
-    address = parse_address(source) if is_on_hub(source) else None
-    return None if address is None else canonical(address)
 
 
 def find_in_cache(address: HubAddress) -> Path | None:
@@ -343,11 +336,10 @@ def _identity(place: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _name(source: str, place: Path) -> str:
-    if source == SAMPLE:
-        return source
-    wanted = None if place == Path(source).expanduser() else hub_source(source)
-    return name_of(place) if wanted is None else wanted.short
+def _name(source: Source, place: Path) -> str:
+    if source.text == SAMPLE:
+        return SAMPLE
+    return name_of(place) if source.address is None else canonical(source.address).short
 
 
 def _config(folder: Path) -> Mapping[str, Any]:

@@ -37,6 +37,7 @@ from geometry.models.parts import does_not_fit, read_part, undecodable, why_miss
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.gguf_settings import GGUF
 from geometry.models.schemes.alibi import compared
+from geometry.models.sources.source import Source
 from geometry.models.stored_rates import with_stored_rates
 from geometry.models.table_notes import table_notes
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
@@ -109,7 +110,7 @@ class PositionalModel:
         store: TensorStore,
         architecture: Architecture,
         *,
-        source: str,
+        source: Source,
         name: str,
         folder: Path | Callable[[], Path] | None = None,
         commit: str | None = None,

@@ -24,7 +24,8 @@ from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.plain_text import storable
 from geometry.checkpoints.stores import cannot_read
 from geometry.checkpoints.whole_files import write_bytes, write_text, writing
-from geometry.models.sources.opening import may_ask_hub
+from geometry.models.sources.locating import may_ask_hub
+from geometry.models.sources.source import Source
 from geometry.survey.populations import Entry, file_order
 from geometry.survey.rows import Row, RowSettings, schema
 
@@ -210,7 +211,9 @@ class SurveyFile:
             return
         if self.settings.server is None:
             self.settings = replace(self.settings, server=server)
-        elif server or any(map(may_ask_hub, table.column("source").to_pylist())):
+        elif server or any(
+            may_ask_hub(Source.parse(source)) for source in table.column("source").to_pylist()
+        ):
             raise SurveyError(
                 f"The rows in {path} are of checkpoints on another server.",
                 "Choose another name, or the same HF_ENDPOINT.",

@@ -19,7 +19,6 @@ from geometry.checkpoints.threads import one_thread
 from geometry.checkpoints.transfer import Transfer
 from geometry.claims.scalar_results import QUANTITIES, WEIGHED, weighed_scalars
 from geometry.history.trainer_log import read_log
-from geometry.hub.address import parse_address
 from geometry.hub.checkpoint import known_commit
 from geometry.hub.client import Hub, Retries
 from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
@@ -28,7 +27,9 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
 from geometry.models.model import PositionalModel
 from geometry.models.sources.history_steps import NoStep, open_step
-from geometry.models.sources.opening import NoSuchTable, is_on_hub, open_model
+from geometry.models.sources.locating import located
+from geometry.models.sources.opening import NoSuchTable, open_model
+from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
 from geometry.survey.populations import Entry
 
@@ -214,7 +215,8 @@ def measure_entry(entry: Entry, settings: RowSettings, access: Access) -> Measur
         return Measured(row, fault, transfer.requests, transfer.bytes_received, version())
 
     try:
-        model, table = _open_chosen(entry, settings.table, access, transfer)
+        source = located(Source.parse(entry.source))
+        model, table = _open_chosen(entry, source, settings.table, access, transfer)
         with one_thread():
             row = {**_row(entry, model, settings), **({"table": table} if settings.table else {})}
         model.store.check_files()
@@ -255,38 +257,39 @@ def _fault(error: HelixscopeError) -> Fault | None:
 
 
 def _open_chosen(
-    entry: Entry, table: str | None, access: Access, transfer: Transfer
+    entry: Entry, source: Source, table: str | None, access: Access, transfer: Transfer
 ) -> tuple[PositionalModel, str | None]:
     """Open a checkpoint, and return its chosen table; None where it has no such table."""
     with suppress(NoSuchTable):
-        return _open(entry, table, access, transfer), table
-    return _open(entry, None, access, transfer), None
+        return _open(entry, source, table, access, transfer), table
+    return _open(entry, source, None, access, transfer), None
 
 
-def _open(entry: Entry, table: str | None, access: Access, transfer: Transfer) -> PositionalModel:
+def _open(
+    entry: Entry, source: Source, table: str | None, access: Access, transfer: Transfer
+) -> PositionalModel:
     if entry.history and table is not None:
         raise NoSuchTable(f"{entry.source} is one table.", ())
     if entry.history:
-        return _open_step(entry)
+        return _open_step(entry, source)
     network = _network(access, transfer)
-    if is_on_hub(entry.source):
+    if (address := source.address) is not None:
         # So that a slow disk does not leave more and more tables in memory.
         wait_until_kept(network.cache.root, but_for=WRITES_BEHIND)
-        address = parse_address(entry.source)
-        if entry.commit is not None and address is not None:
+        if entry.commit is not None:
             wait_until_kept(
                 network.cache.root, address.repo
             )  # its last known commit is one of them
             moved = known_commit(network.cache, address) not in (None, entry.commit)
             network = replace(network, fresh=moved and not access.offline)
-    return open_model(entry.source, table=table, network=network)
+    return open_model(source, table=table, network=network)
 
 
-def _open_step(entry: Entry) -> PositionalModel:
+def _open_step(entry: Entry, source: Source) -> PositionalModel:
     assert entry.step is not None
     file = Path(entry.history)
     try:
-        return open_step(file, entry.step, entry.source)
+        return open_step(file, entry.step, source)
     except NoStep as error:
         raise FileChanged(file.name) from error
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.children import safe_environment
 from geometry.checkpoints.plain_text import storable
-from geometry.models.sources.opening import is_on_hub
+from geometry.models.sources.locating import located
+from geometry.models.sources.source import Source
 from geometry.survey import local_worker
 from geometry.survey.cluster import WorkerCheck, check_scheduler
 from geometry.survey.dispatch import Dispatcher, Task
@@ -195,7 +196,7 @@ def too_long(limit_s: float) -> str:
 
 
 def _asks_hub(entry: Entry) -> bool:
-    return not entry.history and is_on_hub(entry.source)
+    return not entry.history and located(Source.parse(entry.source)).kind == "hub"
 
 
 # ---- the cluster -----------------------------------------------------------------------

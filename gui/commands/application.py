@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from gui.commands.garbage import GarbageCollector
 from gui.commands.qt_start import DesktopApplication, dress, theme_of
 from gui.commands.terminal import complain, joined
@@ -77,11 +78,11 @@ class Application(QObject):
         self,
         qt: QApplication,
         settings: Settings,
-        source: str | None = None,
+        source: str | Source | None = None,
         positions: tuple[int, int] | None = None,
         *,
         window: MainWindow | None = None,
-        beside: tuple[str, ...] = (),
+        beside: tuple[str | Source, ...] = (),
         table: str | None = None,
         offline: bool = False,
         safely: bool = False,
@@ -104,12 +105,13 @@ class Application(QObject):
         # The model loads while the window is being built.
         self._beside, self._table = beside, table
         self._notices = [settings.quarantine_damaged()]
-        left, survey = None, source if source is not None and is_survey(source) else None
+        first = None if source is None else Source.of_any(source)
+        left, survey = None, first if first is not None and is_survey(first.text) else None
         if survey is not None:  # shown beside the model that would be shown without it
-            source = None
-        opens = source is not None or pictured or not safely
+            first = None
+        opens = first is not None or pictured or not safely
         if opens:
-            left = self._open_first(source, positions, table)
+            left = self._open_first(first, positions, table)
         if safely:
             self._notices.append(self._left_out(all_of_it=not opens))
         self.theme = self._theme()
@@ -126,7 +128,7 @@ class Application(QObject):
         # Not all that ends a process lets it save: see run_window.py.
         self._unsaved.timer.timeout.connect(self._keep_settings)
         if survey is not None:
-            self.ready.connect(lambda: self.window.surveys.open(survey))
+            self.ready.connect(lambda: self.window.surveys.open(survey.text))
         if greets:
             self.ready.connect(self.window.viewport.camera.go_round)
         self.window.set_theme(self.theme)
@@ -144,7 +146,7 @@ class Application(QObject):
             self._continue_without_frame()
 
     def _open_first(
-        self, source: str | None, positions: tuple[int, int] | None, table: str | None
+        self, source: Source | None, positions: tuple[int, int] | None, table: str | None
     ) -> LeftOver | None:
         """Open what the window shows first; return it if it is unsaved work, otherwise None."""
         damaged: list[Path] = []

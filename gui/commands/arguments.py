@@ -62,7 +62,7 @@ class BasisName(StrEnum):
     aligned = "aligned"
 
 
-Source = Annotated[
+SourceArgument = Annotated[
     str, typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder | file")
 ]
 Positions = Annotated[

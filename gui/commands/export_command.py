@@ -22,7 +22,7 @@ from gui.commands.arguments import (
     Period,
     PointSize,
     Positions,
-    Source,
+    SourceArgument,
     Table,
     ThemeName,
     ViewName,
@@ -59,7 +59,7 @@ class Look(TypedDict):
 
 
 def export(
-    source: Source,
+    source: SourceArgument,
     out: Annotated[
         Path, typer.Option(help="File to write: .csv, .npz, .glb, .html, .mp4 or .gif.")
     ],

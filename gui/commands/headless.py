@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.opening import may_ask_hub, open_model
+from geometry.models.sources.locating import located
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from gui.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ _POLL_S = 0.1
 
 
 def open_for_command(
-    source: str,
+    source: str | Source,
     table: str | None,
     *,
     offline: bool,
@@ -55,7 +57,8 @@ def open_for_command(
     KeyboardInterrupt
         Ctrl+C was pressed; unfinished downloads are discarded.
     """
-    if not may_ask_hub(source):
+    source = located(Source.of_any(source))
+    if source.model.kind != "hub":
         return open_model(source, table=table)
     from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub
@@ -94,7 +97,7 @@ def reading(
 
     with for_command_line(offline=offline), model.through(Transfer(on_progress)):
         yield
-    if may_ask_hub(model.source):
+    if model.source.model.kind == "hub":
         wait_until_kept(user_cache().root)
 
 

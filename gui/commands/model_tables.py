@@ -6,13 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.sizes import size_text
-from geometry.models.sources.catalogue import (
-    cached_models,
-    find_entry,
-    is_here,
-    read_catalogue,
-    state,
-)
+from geometry.models.sources.catalogue import cached_models, find_entry, read_catalogue, state
+from geometry.models.sources.locating import is_here
+from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
@@ -56,7 +52,7 @@ def _state(name: str) -> State:
     entry = find_entry(name)
     if entry is not None:
         return state(entry)
-    return "cached" if is_here(name) else "online"
+    return "cached" if is_here(Source.parse(name)) else "online"
 
 
 def _cost(entry: CatalogueEntry, where: State) -> str:

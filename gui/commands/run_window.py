@@ -47,6 +47,7 @@ from gui.window.main_window import MainWindow
 from gui.window.settings.settings import Settings, settings_path
 
 if TYPE_CHECKING:
+    from geometry.models.sources.source import Source
     from gui.commands.application import Application
     from gui.state.session import Session
 
@@ -56,11 +57,11 @@ EXPOSED_MS = 100
 
 
 def run_window(
-    source: str | None = None,
+    source: Source | None = None,
     positions: tuple[int, int] | None = None,
     picture: Path | None = None,
     *,
-    beside: tuple[str, ...] = (),
+    beside: tuple[Source, ...] = (),
     table: str | None = None,
     offline: bool = False,
 ) -> int:
@@ -96,10 +97,10 @@ def _run(
     settings: Settings,
     mark: StartMark,
     ends: Ends,
-    source: str | None,
+    source: Source | None,
     positions: tuple[int, int] | None,
     picture: Path | None,
-    beside: tuple[str, ...],
+    beside: tuple[Source, ...],
     table: str | None,
     offline: bool,
 ) -> int:

@@ -91,7 +91,8 @@ def survey(
     span, three = parse_positions(positions), parse_components(axes, "--axes")
 
     from geometry.hub.address import endpoint, server_name
-    from geometry.models.sources.opening import may_ask_hub
+    from geometry.models.sources.locating import may_ask_hub
+    from geometry.models.sources.source import Source
     from geometry.survey.parts import SurveyFile
     from geometry.survey.rows import Access, RowSettings
     from geometry.survey.run import check_installed, run_survey
@@ -100,7 +101,7 @@ def survey(
     check_installed()  # before a long list is requested
     cache = user_cache()
     entries = _listed(sources, cache, offline=offline)
-    on_hub = any(may_ask_hub(entry.source) for entry in entries)
+    on_hub = any(may_ask_hub(Source.parse(entry.source)) for entry in entries)
     server = server_name(endpoint()) if on_hub else None
     settings = RowSettings(span, three, nulls, components, table, server)
     with SurveyFile(out, settings) as file:

@@ -15,7 +15,7 @@ from gui.commands.arguments import (
     Fresh,
     Offline,
     Positions,
-    Source,
+    SourceArgument,
     Table,
     ThemeName,
     Whole,
@@ -28,7 +28,7 @@ from gui.commands.terminal import say_written
 
 
 def timelapse(
-    source: Source,
+    source: SourceArgument,
     out: Annotated[Path, typer.Option(help="File to write: .mp4, .gif or .npz.")],
     basis: Annotated[
         BasisName, typer.Option(help="The last step's components, or each step's own, aligned.")

@@ -16,7 +16,6 @@ from geometry.checkpoints.number_files import write_numbers, write_tables
 from gui.scene.scene_state import resolve_scene
 from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import caption
-from gui.services.loading import known_name
 from gui.state.colors import shown_column
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def model_data(session: Session) -> ModelData | None:
     first, last = state.positions
     said = {
         "name": model.name,
-        "source": known_name(model.source),
+        "source": model.source.id,
         "commit": model.commit,
         "positions": [first, last],
         "components": list(curve.components),

@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turning, turns
 from geometry.models.pair_use import PairUse, pair_use
 from geometry.models.schemes.rotary import Rotary
-from geometry.models.sources.derived import Derived
+from geometry.models.sources.source import Source
 from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle
 from gui.panels.kit.intents import ShowBeside
 from gui.panels.kit.outputs import joined
@@ -265,7 +265,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
 
     def acts(self, view: RotaryView) -> Sequence[tuple[str, object]]:
         pair = _shown_pair(view)
-        source = Derived("pair", str(pair), view.model.source).source
+        source = Source.derive("pair", str(pair), view.model.source)
         return ((f"Show pair {pair} beside, in the 3D view", ShowBeside(source)),)
 
     def heading(self, view: RotaryView) -> tuple[str, str]:

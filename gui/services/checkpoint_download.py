@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import WholeDownload
+from geometry.models.sources.source import Source
 from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.loading import OpenRequest
@@ -177,7 +178,7 @@ class CheckpointDownload:
         if before is None or not same or whole != self._whole:
             network = None
             if plan.origin.kind == "hub":
-                wanted = OpenRequest(plan.origin.source, whole=whole)
+                wanted = OpenRequest(Source.parse(plan.origin.source), whole=whole)
                 network = self._fetching.network(Transfer(), wanted)
             before = Begun(plan, network)
         self._gathering, self._whole = before, whole

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from geometry.models.sources.source import Source
 from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
 from gui.services.arrangement import ArrangedModel, Arrangement, arranged_fields
@@ -23,9 +24,7 @@ from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import (
     Opened,
     OpenRequest,
-    known_name,
     remember_table,
-    short_name,
 )
 from gui.services.notices import compared_notice
 from gui.services.session_model import LoadedModel, SessionModel
@@ -151,7 +150,7 @@ class Comparing:
         session = self._session
         return MAX_MODELS - len(session.open_models) if session.model is not None else 0
 
-    def in_place(self, source: str, name: str) -> Fields:
+    def in_place(self, source: Source, name: str) -> Fields:
         """Return the fields that list another model in place of the current one."""
         session, key = self._session, self._session.current_key
         models = session.open_models or (OpenModel(key, source, name, session),)
@@ -169,14 +168,14 @@ class Comparing:
 
     def add(
         self,
-        source: str,
+        source: str | Source,
         positions: tuple[int, int] | None = None,
         components: tuple[int, int, int] | None = None,
         *,
         table: str | None = None,
         if_there: bool = False,
         in_grid: bool = True,
-        unasked: tuple[str, ...] = (),
+        unasked: tuple[Source, ...] = (),
     ) -> int | None:
         """Add a model to the list; it is loaded in the background.
 
@@ -209,28 +208,31 @@ class Comparing:
                 else Notice("There is nothing to compare yet.", "Open a model first.")
             )
             return None
+        source = Source.of_any(source)
         self._newest = key = self._newest + 1
-        with self.step(f"adding {short_name(source)}"):
+        with self.step(f"adding {source.name}"):
             model = self._keep(key)
             model.session.components = components or session.components
             color = free_color(session.open_models)
             self._list(
                 *session.open_models,
-                OpenModel(key, source, short_name(source), model.session, in_grid, color=color),
+                OpenModel(key, source, source.name, model.session, in_grid, color=color),
             )
             model.opening.open(
                 OpenRequest(source, table, positions, clip=True, if_there=if_there, unasked=unasked)
             )
         return key
 
-    def add_source(self, source: str, *, table: str | None = None, in_grid: bool = True) -> None:
+    def add_source(
+        self, source: str | Source, *, table: str | None = None, in_grid: bool = True
+    ) -> None:
         """Add a model as :meth:`add`, by default with the table chosen for it before."""
         self.add(source, table=table, if_there=True, in_grid=in_grid)
 
-    def add_all(self, sources: Iterable[str]) -> None:
+    def add_all(self, sources: Iterable[str | Source]) -> None:
         """Add models, except those already in the list."""
         with self.step("adding models"):
-            for source in sources:
+            for source in map(Source.of_any, sources):
                 key = self.find(source)
                 if key is None and self.room:
                     self.add_source(source)
@@ -238,11 +240,10 @@ class Comparing:
                     self.give_view(key)
                     self.retry(key)
 
-    def find(self, source: str) -> int | None:
+    def find(self, source: Source) -> int | None:
         """Return the key of the model that was opened from a source; None if there is none."""
-        name = known_name(source)
         models = self._session.open_models
-        return next((model.key for model in models if known_name(model.source) == name), None)
+        return next((model.key for model in models if model.source == source), None)
 
     def give_view(self, key: int) -> None:
         """Give a model without a view its own view."""
@@ -259,7 +260,7 @@ class Comparing:
                 self._unknown.pop(model.key, None)
                 self._models[model.key].opening.retry()
 
-    def choose_table(self, source: str, table: str) -> None:
+    def choose_table(self, source: Source | None, table: str) -> None:
         """Open models of unknown architecture with the table chosen for their source.
 
         Then ask about the next one for which nothing has been chosen, if there is one.
@@ -355,7 +356,7 @@ class Comparing:
         def on_opened(wanted: OpenRequest, opened: Opened) -> None:
             self._on_opened(model, wanted, opened)
 
-        def on_error(error: Exception, what: str, source: str) -> None:
+        def on_error(error: Exception, what: str, source: Source | None) -> None:
             self._on_failed(model, error, what)
 
         jobs = SlottedJobs(self._jobs, f"view {key}")
@@ -490,9 +491,10 @@ class Comparing:
         key, session = arranged.key, self._models[arranged.key].session
         listed, source = self.get(key), arranged.wanted.source
         if listed is None:
-            listed = OpenModel(key, source, short_name(source), session)
+            listed = OpenModel(key, source, source.name, session)
         if arranged.model is not None:
-            listed = replace(listed, source=source, name=arranged.model.name, failed="")
+            model = arranged.model
+            listed = replace(listed, source=model.source, name=model.name, failed="")
         return replace(listed, session=session, in_grid=arranged.in_grid, color=arranged.color)
 
     def open_again(self, key: int) -> None:
@@ -506,11 +508,11 @@ class Comparing:
     def _on_opened(self, model: SessionModel, wanted: OpenRequest, opened: Opened) -> None:
         session, name = self._session, opened.model.name
         self._show(model, wanted, opened)
-        self._change(self._key_of(model), source=wanted.source, name=name, failed="")
+        self._change(self._key_of(model), source=opened.model.source, name=name, failed="")
         self._share_range()
         self.marks.show()
         if wanted.table not in (None, *opened.model.sides):
-            remember_table(session, known_name(wanted.source), wanted.table)
+            remember_table(session, opened.model.source.id, wanted.table)
         odd = " ".join(opened.model.warnings)
         # A notice with details may be the only report of an error of a removed view.
         if odd and (session.notice is None or not session.notice.details):

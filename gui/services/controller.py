@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import FileChanged
 from geometry.measures.neighbours import position_details
+from geometry.models.sources.source import Source
 from gui.scene.shown_range import inside
 from gui.services.alignment import CurveAligner
 from gui.services.answers import Answers
@@ -27,7 +28,6 @@ from gui.services.jobs.jobs import Job, Jobs, P, T
 from gui.services.loading import (
     Opened,
     OpenRequest,
-    known_name,
     list_models,
     not_there,
     remember,
@@ -120,7 +120,7 @@ class Controller:
 
     def open(
         self,
-        source: str,
+        source: str | Source,
         *,
         table: str | None = None,
         positions: tuple[int, int] | None = None,
@@ -147,10 +147,11 @@ class Controller:
         if_there
             Whether to open the source with its default table if it has no such table.
         """
-        if is_work(source):
+        source = Source.of_any(source)
+        if is_work(source.text):
             self.reopening.open(source)
-        elif is_survey(source):
-            self.open_survey(source)
+        elif is_survey(source.text):
+            self.open_survey(source.text)
         else:
             if_there |= table is None
             self.opening.open(
@@ -171,7 +172,7 @@ class Controller:
 
     def open_first(
         self,
-        source: str | None,
+        source: str | Source | None,
         last: str = "",
         positions: tuple[int, int] | None = None,
         *,
@@ -208,7 +209,7 @@ class Controller:
             self.changed_files.open_again(notice.again)
         elif notice is not None and notice.beside:
             self.comparing.retry()
-        elif notice is not None and not notice.source:
+        elif notice is not None and notice.source is None:
             self.prompting.tokenize()
         else:
             self.opening.retry(whole=whole)
@@ -218,7 +219,7 @@ class Controller:
 
         Returns False if there is nothing to cancel.
         """
-        if self.session.opening:
+        if self.session.opening is not None:
             self.opening.cancel()
         elif self.prompting.fetching:
             self.prompting.cancel()
@@ -259,7 +260,7 @@ class Controller:
         name = opened.model.name
         with self.comparing.step(f"opening {name}"):
             work_file = self.session.work_file if wanted.again else ""
-            listed = self.comparing.in_place(wanted.source, name)
+            listed = self.comparing.in_place(opened.model.source, name)
             self._show(wanted, opened, more={"work_file": work_file, **listed})
 
     def _show_loaded(self, loaded: LoadedModel, first: Fields) -> None:
@@ -277,9 +278,9 @@ class Controller:
     ) -> None:
         session, model = self.session, opened.model
         self._current.show(wanted, opened, first, more)
-        name = known_name(wanted.source)
-        remember(session, name)
-        remember_table(session, name, None if wanted.table in model.sides else wanted.table)
+        remember(session, model.source.id)
+        table = None if wanted.table in model.sides else wanted.table
+        remember_table(session, model.source.id, table)
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         else:
@@ -434,12 +435,12 @@ class Controller:
 
     # ---- errors ------------------------------------------------------------------------
 
-    def _fail(self, error: Exception, what: str, source: str = "") -> None:
+    def _fail(self, error: Exception, what: str, source: Source | None = None) -> None:
         """Report a failed job in one plain sentence; the traceback goes to the log."""
         log.error("%s", what, exc_info=error)
-        if not self.session.opening:
+        if self.session.opening is None:
             self.session.status = "Ready"
-        if isinstance(error, FileChanged) and not source:
+        if isinstance(error, FileChanged) and source is None:
             self.changed_files.look(error)
         else:
             self.session.notice = notice_of(error, what, source)

@@ -138,9 +138,9 @@ def _measure(
     store, so_far = model.store, replace(nothing, run=run, effects=effects)
     telling = run_in_subprocess(
         "effects",
-        source=store.tables.source if isinstance(store, LayerStore) else model.source,
+        source=store.tables.source if isinstance(store, LayerStore) else model.source.text,
         table=model.table_choice,
-        layer=model.source if isinstance(store, LayerStore) else None,
+        layer=model.source.text if isinstance(store, LayerStore) else None,
         fingerprint=model.fingerprint,
         texts=run.texts,
         changes=[name for name in run.changes if name not in known],

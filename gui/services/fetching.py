@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic
 
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from gui.services.jobs.jobs import T
-from gui.services.loading import OpenRequest, whole_name
+from gui.services.loading import OpenRequest
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from geometry.hub.faults import NotAsked
     from geometry.hub.network import Network
     from geometry.hub.tensor_cache import TensorCache
+    from geometry.models.sources.source import Source
 
 
 class Fetch(Generic[T]):
@@ -90,7 +91,7 @@ class Fetching:
         Raises NotAsked: the model is not on this machine, and the user has not agreed to a look-up.
         """
         from geometry.hub.network import Network
-        from geometry.models.sources.catalogue import is_here
+        from geometry.models.sources.locating import is_here
 
         if wanted.unasked and not self._session.offline and not is_here(wanted.source):
             raise _not_asked(wanted.unasked, self.hub.endpoint)
@@ -102,12 +103,11 @@ class Fetching:
                 self._hub.offline = offline
 
 
-def _not_asked(sources: Iterable[str], endpoint: str) -> NotAsked:
+def _not_asked(sources: Iterable[Source], endpoint: str) -> NotAsked:
     from geometry.hub.address import without_login
     from geometry.hub.faults import NotAsked
-    from geometry.models.sources.catalogue import is_here
-    from geometry.models.sources.opening import may_ask_hub
+    from geometry.models.sources.locating import is_here, may_ask_hub
 
-    names = [source for source in dict.fromkeys(sources) if may_ask_hub(source)]
-    missing = [whole_name(name) for name in names if not is_here(name)]
+    wanted = [source for source in dict.fromkeys(sources) if may_ask_hub(source)]
+    missing = [source.full_name for source in wanted if not is_here(source)]
     return NotAsked(missing, without_login(endpoint))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.network_paths import host_of
-from gui.services.loading import derived_from
+from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
     from gui.state.session import Session
@@ -17,7 +17,7 @@ ON_WINDOWS = sys.platform == "win32"
 """Only on Windows a path can name a computer."""
 
 
-def check_hosts(session: Session, sources: Iterable[str], file: str) -> None:
+def check_hosts(session: Session, sources: Iterable[str | Source], file: str) -> None:
     """Check that sources in a file are on this computer, or on one that the user opened files from.
 
     Parameters
@@ -50,11 +50,9 @@ def check_hosts(session: Session, sources: Iterable[str], file: str) -> None:
                 )
 
 
-def _parts(source: str) -> Iterator[str]:
+def _parts(source: str | Source) -> Iterator[str]:
     """Yield the paths in a source."""
-    derived = derived_from(source)
-    if derived is None:
-        yield source
-    else:
-        yield derived.what
-        yield from _parts(derived.of)
+    source = Source.of_any(source)
+    if source.of is not None:
+        yield source.what
+    yield source.model.text

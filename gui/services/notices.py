@@ -15,7 +15,7 @@ from geometry.hub.faults import (
     Offline,
     WholeDownload,
 )
-from gui.services.loading import short_name, whole_name
+from geometry.models.sources.source import Source
 from gui.state.values import Notice
 
 ONLINE = "Turn off “Work offline” in the File menu and try again."
@@ -36,7 +36,7 @@ def is_offline_by_environment() -> bool:
     return offline_by_environment()
 
 
-def notice_of(error: Exception, what: str, source: str = "") -> Notice:
+def notice_of(error: Exception, what: str, source: Source | None = None) -> Notice:
     """Return the notice for an error.
 
     Parameters
@@ -57,12 +57,12 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     candidates, first_rows = getattr(error, "candidates", ()), getattr(error, "first_rows", ())
     if candidates:
         advice = WHICH_ROW if first_rows else WHICH_TABLE
-    if isinstance(error, FileChanged) and source:
+    if isinstance(error, FileChanged) and source is not None:
         retry = True
     if isinstance(error, HubError):
         # Problems that have to be fixed elsewhere first can be retried as well.
         retry = error.retryable or isinstance(error, AccessDenied)
-        if not source or whole_name(source) not in text:
+        if source is None or source.full_name not in text:
             text = f"{what}: {_inside(text)}"
     if isinstance(error, NotAsked):
         text = str(error)
@@ -72,7 +72,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     if isinstance(error, Offline):
         retry = not is_offline_by_environment()
         advice = ONLINE if retry else UNSET
-    inside = bool(source) and isinstance(error, NoPositionalEmbeddings)
+    inside = source is not None and isinstance(error, NoPositionalEmbeddings)
     return Notice(
         text,
         advice,
@@ -87,21 +87,21 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     )
 
 
-def compared_notice(error: Exception, what: str, source: str = "") -> Notice:
+def compared_notice(error: Exception, what: str, source: Source | None = None) -> Notice:
     """Return the notice for an error while opening a compared model from a source.
 
     Without buttons that would replace the open model.
     """
     notice = notice_of(error, what)
-    if notice.candidates:
-        notice = replace(notice, text=f"{short_name(source)}: {notice.text}", source=source)
+    if notice.candidates and source is not None:
+        notice = replace(notice, text=f"{source.name}: {notice.text}", source=source)
     if isinstance(error, LargeTensor):
         notice = replace(notice, advice="Open it by itself first.")
     retry = notice.retry or isinstance(error, FileChanged)
     return replace(notice, beside=True, whole=0, retry=retry, inside=False)
 
 
-def _details(error: HelixscopeError, source: str) -> str:
+def _details(error: HelixscopeError, source: Source | None) -> str:
     """Return the attempts, and the causes of an error; its traceback is in the log."""
     lines = [*getattr(error, "__notes__", ())] if source else []
     reason = error.__cause__

@@ -16,8 +16,6 @@ from gui.services.loading import (
     first_source,
     has_versions,
     load,
-    short_name,
-    whole_name,
 )
 from gui.services.work_files.projects import is_work
 from gui.state.session import Session
@@ -27,6 +25,7 @@ from gui.style.sentences import SHORT_COMMIT
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
+    from geometry.models.sources.source import Source
 
 
 class Opening:
@@ -54,20 +53,20 @@ class Opening:
         jobs: Jobs,
         fetching: Fetching,
         on_opened: Callable[[OpenRequest, Opened], None],
-        on_error: Callable[[Exception, str, str], None],
+        on_error: Callable[[Exception, str, Source | None], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
         self._opener = opener
-        self.may_open: Callable[[str, Callable[[], None]], bool] = lambda *_: True
+        self.may_open: Callable[[Source, Callable[[], None]], bool] = lambda *_: True
         self._shown: OpenRequest | None = None
         self._failed: OpenRequest | None = None
         self._wanted: OpenRequest | None = None
         self._progress: TransferProgress | None = None
         self._notice: Notice | None = None  # As the last opening began
 
-    def open(self, wanted: OpenRequest, *, instead: str | None = None) -> None:
+    def open(self, wanted: OpenRequest, *, instead: Source | None = None) -> None:
         """Open a source.
 
         If that fails, ``instead`` is opened; the failure is still reported.
@@ -77,7 +76,7 @@ class Opening:
         if wanted.again or self.may_open(wanted.source, begin):
             begin()
 
-    def _begin(self, wanted: OpenRequest, instead: str | None) -> None:
+    def _begin(self, wanted: OpenRequest, instead: Source | None) -> None:
         self._jobs.cancel("first")
         self._notice = self._session.notice
         self._start(wanted, instead)
@@ -92,7 +91,7 @@ class Opening:
             self._session.notice = None
 
     def read_first(
-        self, source: str, read: Callable[[], T], on_read: Callable[[T], None], what: str
+        self, source: Source, read: Callable[[], T], on_read: Callable[[T], None], what: str
     ) -> None:
         """Read on a thread what is needed before a source is opened, such as a project.
 
@@ -101,12 +100,12 @@ class Opening:
         session = self._session
 
         def deliver(result: T) -> None:
-            session.change(opening="")
+            session.change(opening=None)
             on_read(result)
 
         def fail(error: Exception) -> None:
-            session.change(opening="")
-            self._on_error(error, what, "")
+            session.change(opening=None)
+            self._on_error(error, what, None)
 
         self._jobs.start(
             "first",
@@ -114,19 +113,19 @@ class Opening:
                 read,
                 deliver,
                 fail,
-                lambda: session.change(opening=source, status=f"Opening {short_name(source)}…"),
+                lambda: session.change(opening=source, status=f"Opening {source.name}…"),
                 stop=lambda: None,
             ),
         )
 
     def open_first(
-        self, last: str, positions: tuple[int, int] | None, open_work: Callable[[str], None]
+        self, last: str, positions: tuple[int, int] | None, open_work: Callable[[Source], None]
     ) -> None:
         """Open the last source, or else the best local model; ``open_work`` opens a project."""
 
-        def on_result(sources: tuple[str | None, str | None]) -> None:
+        def on_result(sources: tuple[Source | None, Source | None]) -> None:
             source, instead = sources
-            if source is not None and is_work(source):
+            if source is not None and is_work(source.text):
                 open_work(source)
             elif source is not None:
                 self.open(OpenRequest(source, None, positions, if_there=True), instead=instead)
@@ -136,7 +135,7 @@ class Opening:
             Job(
                 lambda: first_source(last),
                 on_result,
-                lambda error: self._on_error(error, "The list of models could not be read", ""),
+                lambda error: self._on_error(error, "The list of models could not be read", None),
                 stop=lambda: None,
             ),
         )
@@ -185,7 +184,7 @@ class Opening:
         """Cancel the opening; the open model stays."""
         for slot in ("first", "open"):
             self._jobs.cancel(slot)
-        self._session.change(opening="", transfer=None, status="Opening cancelled")
+        self._session.change(opening=None, transfer=None, status="Opening cancelled")
 
     def switch_side(self) -> None:
         """Open the other table of a model that has two, the decoder's or the encoder's."""
@@ -207,13 +206,13 @@ class Opening:
             return
         self.open(replace(shown, positions=session.positions, fresh=True))
 
-    def _start(self, wanted: OpenRequest, instead: str | None = None) -> None:
+    def _start(self, wanted: OpenRequest, instead: Source | None = None) -> None:
         session, network = self._session, self._fetching.network
         look = InitialView(
             session.components, session.norms_centred, session.first_range, session.tables
         )
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
-        status = f"{verb} {short_name(wanted.source)}…"
+        status = f"{verb} {wanted.source.name}…"
         self._progress, self._wanted = None, wanted
 
         def announce() -> None:
@@ -244,11 +243,11 @@ class Opening:
 
     def _show(self, wanted: OpenRequest, opened: Opened) -> None:
         session, before, commit = self._session, self._session.model, opened.model.commit
-        name = short_name(wanted.source)
+        name = wanted.source.name
         old = "" if before is None or not wanted.fresh else before.commit or ""
         if old and old == commit:
             status = f"{name} is up to date: commit {old[:SHORT_COMMIT]}"
-            session.change(opening="", transfer=None, status=status)
+            session.change(opening=None, transfer=None, status=status)
             self.clear_notice()
             return
         self._on_opened(wanted, opened)
@@ -258,10 +257,10 @@ class Opening:
                 f"{old[:SHORT_COMMIT]}."
             )
 
-    def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:
-        self._session.change(opening="", transfer=None)
+    def _fail(self, error: Exception, wanted: OpenRequest, instead: Source | None) -> None:
+        self._session.change(opening=None, transfer=None)
         self._failed = wanted
-        name = whole_name(wanted.source)
+        name = wanted.source.full_name
         self._on_error(error, f"{name} could not be opened", wanted.source)
         if instead is not None:
             self._start(OpenRequest(instead))

@@ -52,7 +52,7 @@ class PromptRunning:
         self._jobs.cancel(SLOT)
         stopped = threading.Event()
         request: dict[str, object] = {
-            "source": model.source,
+            "source": model.source.text,
             "table": model.table_choice,
             "fingerprint": model.fingerprint,
             "text": session.prompt,

@@ -22,6 +22,7 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
+    from geometry.models.sources.source import Source
 
 NO_FIELDS: Fields = MappingProxyType({})
 
@@ -56,13 +57,13 @@ class SessionModel:
         jobs: Jobs,
         fetching: Fetching,
         on_opened: Callable[[OpenRequest, Opened], None],
-        on_error: Callable[[Exception, str, str], None],
+        on_error: Callable[[Exception, str, Source | None], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self.session = session
         self.opening = Opening(session, jobs, fetching, on_opened, on_error, opener)
         self.listening = Listening()
-        self._fitter = Fitter(session, jobs, lambda error, what: on_error(error, what, ""))
+        self._fitter = Fitter(session, jobs, lambda error, what: on_error(error, what, None))
         self._measuring = Measuring(session)
         self._pairs = PairMeasuring(session)
 
@@ -125,7 +126,7 @@ class SessionModel:
             positions=opened.curve.pca.positions,
             turn=np.eye(3),
             norms=self._measuring.as_wanted(opened.norms, model),
-            opening="",
+            opening=None,
             transfer=None,
             status="Ready",
             **more,

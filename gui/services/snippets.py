@@ -55,13 +55,8 @@ def opening(model: PositionalModel) -> str:
 
 def opened(model: PositionalModel) -> str:
     """Return the ``open_model`` call that opens the same model."""
-    from geometry.models.sources.derived import at_commit, model_source
-    from gui.services.loading import is_of_hub
-
-    source = model.source
-    if model.commit is not None and is_of_hub(model_source(source)):
-        source = at_commit(source, model.commit)
-    return f"open_model({source!r}{table_argument(model)})"
+    source = model.source if model.commit is None else model.source.at_commit(model.commit)
+    return f"open_model({source.text!r}{table_argument(model)})"
 
 
 def table_argument(model: PositionalModel) -> str:

@@ -237,7 +237,7 @@ class BookmarkRow(QFrame):
             self.name.setCursorPosition(0)
         self.note.show_text(bookmark.note)
         self.scope.setText(bookmark.scope)
-        self.scope.setToolTip(wrapped(bookmark.work.source))
+        self.scope.setToolTip(wrapped(bookmark.work.source.id))
         self.thumbnail.setAccessibleName(f"{bookmark.name}: {bookmark.scope}")
 
     def rename(self) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.neighbours import Neighbour, PositionDetails
-from gui.services.loading import short_name
 from gui.side_panels.go_to import GoTo
 from gui.side_panels.inspector_text import details_text, selection_text
 from gui.side_panels.pair_card import PairCard
@@ -207,8 +206,8 @@ class InspectorPanel(Panel):
 
     def _sentence(self) -> str:
         if self.session.model is None:
-            if self.session.opening:
-                return f"Opening {short_name(self.session.opening)}…"
+            if (opening := self.session.opening) is not None:
+                return f"Opening {opening.name}…"
             return "Open a model to inspect its positions."
         if self.session.current is None:
             return "Click a point or type a position to inspect it."

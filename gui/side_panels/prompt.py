@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.services.loading import short_name
 from gui.side_panels.next_tokens import NextTokens
 from gui.state import selection as select
 from gui.state.session import Session
@@ -271,7 +270,7 @@ class PromptPanel(Panel):
     def _sentence(self) -> str:
         session = self.session
         if session.model is None:
-            return f"Opening {short_name(session.opening)}…" if session.opening else _NOTHING_OPEN
+            return _NOTHING_OPEN if session.opening is None else f"Opening {session.opening.name}…"
         return session.tokens_missing or ("" if session.prompt else _NOTHING_TYPED)
 
     def _show_sentence(self, sentence: str) -> None:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from geometry.measures.norms import NormProfile
     from geometry.models.model import PositionalModel, TokenizedPrompt
     from geometry.models.sources.catalogue import CatalogueEntry
+    from geometry.models.sources.source import Source
     from geometry.pca.curve import Curve
     from geometry.pca.pca import PositionPCA
     from gui.state.aligned_curve import AlignedCurve, CurveAlignment
@@ -249,7 +250,7 @@ class Open:
 
     # The current model, or None.
     model: PositionalModel | None = field(default=None, metadata=traits(drawn=True))
-    opening: str = ""  # The source being opened, after a short delay; "" for none
+    opening: Source | None = None  # What is being opened, after a short delay
     # The active download from the Hub, after a short delay; None for none.
     transfer: TransferProgress | None = None
     jobs: int = 0  # The number of running jobs
@@ -452,7 +453,7 @@ class OpenModel:
     """One of the open models."""
 
     key: int  # Its own while the program runs, whichever model is the current one
-    source: str  # Its source
+    source: Source
     name: str  # Its name; once it is open the same as in captions
     # Its state: model (None while loading), range, components, curve and norms. The application's
     # session for the current model; otherwise one whose colouring, selection and hover follow that.

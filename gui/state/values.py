@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from geometry.checkpoints.stores import TensorInfo
     from geometry.models.model import PositionalModel
     from geometry.models.sources.catalogue import CatalogueEntry
+    from geometry.models.sources.source import Source
 
 ColorBy = Literal["position", "period", "norm", "residual", "component", "token", "column"]
 ColorSpan = Literal["range", "table"]
@@ -103,7 +104,7 @@ class Notice:
     details: str = ""  # Technical details (a traceback), shown on a click; may be empty
     # For a source of unknown architecture: tensors that could be position tables.
     candidates: tuple[TensorInfo, ...] = ()
-    source: str = ""  # The source that could not be opened
+    source: Source | None = None  # What could not be opened
     retry: bool = False  # Whether to offer to try again
     # Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
     # unknown.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gui.state.camera import Place
-from gui.state.fields import Name
 from gui.state.layout import Layout
 from gui.state.values import Fields
 
 if TYPE_CHECKING:
+    from geometry.models.sources.source import Source
     from gui.state.aligned_curve import CurveAlignment
 
 
@@ -30,7 +30,7 @@ class OtherView:
     Fields without a comment are as in :class:`Work`.
     """
 
-    source: str
+    source: Source
     # None if it was still loading and no range was chosen: all, or those of the open model.
     positions: tuple[int, int] | None
     components: tuple[int, int, int]  # Those on its three axes, from 1
@@ -45,7 +45,7 @@ class OtherView:
 class Work:
     """The saved state of a window."""
 
-    source: str  # The opened source: a folder, a file, a model's id
+    source: Source
     positions: tuple[int, int]  # First and last shown position, both inclusive
     fields: Fields  # Values of the session's fields, those in :data:`gui.state.session.SAVED`
     fingerprint: str = ""  # Fingerprint of the model, to recognise it
@@ -93,12 +93,3 @@ class Bookmark:
         """The model and the range: "gpt2 · positions 1–1023"."""
         first, last = self.work.positions
         return f"{self.model} · positions {first}–{last}"
-
-
-class ModelFields(TypedDict):
-    """Saved fields of a model, common to :class:`Work` and :class:`OtherView`."""
-
-    source: Name
-    beside: NotRequired[Name]
-    table: NotRequired[Name | None]
-    commit: NotRequired[Name | None]

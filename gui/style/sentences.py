@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.plain_text import visible
-from geometry.models.sources.derived import is_derived
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -41,7 +40,7 @@ def chosen_table(model: PositionalModel) -> str:
     choice = model.table_choice
     if choice is None or choice == model.side:
         return ""
-    if is_derived(model.source):
+    if model.source.of is not None:
         return visible(choice)
     named = visible(model.table) if model.family is None else ""
     return ", ".join(filter(None, (named, _rows(model, choice))))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QDialog, QDockWidget, QFileDialog, QMainWindow, QToolBar
 
+from geometry.models.sources.source import Source
 from gui.services.save_folders import MODELS, folder_for, remember_folder
 
 if TYPE_CHECKING:
@@ -103,12 +104,11 @@ class HostWindow(QMainWindow):
 
     def open_tokens(self) -> None:
         """Ask for a list of tokens and a model, and open the embeddings."""
-        from geometry.models.sources.derived import model_source
         from gui.window.token_dialog import TokenDialog
 
         model = self.session.model
-        source = "" if model is None else model_source(model.source)
-        if model is not None and source == model.source and model.tokens_tensor is None:
+        source = "" if model is None else model.source.model.text
+        if model is not None and model.source.of is None and model.tokens_tensor is None:
             source = ""  # the model has no tokens
         dialog = TokenDialog(self, source)
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
@@ -122,9 +122,9 @@ class HostWindow(QMainWindow):
         if file := self.ask_file(title, title, TABLES):
             self.controller.color_by_file(Path(file))
 
-    def add_beside(self, source: str) -> None:
+    def add_beside(self, source: str | Source) -> None:
         """Show a source beside the open model, in its own view."""
-        comparing = self.controller.comparing
+        comparing, source = self.controller.comparing, Source.of_any(source)
         key = comparing.find(source)
         if key in {model.key for model in self.session.others if not model.in_grid}:
             comparing.give_view(key)

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.inside.settings import COUNTERS, PositionsSettings
-from gui.services.loading import path_exists
+from geometry.models.sources.locating import path_exists
 from gui.style.theme import GRID, format_bytes, format_count, format_part
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.drop_down import DropDown

@@ -61,7 +61,7 @@ class InsideMeasurer:
         model = self._window.session.model
         dialog = self.dialog
         if not dialog.running and (source or model is not None):
-            dialog.show_source(source or (model.source if model is not None else ""))
+            dialog.show_source(source or (model.source.text if model is not None else ""))
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

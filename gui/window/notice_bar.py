@@ -89,7 +89,7 @@ class NoticeBar(Panel):
 
     def _measure_inside(self) -> None:
         if self.session.notice is not None:
-            self.insideRequested.emit(self.session.notice.source)
+            self.insideRequested.emit(str(self.session.notice.source))
 
     def _choose_table(self) -> None:
         notice = self.session.notice

@@ -22,12 +22,10 @@ from PySide6.QtWidgets import (
 
 from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.plain_text import visible
-from geometry.models.sources.computed import is_computed
-from geometry.models.sources.derived import is_derived
-from gui.services.loading import short_name
+from geometry.models.sources.source import FORMS, Source
 from gui.services.work_files.projects import is_work
-from gui.side_panels.models.hub_rows import is_explicit, typed_address
-from gui.side_panels.models.model_line import is_path
+from gui.side_panels.models.hub_rows import is_explicit
+from gui.side_panels.models.model_line import is_path, parsed
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
@@ -105,26 +103,27 @@ def typed_positions(
     return [Item(f"Show positions {span}", "Positions", lambda: show(first, last))]
 
 
-def source_kind(text: str, *, word: bool = False) -> str:
-    """Return the kind of source of a typed text, by its form; "" for none.
+def source_kind(source: Source, *, word: bool = False) -> str:
+    """Return the kind of a typed source, by its form; "" for none.
 
     A single word, which may be an id of the oldest models, is a source only with ``word``.
     """
-    if is_computed(text):
+    text = source.text
+    if source.kind == "computed":
         return "Formula"
-    if is_derived(text):
+    if source.kind in FORMS:
         return "Made of a model"
     if is_path(text):
         return "Path"
-    if typed_address(text) is not None:
+    if source.address is not None:
         return "Model on the Hub" if word or is_explicit(text) else ""
     return "Path" if "/" in text or (word and text.endswith(FILE_SUFFIXES)) else ""
 
 
 def typed_sources(
     text: str,
-    open_model: Callable[[str], object] | None,
-    add: Callable[[str], object] | None,
+    open_model: Callable[[Source], object] | None,
+    add: Callable[[Source], object] | None,
 ) -> list[Item]:
     """Return items for a typed path, id of the Hub, or formula.
 
@@ -137,13 +136,13 @@ def typed_sources(
     add
         Adds it beside the open model; None if that is impossible.
     """
-    source = text.strip()
-    kind = source_kind(source, word=open_model is None) if source else ""
+    source = parsed(text.strip())
+    kind = source_kind(source, word=open_model is None)
     items = []
     if kind and open_model is not None:
-        items.append(Item(f"Open {visible(source)}", kind, partial(open_model, source)))
-    if kind and add is not None and not is_work(source):
-        items.append(Item(f"Add {visible(source)} beside", kind, partial(add, source)))
+        items.append(Item(f"Open {visible(source.text)}", kind, partial(open_model, source)))
+    if kind and add is not None and not is_work(source.text):
+        items.append(Item(f"Add {visible(source.text)} beside", kind, partial(add, source)))
     return items
 
 
@@ -270,18 +269,14 @@ class AddPalette(Palette):
     field_name, list_name = "Model", "Matching models"
     placeholder = "A model’s name, path, id on the Hub, or a formula: synthetic:helix,turns=3"
 
-    def __init__(self, window: HostWindow, add: Callable[[str], object]) -> None:
+    def __init__(self, window: HostWindow, add: Callable[[Source], object]) -> None:
         self._add = add
         super().__init__(window)
 
     def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
         session = self._window.session
-        recent = [(short_name(s), "Recent", s) for s in _recent(session) if not is_work(s)]
-        listed = [(row.entry.title, f"Models, {row.state}", row.entry.id) for row in session.models]
-        return [
-            Item(f"Add {title}", kind, partial(self._add, source))
-            for title, kind, source in (*recent, *listed)
-        ]
+        recent = [source for source in _recent(session) if not is_work(source.text)]
+        return _source_items(session, recent, "Add", self._add)
 
     def _typed_items(self, text: str) -> list[Item]:
         return typed_sources(text, None, self._add)
@@ -309,27 +304,28 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
         if dock.name not in ("lesson", "bookmarks")  # which have commands
     ]
     items += bookmarks
-    session, opening = window.session, window.controller.open
-    items += [
-        Item(f"Open {short_name(source)}", "Recent", _open(opening, source))
-        for source in (*_recent(session), *session.surveys)
-    ]
-    items += [
-        Item(f"Open {row.entry.title}", f"Models, {row.state}", _open(opening, row.entry.id))
-        for row in session.models
-    ]
-    return items
+    session = window.session
+    recent = [*_recent(session), *map(parsed, session.surveys)]
+    return items + _source_items(session, recent, "Open", window.controller.open)
 
 
-def _recent(session: Session) -> list[str]:
+def _recent(session: Session) -> list[Source]:
     """Return the recent sources, without models of the catalogue, which have their own items."""
     listed = {row.entry.id for row in session.models}
-    return [source for source in session.recent if source not in listed]
+    return [parsed(source) for source in session.recent if source not in listed]
+
+
+def _source_items(
+    session: Session, recent: Sequence[Source], verb: str, call: Callable[[Source], object]
+) -> list[Item]:
+    """Return items that call a function with a recent source, or with a model of the catalogue."""
+    items = [Item(f"{verb} {source.name}", "Recent", partial(call, source)) for source in recent]
+    for row in session.models:
+        source = parsed(row.entry.id)
+        kind = f"Models, {row.state}"
+        items.append(Item(f"{verb} {row.entry.title}", kind, partial(call, source)))
+    return items
 
 
 def _bring(window: HostWindow, dock: str) -> Callable[[], None]:
     return lambda: window.focus_on(dock)
-
-
-def _open(opening: Callable[[str], None], source: str) -> Callable[[], None]:
-    return lambda: opening(source)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.models.sources.derived import Derived
 from gui.style.theme import GRID
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.drop_down import DropDown
@@ -69,7 +68,7 @@ class TokenDialog(QDialog):
     def source(self) -> str:
         """The chosen source."""
         words = self.words.currentData() or self.file.text().strip()
-        return Derived("tokens", words, self.model.text().strip()).source
+        return f"tokens:{words},{self.model.text().strip()}"
 
     def _lay_out(self) -> None:
         about = label(ABOUT, "muted", wrap=True)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.work import Work
 from tests.environments.conftest import PATIENCE
@@ -47,7 +48,7 @@ def place(app):
 def talk(app):
     """A project."""
     path = app.home / "talk.helix"
-    write_work(Work("sample", (30, 90), {}), path)
+    write_work(Work(Source.parse("sample"), (30, 90), {}), path)
     return path
 
 

@@ -5,13 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import write_work
 from gui.state.camera import CameraPose, Place
 from gui.state.work import OtherView, Work
 from tests.environments.screens import x_screen
 
 POSE = CameraPose(np.array([3.0, 4.0, 5.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
-SAMPLE = Work("sample", (1, 99), {"keep_turned": False}, place=Place(POSE, follows=False))
+SAMPLE = Work(
+    Source.parse("sample"), (1, 99), {"keep_turned": False}, place=Place(POSE, follows=False)
+)
 MODEL = "someone/model"
 
 
@@ -52,13 +55,13 @@ def test_a_picture_of_a_project_looks_nothing_up(app, tmp_path, screen, loopback
     hub = {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": loopback_hub.url}
     path, picture = tmp_path / "a.helix", tmp_path / "a.png"
     command = ("open", path, "--picture", picture)
-    write_work(Work(MODEL, (1, 9), {}), path)
+    write_work(Work(Source.parse(MODEL), (1, 9), {}), path)
     done = app.run(*command, environment=screen | hub)
     assert done.returncode == 1
     assert MODEL in done.stderr
     assert loopback_hub.url in done.stderr
     assert not picture.exists()
-    write_work(replace(SAMPLE, others=(OtherView(MODEL, (1, 9), (1, 2, 3)),)), path)
+    write_work(replace(SAMPLE, others=(OtherView(Source.parse(MODEL), (1, 9), (1, 2, 3)),)), path)
     done = app.run(*command, environment=screen | hub)
     assert done.returncode == 0
     assert picture.exists()

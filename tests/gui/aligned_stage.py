@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from geometry.models.sources.source import Source
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
@@ -32,7 +33,7 @@ class Beside:
         self._made.append(controller)
         path = str(self._write(W_pos, name))
         controller.open(path, positions=positions)
-        made = OpenModel(key, path, name, controller.session)
+        made = OpenModel(key, Source.parse(path), name, controller.session)
         self._session.open_models = (*self._session.open_models, made)
         return controller
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from gui.panels.compare.table import CompareTable
 from gui.panels.compare.words import ALL, COLUMNS
 from gui.panels.kit.intents import AddModel, MakeCurrent, RemoveModel
@@ -55,7 +56,7 @@ class CompareStage(ResultStage):
         self.others.append(controller)
         if source is not None:
             controller.open(str(source))
-        made = OpenModel(len(self.others), str(source), name, controller.session)
+        made = OpenModel(len(self.others), Source.parse(str(source)), name, controller.session)
         self.session.open_models = (*self.session.open_models, made)
         QApplication.processEvents()
         return controller.session

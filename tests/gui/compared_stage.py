@@ -5,6 +5,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from gui.panels.kit.panel import ResultPanel
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve, Plot
@@ -35,7 +36,7 @@ class ComparedStage:
         assert other.model is not None, other.notice
         key = key or 1 + max((c.key for c in self.session.others), default=0)
         color = free_color(self.session.open_models)
-        made = OpenModel(key, str(source), other.model.name, other, color=color)
+        made = OpenModel(key, Source.parse(str(source)), other.model.name, other, color=color)
         self.session.open_models = (*self.session.open_models, made)
         return made
 

@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from gui.commands import qt_start
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
@@ -345,7 +346,7 @@ def start_application(
     started: list[Application] = []
 
     def start(
-        source: str | Path | None = None,
+        source: str | Path | Source | None = None,
         *,
         positions: tuple[int, int] | None = None,
         offline: bool = False,
@@ -356,7 +357,7 @@ def start_application(
         pictured: bool = False,
         wait: bool = True,
     ) -> Application:
-        source = None if source is None else str(source)
+        source = None if source is None else Source.of_any(source)
         application = Application(
             qapp, settings, source, positions, offline=offline, beside=beside, safely=safely,
             greets=greets, pictured=pictured,

@@ -15,6 +15,7 @@ import numpy as np
 from geometry.history.history import History
 from geometry.inside.record import Description
 from geometry.models.sources.layer_tables import LayerTables
+from geometry.models.sources.source import Source
 from geometry.survey.read import Survey
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.layout import Tabs
@@ -70,6 +71,8 @@ def plain(value):
 def _plain(value):
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if isinstance(value, Source):
+        return value.id
     return dict(value)  # a mapping that is not to be changed
 
 

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources import catalogue
 from geometry.models.sources.catalogue import SAMPLE
-from geometry.models.sources.computed import is_computed
+from geometry.models.sources.formulas import is_computed
+from geometry.models.sources.source import Source
 from gui.panels.kit.saved_choices import kept_controls, saved
 from gui.panels.table import PANELS
 from gui.services.work_files.projects import save_work
@@ -248,7 +249,7 @@ def wait_until_shown(qtbot):
         session = application.session
 
         def shown():
-            if source and (session.model is None or session.model.source != source):
+            if source and (session.model is None or session.model.source != Source.parse(source)):
                 return False
             if positions and session.positions != tuple(positions):
                 return False
@@ -328,10 +329,15 @@ def move_bookmarks(file, folder):
     """Name the models of bookmarks where they are now: bookmarks beside settings have no others."""
 
     def moved(one):
-        others = tuple(replace(o, source=moved_to(folder, o.source)) for o in one.work.others)
+        others = tuple(
+            replace(o, source=Source.parse(moved_to(folder, o.source.text)))
+            for o in one.work.others
+        )
         return replace(
             one,
-            work=replace(one.work, source=moved_to(folder, one.work.source), others=others),
+            work=replace(
+                one.work, source=Source.parse(moved_to(folder, one.work.source.text)), others=others
+            ),
         )
 
     found, _ = read_bookmarks(file)
@@ -399,7 +405,7 @@ def test_window_goes_to_other_bookmarks(start_application, remembered, wait_unti
     qtbot.waitUntil(lambda: bool(session.bookmarks))
     application.window.bookmarks.go_to(session.bookmarks[0].key)
     wait_until_shown(application)
-    assert session.model.source == "sample"
+    assert session.model.source.text == "sample"
     assert session.positions == (1, session.model.n_positions - 1)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
+from geometry.models.sources.source import Source
 from tools.campaigns.campaign import Fault
 
 PROMPT = "Hello, my name is a a b " * 20
@@ -168,8 +169,8 @@ def _work() -> Any:
     from gui.state.work import OtherView, Work
 
     pose = CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
-    other = OtherView("gpt2", (1, 9), (1, 2, 3), place=Place(pose, follows=True))
-    return Work("sample", (1, 9), {name: getattr(Session(), name) for name in SAVED},
+    other = OtherView(Source.parse("gpt2"), (1, 9), (1, 2, 3), place=Place(pose, follows=True))
+    return Work(Source.parse("sample"), (1, 9), {name: getattr(Session(), name) for name in SAVED},
                 place=Place(pose, follows=False), size=(800, 600), others=(other,),
                 panels={"norms": {"k": 3}})  # fmt: skip
 

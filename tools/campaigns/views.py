@@ -22,6 +22,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
 from gui.services.work_files.work_file import JSON, pack_work
@@ -45,11 +46,11 @@ def mutated_project(made: random.Random) -> bytes:
     """Return a project of the bundled model, with some numbers of its view changed."""
     places = [_mutated_place(made) if made.random() < 0.7 else _place() for _ in range(2)]
     work = Work(
-        "sample", (1, 99), {name: getattr(Session(), name) for name in SAVED},
+        Source.parse("sample"), (1, 99), {name: getattr(Session(), name) for name in SAVED},
         place=places[0],
         turn=_mutated(made, np.eye(3)) if made.random() < 0.5 else np.eye(3),
         size=(1000, 700),
-        others=(OtherView("sinusoidal:64x16", (0, 50), (1, 2, 3), place=places[1]),),
+        others=(OtherView(Source.parse("sinusoidal:64x16"), (0, 50), (1, 2, 3), place=places[1]),),
         panels=PANELS,
     )  # fmt: skip
     work = replace(work, fields={**work.fields, "keep_turned": made.random() < 0.5})

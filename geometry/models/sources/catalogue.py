@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -35,8 +33,7 @@ from geometry.models.recognition.without_table import (
     ROTARY,
     WITHOUT_TABLE,
 )
-from geometry.models.sources.computed import is_computed
-from geometry.models.sources.derived import model_source
+from geometry.models.sources.formulas import is_computed
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
@@ -52,7 +49,6 @@ SAMPLE = "sample"
 SAMPLE_INSIDE = "sample/inside"
 """Source of the positions inside the bundled model, a run of ``helixscope positions``; with
 "/layer 1" after it, of one layer."""
-_BUNDLED = re.compile(rf"{SAMPLE}(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
 
 HUB_CACHE_GROUP = "In your Hub cache"
 """Group of the models in the Hub cache that are not in the catalogue."""
@@ -153,34 +149,7 @@ def state(entry: CatalogueEntry) -> State:
         return "computed"
     if _in_package(entry) is not None:
         return "bundled" if entry.id == SAMPLE else "installed"
-    return "cached" if locate(entry) is not None or _is_kept(HubAddress(entry.id)) else "online"
-
-
-def is_bundled(source: str) -> bool:
-    """Return whether a source comes with Helixscope; a local path of the same name does not."""
-    return _BUNDLED.fullmatch(source) is not None
-
-
-def local_path(source: str) -> Path:
-    """Return the path that a source stands for, if it is one: also of what is bundled."""
-    folder = locate(SAMPLE) if is_bundled(source) else None
-    return Path(source).expanduser() if folder is None else folder.parent / source
-
-
-def is_here(source: str) -> bool:
-    """Return whether a model opens without the network."""
-    if is_computed(source):
-        return True
-    if (of := model_source(source)) != source:
-        with suppress(SourceError, OSError, ValueError, RuntimeError):
-            return is_here(of) or local_path(of).exists()
-        return False
-    if is_bundled(source):
-        return locate(SAMPLE) is not None
-    address = parse_address(source)
-    return address is not None and (
-        locate_address(address) is not None or _is_kept(canonical(address))
-    )
+    return "cached" if locate(entry) is not None or is_kept(HubAddress(entry.id)) else "online"
 
 
 def locate_address(address: HubAddress) -> Path | None:
@@ -205,11 +174,12 @@ def canonical(address: HubAddress) -> HubAddress:
     return address if entry is None else replace(address, repo=entry.id)
 
 
-def _is_kept(address: HubAddress, cache: TensorCache | None = None) -> bool:
-    from geometry.hub.checkpoint import is_kept
+def is_kept(address: HubAddress, cache: TensorCache | None = None) -> bool:
+    """Return whether a model is in the cache of piecewise downloads; the user's own if None."""
+    from geometry.hub import checkpoint
     from geometry.hub.tensor_cache import default_cache
 
-    return is_kept(cache or default_cache(), address)
+    return checkpoint.is_kept(cache or default_cache(), address)
 
 
 def _in_package(entry: CatalogueEntry) -> Path | None:
@@ -316,7 +286,7 @@ def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None =
     if ours is None or ours[0] == folder.name:
         return False
     try:
-        return ours[1] > reference.stat().st_mtime and _is_kept(known, cache)
+        return ours[1] > reference.stat().st_mtime and is_kept(known, cache)
     except OSError:  # requested by commit
         return False
 

@@ -1,126 +1,43 @@
-"""Computed tables, opened by name like a model: sinusoidal encodings, curves.
-
-``sinusoidal`` is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5),
-each sine followed by its cosine; ``sinusoidal-fairseq`` that of fairseq and tensor2tensor, with all
-sines before all cosines. A size may follow: ``sinusoidal:512x128`` has 512 positions and 128
-dimensions. ``synthetic:helix,n=1024,turns=1.85`` is a curve of :mod:`geometry.measures.synthetic`.
-"""
+"""Tables in memory, opened as models without tokens and layers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import FloatArray, OnThisMachine, TensorInfo
-from geometry.measures.sinusoids import Sinusoid, sinusoid
-from geometry.measures.synthetic import MOST_NUMBERS, parse_curve
 from geometry.models.families.stack import ALONE
+from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
-
-if TYPE_CHECKING:
-    from geometry.models.model import PositionalModel
-
-DEFAULT_SIZE = (1024, 768)
-"""Default positions and dimensions of a table: those of GPT-2 small."""
-_SINUSOIDS: Mapping[str, Sinusoid] = {
-    "sinusoidal": "interleaved",
-    "sinusoidal-fairseq": "tensor2tensor",
-}
-_CURVE = "synthetic"
-_SIZE = re.compile(r"([1-9][0-9]{0,8})\s*[x×]\s*([1-9][0-9]{0,8})", re.IGNORECASE)
+from geometry.models.sources.formulas import find_computed
+from geometry.models.sources.source import Source
 
 
-@dataclass(frozen=True, slots=True)
-class ComputedTable:
-    """A table that is computed on opening.
-
-    Attributes
-    ----------
-    source
-        Its source.
-    family
-        Which formula: "sinusoidal", …
-    name
-        Short, for captions and files.
-    make
-        Computes its (n_positions, d_model) float64 numbers.
-    """
-
-    source: str
-    family: str
-    name: str
-    make: Callable[[], npt.NDArray[np.float64]]
-
-
-def find_computed(source: str) -> ComputedTable | None:
-    """Parse a source as the name of a computed table.
-
-    Returns
-    -------
-    ComputedTable or None
-        None if the source is something else.
+def open_computed(source: Source) -> PositionalModel:
+    """Compute a table, and open it as a model without tokens and layers.
 
     Raises
     ------
     SourceError
         The size or the curve after the name is invalid.
     """
-    name, colon, size = source.strip().partition(":")
-    if name == _CURVE and colon:
-        return _curve(source, size)
-    kind = _SINUSOIDS.get(name)
-    if kind is None:
-        return None
-    n_positions, d_model = _size(source, size) if colon else DEFAULT_SIZE
-    usual = (n_positions, d_model) == DEFAULT_SIZE
-    return ComputedTable(
-        source=name if usual else f"{name}:{n_positions}x{d_model}",
-        family=name,
-        name=name if usual else f"{name}-{n_positions}x{d_model}",
-        make=lambda: sinusoid(kind, n_positions, d_model),
-    )
-
-
-def is_computed(source: str) -> bool:
-    """Return whether a source names a computed table, even with an invalid size."""
-    name, colon, _ = source.strip().partition(":")
-    return name in _SINUSOIDS or (name == _CURVE and bool(colon))
-
-
-def computed_name(source: str) -> str:
-    """Return the caption of a computed table; other sources unchanged."""
-    table = _try_find_computed(source)
-    return source if table is None else table.name
-
-
-def computed_source(source: str) -> str:
-    """Return the canonical source of a computed table; other sources unchanged."""
-    table = _try_find_computed(source)
-    return source if table is None else table.source
-
-
-def _try_find_computed(source: str) -> ComputedTable | None:
-    """Parse a source; None also if its size or curve is invalid."""
-    try:
-        return find_computed(source)
-    except SourceError:
-        return None
-
-
-def open_computed(table: ComputedTable) -> PositionalModel:
-    """Compute a table, and open it as a model without tokens and layers."""
-    return model_of_table(table.family, table.make(), source=table.source, name=table.name)
+    table = find_computed(source.text)
+    assert table is not None, "the source is of this kind"
+    source = replace(source, text=table.source)
+    return model_of_table(table.family, table.make(), source=source, name=table.name)
 
 
 def model_of_table(
-    family: str, values: npt.NDArray[np.float64], *, source: str = "", name: str = ""
+    family: str,
+    values: npt.NDArray[np.float64],
+    *,
+    source: Source | None = None,
+    name: str = "",
 ) -> PositionalModel:
     """Open a table in memory as a model without tokens and layers.
 
@@ -131,13 +48,44 @@ def model_of_table(
     values : (n_positions, d_model) float64
         Its numbers.
     source, name
-        Of the model; the family if "".
+        Of the model; the family by default.
     """
-    from geometry.models.model import PositionalModel  # avoids loading it just to list the tables
-
     place = Architecture(family, ALONE, "", family, {})
+    source = source or Source.parse(family)
+    return PositionalModel(OneTable(family, values), place, source=source, name=name or family)
+
+
+def model_derived_from(
+    model: PositionalModel,
+    source: Source,
+    table: npt.NDArray[np.float64],
+    place: Architecture,
+    beside: FolderFiles | None = None,
+) -> PositionalModel:
+    """Open a table that is made of a model, as one without tokens and layers.
+
+    Parameters
+    ----------
+    model
+        The model; its choice of table opens it again.
+    source
+        Of the table.
+    table : (n_positions, d_model) float64
+        Its numbers.
+    place
+        How it is read.
+    beside
+        Files that it was made of as well.
+    """
+    choice = model.table_choice
+    chosen = "" if choice is None or choice in model.sides[:1] else choice
     return PositionalModel(
-        OneTable(family, values), place, source=source or family, name=name or family
+        OneTable(place.table, table, of=model),
+        replace(place, chosen=chosen),
+        source=source,
+        name=source.name_with(model.name),
+        commit=model.commit,
+        beside=beside,
     )
 
 
@@ -179,31 +127,3 @@ class OneTable(OnThisMachine):
     def read(self, name: str) -> FloatArray:
         """Return the table; KeyError for any other name."""
         return self._values.reshape(self._tensors[name].shape)
-
-
-def _curve(source: str, text: str) -> ComputedTable:
-    try:
-        curve = parse_curve(text)
-    except ValueError as error:
-        raise SourceError(
-            f"{source!r} is not a synthetic curve: {error}.",
-            "Use the form synthetic:helix,n=1024,d=768,turns=2,climb=0.5.",
-        ) from error
-    return ComputedTable(curve.source, f"synthetic {curve.kind}", curve.name, curve.table)
-
-
-def _size(source: str, size: str) -> tuple[int, int]:
-    match = _SIZE.fullmatch(size.strip())
-    if match is None:
-        raise SourceError(
-            f"{source!r} should end in positions x dimensions, as in sinusoidal:512x128.",
-            "Write two whole numbers with an x between them.",
-        )
-    n_positions, d_model = int(match[1]), int(match[2])
-    if n_positions * d_model > MOST_NUMBERS:
-        raise SourceError(
-            f"A table of {n_positions} × {d_model} numbers is too large: at most {MOST_NUMBERS:,} "
-            "numbers are computed.",
-            "Use fewer positions or dimensions.",
-        )
-    return n_positions, d_model

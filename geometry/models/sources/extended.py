@@ -14,14 +14,16 @@ from geometry.checkpoints.errors import SourceError
 from geometry.measures.extension import FEWEST, METHODS, Method, extend_table
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
-from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import FORMS, Derived, chosen_of, is_derived
+from geometry.models.sources.computed import model_derived_from
 from geometry.models.sources.resampled import MAX_NUMBERS, MAX_ROWS
+from geometry.models.sources.source import FORMS, Source
 
 _PARAMETERS = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
 
 
-def extended_source(method: Method, kept: int, length: int, model: PositionalModel) -> str | None:
+def extended_source(
+    method: Method, kept: int, length: int, model: PositionalModel
+) -> Source | None:
     """Return the source of a model's first rows, extended to a number of positions.
 
     None if it cannot be made: the model is derived or its table was chosen, or the result would be
@@ -29,11 +31,11 @@ def extended_source(method: Method, kept: int, length: int, model: PositionalMod
     """
     if (
         model.table_choice is not None
-        or is_derived(model.source)
+        or model.source.of is not None
         or not _fits(length, model.d_model)
     ):
         return None
-    return Derived("extended", f"{method}:{kept}:{length}", model.source).source
+    return Source.derive("extended", f"{method}:{kept}:{length}", model.source)
 
 
 def why_not_extended(model: PositionalModel) -> str:
@@ -49,7 +51,7 @@ def why_not_extended(model: PositionalModel) -> str:
     return ""
 
 
-def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
+def open_extended(source: Source, model: PositionalModel) -> PositionalModel:
     """Open an extended table, as a model without tokens and layers.
 
     Raises
@@ -57,10 +59,10 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
     SourceError
         The method or the numbers are invalid, or the model has no table that can be extended.
     """
-    match = _PARAMETERS.fullmatch(derived.what)
+    match = _PARAMETERS.fullmatch(source.what)
     if match is None or match[1] not in METHODS:
         raise SourceError(
-            f"{derived.what!r} is no way to extend a table: it has a method, {', '.join(METHODS)}, "
+            f"{source.what!r} is no way to extend a table: it has a method, {', '.join(METHODS)}, "
             "the number of rows to keep, and that of positions to make.",
             f"Use the form {FORMS['extended']}.",
         )
@@ -83,14 +85,9 @@ def open_extended(derived: Derived, model: PositionalModel) -> PositionalModel:
             f"{length:,} positions of {model.d_model} numbers are too many to make.",
             f"Ask for at most {min(MAX_ROWS, MAX_NUMBERS // model.d_model):,}.",
         )
-    place = Architecture(None, None, "", "extended positions", {}, chosen=chosen_of(model))
-    return PositionalModel(
-        OneTable(place.table, extend_table(model.W_pos[:kept], length, method), of=model),
-        place,
-        source=derived.source,
-        name=derived.name(model.name),
-        commit=model.commit,
-    )
+    place = Architecture(None, None, "", "extended positions", {})
+    table = extend_table(model.W_pos[:kept], length, method)
+    return model_derived_from(model, source, table, place)
 
 
 def _fits(length: int, d_model: int) -> bool:

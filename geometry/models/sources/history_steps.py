@@ -24,6 +24,7 @@ from geometry.checkpoints.stores import (
 )
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
+from geometry.models.sources.source import Source
 
 FILE_NAME = "history.safetensors"
 AGAIN = "Write it again with the training script, or remove it."
@@ -80,7 +81,7 @@ def find_step(path: Path) -> tuple[Path, int] | None:
 
 
 def open_step(
-    file: Path, step: int, source: str, whole: Callable[[], PositionalModel] | None = None
+    file: Path, step: int, source: Source, whole: Callable[[], PositionalModel] | None = None
 ) -> PositionalModel:
     """Open the positions at a step as a model without weights.
 

@@ -15,9 +15,10 @@ from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture, LabelledRows
 from geometry.models.recognition.names_and_shapes import table_shape
 from geometry.models.sources.computed import OneTable
+from geometry.models.sources.source import Source
 
 
-def open_rows(path: Path, source: str, name: str) -> PositionalModel:
+def open_rows(path: Path, source: Source, name: str) -> PositionalModel:
     """Open a table of numbers with labels.
 
     See :func:`geometry.checkpoints.column_files.read_rows`.
@@ -37,7 +38,7 @@ def open_rows(path: Path, source: str, name: str) -> PositionalModel:
 
 
 def open_array(
-    path: Path, store: TensorStore, place: Architecture, source: str, name: str
+    path: Path, store: TensorStore, place: Architecture, source: Source, name: str
 ) -> PositionalModel:
     """Open a bare array; a CSV file of its name beside it, if any, has labels for its rows.
 

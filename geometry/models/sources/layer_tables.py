@@ -33,6 +33,7 @@ from geometry.checkpoints.stores import (
 from geometry.measures.norms import norm_profile
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
+from geometry.models.sources.source import Source
 from geometry.pca.components import Array
 
 FILE_NAME = "positions.safetensors"
@@ -185,7 +186,7 @@ def find_layers(path: Path) -> tuple[Path, int | None] | None:
     return file, int(match[1]) if match else None
 
 
-def open_layer(file: Path, layer: int | None, source: str) -> PositionalModel:
+def open_layer(file: Path, layer: int | None, source: Source) -> PositionalModel:
     """Open a layer's positions as a model without tokens and weights.
 
     Parameters

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, Sou
 from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
+from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -31,41 +32,37 @@ from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
 from geometry.models.sources.catalogue import (
     SAMPLE,
-    address_in,
     canonical,
-    is_bundled,
     is_superseded,
-    local_path,
     locate,
     locate_address,
     read_catalogue,
     read_reference,
 )
-from geometry.models.sources.computed import find_computed, is_computed, open_computed
-from geometry.models.sources.derived import Derived, find_derived, is_derived, model_source
+from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
 from geometry.models.sources.history_steps import find_step, open_step
 from geometry.models.sources.labelled_rows import open_array, open_rows
 from geometry.models.sources.layer_tables import find_layers, open_layer
+from geometry.models.sources.locating import local_path, located
 from geometry.models.sources.resampled import open_resampled
 from geometry.models.sources.rotary_pair import open_pair
+from geometry.models.sources.source import FORMS, GENERIC, Source
 from geometry.models.sources.token_rows import open_token_rows
 
 if TYPE_CHECKING:
     from geometry.hub.checkpoint import HubCheckpoint
     from geometry.hub.network import Network
 
-T = TypeVar("T")
+__all__ = ["NoSuchTable", "UnknownArchitecture", "open_model"]
 
-__all__ = ["NoSuchTable", "UnknownArchitecture", "is_on_hub", "may_ask_hub", "open_model"]
-
-GENERIC = re.compile(
-    r"(pytorch_)?model([.-].*)?|checkpoints?|weights|ckpt|(lit|final)_model|consolidated([.-].*)?"
-    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+",
-    re.IGNORECASE,
-)
-"""Names of files and folders that do not identify the model in them."""
-
+_NEEDED = {
+    "tokens": "a list",
+    "resampled": "a size",
+    "pair": "a pair",
+    "extended": "a method, two numbers of rows",
+}
+"""What the source of each derived kind names beside a model."""
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
     r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
@@ -84,7 +81,7 @@ _ATTEMPTS = 3
 
 
 def open_model(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Source,
     *,
     table: str | None = None,
     network: Network | None = None,
@@ -95,10 +92,10 @@ def open_model(
     ----------
     source
         "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
-        :mod:`geometry.models.sources.computed`); a folder in the Hugging Face layout; a file
+        :mod:`geometry.models.sources.formulas`); a folder in the Hugging Face layout; a file
         (safetensors, torch's zip format, npy, npz, GGUF), or a table of numbers (see
         :mod:`geometry.models.sources.labelled_rows`); what is made of a model, such as
-        "tokens:weekdays,gpt2" (see :mod:`geometry.models.sources.derived`); or a model's id,
+        "tokens:weekdays,gpt2" (see :data:`geometry.models.sources.source.FORMS`); or a model's id,
         perhaps with "@revision", or the address of its page; a folder of positions inside a model,
         or "/layer 3" of it (see :mod:`geometry.models.sources.layer_tables`), of which
         "sample/inside" is bundled; "/step 500" of a training with a history (see
@@ -124,106 +121,92 @@ def open_model(
     NoSuchTable
         The source has no such tensor or side.
     """
-    text = os.fspath(source)
-    if table is not None and _has_one_table(text):
-        raise _no_choice(text, table)
-    if text == SAMPLE and (folder := locate(SAMPLE)) is not None:
-        return _open(folder, text, text, table)
-    if (computed := find_computed(text)) is not None:
-        return open_computed(computed)
-    if (derived := find_derived(text)) is not None:
-        return _open_derived(derived, open_model(derived.of, table=table, network=network), network)
-    if (layers := _within(find_layers, text)) is not None:
-        return open_layer(*layers, text)
-    if (step := _within(find_step, text)) is not None:
-        return open_step(*step, text, whole=partial(open_model, step[0].parent))
-    if is_bundled(text):
-        raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
-    path = _path(text)
-    if path is not None:
-        return _open(_snapshot(path), text, name_of(path), table)
-    address = address_in(text)
-    if address is None:
-        raise SourceError(f"{text!r} does not exist.", "Check the path.")
+    source = located(Source.of_any(source))
+    text = source.text
+    if (one_table := _one_table(source)) is not None:
+        if table is not None:
+            raise _no_choice(source, table)
+        return one_table()
+    if source.kind in FORMS:
+        return _open_derived(source, table, network)
+    if source.kind == "bundled":
+        if text != SAMPLE or (folder := locate(SAMPLE)) is None:
+            raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
+        return _open(folder, source, text, table)
+    if source.address is None:
+        path = _path(text)
+        return _open(_snapshot(path), source, name_of(path), table)
     if network is None or not network.fresh:
-        folder = locate_address(address)
+        folder = locate_address(source.address)
         cache = None if network is None else network.cache
-        if folder is not None and not is_superseded(folder, address, cache):
-            return _open(folder, text, address.short, table)
-    return _fetch(text, address, table, network)
+        if folder is not None and not is_superseded(folder, source.address, cache):
+            return _open(folder, source, source.name, table)
+    return _fetch(source, source.address, table, network)
 
 
-def _open_derived(
-    derived: Derived, model: PositionalModel, network: Network | None
-) -> PositionalModel:
+def _open_derived(source: Source, table: str | None, network: Network | None) -> PositionalModel:
     """Open what is derived from a model, with the consent to downloads that was given."""
-    if derived.kind == "pair":
-        return open_pair(derived, model)
-    if derived.kind == "resampled":
-        return open_resampled(derived, model)
-    if derived.kind == "extended":
-        return open_extended(derived, model)
+    if source.of is None:
+        raise SourceError(
+            f"{visible(source.text)!r} should name {_NEEDED[source.kind]} and a model.",
+            f"Use the form {FORMS[source.kind]}.",
+        )
+    model = open_model(source.of, table=table, network=network)
+    if source.kind == "pair":
+        return open_pair(source, model)
+    if source.kind == "resampled":
+        return open_resampled(source, model)
+    if source.kind == "extended":
+        return open_extended(source, model)
     if network is None:
-        return open_token_rows(derived, model, whole=False)
+        return open_token_rows(source, model, whole=False)
     if network.whole:
         model.agree("whole files")
         model.agree("tokenizer")
     with model.through(network.transfer):
-        return open_token_rows(derived, model, whole=network.whole)
+        return open_token_rows(source, model, whole=network.whole)
 
 
-def _has_one_table(source: str) -> bool:
-    """Return whether a source always has one table, so that none can be chosen."""
-    computed = find_computed(source) is not None
-    return computed or bool(_within(find_layers, source) or _within(find_step, source))
+def _one_table(source: Source) -> Callable[[], PositionalModel] | None:
+    """Return what opens a source that always has one table, so that none can be chosen."""
+    if source.kind == "computed":
+        return partial(open_computed, source)
+    if source.kind not in ("bundled", "path"):
+        return None
+    with suppress(OSError, ValueError, RuntimeError):  # _path raises the error
+        path = local_path(source)
+        if (layers := find_layers(path)) is not None:
+            return partial(open_layer, *layers, source)
+        if (step := find_step(path)) is not None:
+            return partial(open_step, *step, source, partial(open_model, step[0].parent))
+    return None
 
 
-def _no_choice(source: str, table: str) -> NoSuchTable:
-    return NoSuchTable(f"{source!r} is one table, and has no tensor {table!r}.", ())
+def _no_choice(source: Source, table: str) -> NoSuchTable:
+    return NoSuchTable(f"{source.text!r} is one table, and has no tensor {table!r}.", ())
 
 
-def may_ask_hub(source: str) -> bool:
-    """Return whether opening a source may need a request, also for what it is made of."""
-    return is_on_hub(model_source(source))
+def _path(text: str) -> Path:
+    """Return the local path of a source.
 
-
-def is_on_hub(source: str) -> bool:
-    """Return whether a source is a model's id, and not a local path.
-
-    Opening it may need a request, even if a package or cache has it.
+    Raises
+    ------
+    SourceError
+        It does not exist, or cannot be accessed.
     """
-    try:
-        if is_bundled(source) or is_computed(source) or is_derived(source):
-            return False
-        if _within(find_layers, source) or _within(find_step, source):
-            return False
-        return _path(source) is None and address_in(source) is not None
-    except SourceError:
-        return False
-
-
-def _path(text: str) -> Path | None:
-    """Return the local path of a source, if it exists."""
     try:
         path = Path(text).expanduser()
         if text and path.exists():
             return path
         check_link(path)
-        return None
     except PermissionError as error:
         raise cannot_read(Path(text), error) from error
     except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(f"{text!r} is not a path: {error}.", "Check the path.") from error
+    raise SourceError(f"{text!r} does not exist.", "Check the path.")
 
 
-def _within(find: Callable[[Path], T | None], text: str) -> T | None:
-    """Return the file and the layer, or the step, of a source; None for other sources."""
-    with suppress(OSError, ValueError, RuntimeError):  # _path raises the error
-        return find(local_path(text))
-    return None
-
-
-def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
+def _open(path: Path, source: Source, name: str, table: str | None) -> PositionalModel:
     """Open local files; again if they are replaced meanwhile, as a training run does."""
     with reading_file(path):
         for _ in range(_ATTEMPTS - 1):
@@ -232,7 +215,7 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
         return _open_once(path, source, name, table)
 
 
-def _open_once(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
+def _open_once(path: Path, source: Source, name: str, table: str | None) -> PositionalModel:
     weights = weights_in(path) if path.is_dir() else path
     if weights.suffix.lower() in TABLE_SUFFIXES:
         if table is not None:
@@ -300,7 +283,7 @@ def _place(
 
 
 def _fetch(
-    text: str, address: HubAddress, table: str | None, network: Network | None
+    source: Source, address: HubAddress, table: str | None, network: Network | None
 ) -> PositionalModel:
     """Open a model from the cache and the Hub."""
     from geometry.hub.checkpoint import open_checkpoint
@@ -309,10 +292,11 @@ def _fetch(
     from geometry.hub.keeping import opening
     from geometry.hub.network import default_network
 
+    text = source.text
     try:
         with opening(), reading(text, DAMAGED):
             checkpoint = open_checkpoint(canonical(address), network or default_network())
-            model = _model_of(checkpoint, text, address.short, table)
+            model = _model_of(checkpoint, source, table)
     except Offline as error:
         raise Offline(
             f"{text} is not on this machine, and Helixscope is offline.", error.advice
@@ -329,9 +313,7 @@ def _fetch(
     return model
 
 
-def _model_of(
-    checkpoint: HubCheckpoint, source: str, name: str, table: str | None
-) -> PositionalModel:
+def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> PositionalModel:
     """Create the model; on failure, remove what was cached for it, unless a choice is needed."""
     try:
         store, gguf = checkpoint.store, checkpoint.gguf
@@ -342,7 +324,7 @@ def _model_of(
             store,
             _place(store, config, table),
             source=source,
-            name=name,
+            name=source.name,
             folder=checkpoint.tokenizer_folder,
             commit=checkpoint.commit,
         )

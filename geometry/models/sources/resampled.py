@@ -20,8 +20,8 @@ from geometry.measures.extension import resample_rows
 from geometry.models.families.stack import Resizing
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
-from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import FORMS, Derived, chosen_of
+from geometry.models.sources.computed import model_derived_from
+from geometry.models.sources.source import FORMS, Source
 from geometry.pca.components import Array
 
 MAX_ROWS = 262_144
@@ -98,7 +98,7 @@ def _interpolated(P: Array, to: tuple[int, int], mode: str, options: str) -> Arr
     return result
 
 
-def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
+def open_resampled(source: Source, model: PositionalModel) -> PositionalModel:
     """Open a model's table in another size, as a model without tokens and layers.
 
     Raises
@@ -106,10 +106,10 @@ def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
     SourceError
         The size is invalid, too large, or not of this model's kind; the model has no table.
     """
-    size = _SIZE.fullmatch(derived.what)
+    size = _SIZE.fullmatch(source.what)
     if size is None:
         raise SourceError(
-            f"{derived.what!r} is no size of a table.", f"Use the form {FORMS['resampled']}."
+            f"{source.what!r} is no size of a table.", f"Use the form {FORMS['resampled']}."
         )
     if model.no_table or model.rows is not None or model.lags is not None:
         raise SourceError(
@@ -128,17 +128,11 @@ def open_resampled(derived: Derived, model: PositionalModel) -> PositionalModel:
         given, form = ("one number", "20x20") if columns is None else ("two", "2048")
         kind = "the patches of a picture" if model.grid is not None else "positions of a text"
         raise SourceError(f"{model.name} has {kind}, and the size has {given}.", f"Use {form}.")
-    place = Architecture(None, None, "", "resampled positions", {}, chosen=chosen_of(model))
+    place = Architecture(None, None, "", "resampled positions", {})
     if columns is None or model.grid is None:
         table = resample_rows(model.W_pos, rows)
     else:
         table = resample_grid(model.W_pos, model.grid, (rows, columns), resizing)
         notes = () if resizing else (f"{model.family or 'This model'} {UNKNOWN}",)
         place = replace(place, net=(rows, columns), notes=notes)
-    return PositionalModel(
-        OneTable(place.table, table, of=model),
-        place,
-        source=derived.source,
-        name=derived.name(model.name),
-        commit=model.commit,
-    )
+    return model_derived_from(model, source, table, place)

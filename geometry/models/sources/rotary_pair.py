@@ -15,8 +15,8 @@ from geometry.measures.rotary import turning
 from geometry.models.families.stack import ALONE
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
-from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import FORMS, Derived, chosen_of
+from geometry.models.sources.computed import model_derived_from
+from geometry.models.sources.source import FORMS, Source
 
 RADIUS = 1 / 8
 """Radius of the helix, as a share of its height over all positions."""
@@ -42,7 +42,7 @@ def pair_curve(rate: float, n_positions: int) -> npt.NDArray[np.float64]:
     return np.column_stack([RADIUS * n_positions * circle, height])
 
 
-def open_pair(derived: Derived, model: PositionalModel) -> PositionalModel:
+def open_pair(source: Source, model: PositionalModel) -> PositionalModel:
     """Open a pair's helix, as a model without tokens and layers.
 
     Raises
@@ -56,18 +56,13 @@ def open_pair(derived: Derived, model: PositionalModel) -> PositionalModel:
             f"The model {model.name} does not turn queries and keys.",
             "Open a model with rotary positions, such as EleutherAI/pythia-70m.",
         )
-    known = derived.what.isascii() and derived.what.isdigit() and len(derived.what) < 7
-    if not known or int(derived.what) >= rotary.n_pairs:
+    known = source.what.isascii() and source.what.isdigit() and len(source.what) < 7
+    if not known or int(source.what) >= rotary.n_pairs:
         raise SourceError(
-            f"{model.name} has the pairs 0 to {rotary.n_pairs - 1}, and none {derived.what!r}.",
+            f"{model.name} has the pairs 0 to {rotary.n_pairs - 1}, and none {source.what!r}.",
             f"Use the form {FORMS['pair']}.",
         )
-    pair = int(derived.what)
-    place = Architecture(None, ALONE, "", f"pair {pair}", {}, chosen=chosen_of(model))
-    return PositionalModel(
-        OneTable(place.table, pair_curve(rotary.rates[pair], model.n_positions), of=model),
-        place,
-        source=derived.source,
-        name=derived.name(model.name),
-        commit=model.commit,
-    )
+    pair = int(source.what)
+    place = Architecture(None, ALONE, "", f"pair {pair}", {})
+    curve = pair_curve(rotary.rates[pair], model.n_positions)
+    return model_derived_from(model, source, curve, place)

@@ -24,8 +24,8 @@ from geometry.hub.faults import LargeTensor, LargeTokenizer
 from geometry.models.model import PositionalModel
 from geometry.models.parts import read_part
 from geometry.models.recognition.architecture import Architecture, LabelledRows
-from geometry.models.sources.computed import OneTable
-from geometry.models.sources.derived import Derived, chosen_of
+from geometry.models.sources.computed import model_derived_from
+from geometry.models.sources.source import Source
 from geometry.models.tokens import without_row
 
 LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -61,7 +61,7 @@ FEWEST = 2
 """Rows of a curve."""
 
 
-def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) -> PositionalModel:
+def open_token_rows(source: Source, model: PositionalModel, *, whole: bool) -> PositionalModel:
     """Open the embeddings of a list's tokens, float32, as a model without tokens and layers.
 
     An entry is used where the model's tokenizer makes it one token: all with a space before them,
@@ -69,8 +69,8 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
 
     Parameters
     ----------
-    derived
-        The source, with the name of a list in :data:`LISTS`, or the path of a text file.
+    source
+        What is opened, with the name of a list in :data:`LISTS`, or the path of a text file.
     model
         The model.
     whole
@@ -88,10 +88,10 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     """
     from geometry.hub.network import LARGE  # with the client, which a local model does not need
 
-    if derived.what in LISTS:
-        beside, entries = None, LISTS[derived.what]
+    if source.what in LISTS:
+        beside, entries = None, LISTS[source.what]
     else:
-        path = _path(derived.what)
+        path = _path(source.what)
         beside, entries = FolderFiles(path.parent, (path.name,)), _read(path)
     name = model.tokens_tensor
     if name is None:
@@ -107,7 +107,7 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     kept = [number for number, token in enumerate(ids) if token is not None]
     if len(kept) < FEWEST:
         raise SourceError(
-            f"{len(kept)} of the {len(entries)} entries of {Path(derived.what).name} are single "
+            f"{len(kept)} of the {len(entries)} entries of {Path(source.what).name} are single "
             f"tokens of {model.name}; at least {FEWEST} are needed.",
             "Use shorter words, or another model.",
         )
@@ -115,7 +115,7 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
     embeddings = read_part(model.store, name, 2)
     if why := without_row(chosen, len(embeddings), model.name, model.token_text):
         raise SourceError(
-            f"{Path(derived.what).name} has {why}.",
+            f"{Path(source.what).name} has {why}.",
             "Put the model's own tokenizer.json into its folder.",
         )
     table = embeddings[chosen].astype(np.float64)
@@ -129,16 +129,8 @@ def open_token_rows(derived: Derived, model: PositionalModel, *, whole: bool) ->
         {},
         notes=tuple(filter(None, (_note(model.name, left_out, spaced=spaced),))),
         rows=LabelledRows(labels, _columns(labels)),
-        chosen=chosen_of(model),
     )
-    return PositionalModel(
-        OneTable("token embeddings", table, of=model),
-        place,
-        source=derived.source,
-        name=derived.name(model.name),
-        commit=model.commit,
-        beside=beside,
-    )
+    return model_derived_from(model, source, table, place, beside)
 
 
 def _path(text: str) -> Path:

@@ -230,7 +230,7 @@ for one in effects.effects:
 
 def intervening(model: PositionalModel, run: EffectsRun, changes: Sequence[str]) -> str:
     """Return the lines of a script that measure the effects of changes again."""
-    store, source, more = model.store, model.source, ""
+    store, source, more = model.store, model.source.text, ""
     if isinstance(store, LayerStore):
         source, more = store.tables.source, f"layer={source!r}, "
     if run.heads:

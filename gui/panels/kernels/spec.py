@@ -576,7 +576,7 @@ def _lines_of_tokens(view: KernelsView) -> str:
     if run is None or not isinstance(result, Kernels) or over_tokens(view, result) is None:
         return ""
     return f"""
-run = run_prompt({view.model.source!r}, {run.text!r}{table_argument(view.model)})
+run = run_prompt({view.model.source.text!r}, {run.text!r}{table_argument(view.model)})
 print(run.attention[{result.of.layer}, {result.head}])
 """
 

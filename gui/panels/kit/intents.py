@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from geometry.models.sources.source import Source
 from gui.state.aligned_curve import CurveAlignment
 from gui.state.values import Fields
 
@@ -23,14 +24,14 @@ class ShowPanel:
 class OpenSource:
     """Open a source."""
 
-    source: str
+    source: str | Source
 
 
 @dataclass(frozen=True, slots=True)
 class ShowBeside:
     """Show a source beside the open model."""
 
-    source: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)

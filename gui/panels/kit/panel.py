@@ -35,7 +35,6 @@ from gui.panels.kit.spec import AnyPanel, at_stops, changed
 from gui.panels.kit.views import AnyView, View
 from gui.panels.table import GROUPS, PANELS
 from gui.services.compared_curves import ComparedCurve
-from gui.services.loading import short_name
 from gui.services.questions import Question
 from gui.state.answer import Answer
 from gui.state.session import Session
@@ -703,8 +702,8 @@ class ResultPanel(Panel):
             self.parts.show_content()
 
     def _waiting_for(self) -> str:
-        if self.session.opening:
-            return f"Opening {short_name(self.session.opening)}…"
+        if (opening := self.session.opening) is not None:
+            return f"Opening {opening.name}…"
         return self.spec.empty if self.session.model is None else ""
 
     def _show_ready(self, answer: Answer) -> None:

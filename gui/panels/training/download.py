@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
 
+from geometry.models.sources.source import Source
 from gui.panels.kit.intents import (
     CancelCheckpoints,
     DownloadCheckpoints,
     LookForCheckpoints,
     PlanCheckpoints,
 )
-from gui.services.loading import is_of_hub, short_name
 from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_bytes, format_count
@@ -187,8 +187,8 @@ def _budget_tip(plan: HistoryPlan) -> str:
 
 def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
     """Return a sentence and advice before the search for checkpoints."""
-    name = short_name(model.source)
-    if not is_of_hub(model.source):
+    name = model.source.name
+    if model.source.address is None:
         return f"There may be checkpoints of {name}’s training in the same folder.", ""
     if offline:
         return (
@@ -203,7 +203,8 @@ def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
 
 def _about_text(plan: HistoryPlan) -> str:
     """Return the number of checkpoints: "609 checkpoints on the Hub"."""
-    where = "on the Hub" if plan.origin.kind == "hub" else f"in {short_name(plan.origin.source)}"
+    of_hub = plan.origin.kind == "hub"
+    where = "on the Hub" if of_hub else f"in {Source.parse(plan.origin.source).name}"
     return f"{_checkpoints(plan.n_available)} of {plan.origin.name}’s training {where}."
 
 

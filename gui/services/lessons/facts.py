@@ -341,7 +341,7 @@ FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
     "computed": lambda model: model.computed,
     "long": lambda model: model.n_positions >= 200,
     "layers": lambda model: isinstance(model.store, LayerStore),
-    "bundled": lambda model: model.source == SAMPLE,
+    "bundled": lambda model: model.source.text == SAMPLE,
 }
 """Features of a model, known without computation, for steps and setups."""
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import open_regular
-from geometry.models.sources.catalogue import is_bundled
+from geometry.models.sources.source import Source
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.state.lesson_setup import (
     BadSetup,
@@ -266,7 +266,7 @@ class _Reader:
             line = self._where(number, block, f"]({kind}:{target}")
             if kind == PANEL_LINK and target not in self._panels:
                 raise self._error(line, f"there is no panel “{target}”")
-            if kind == OPEN_LINK and not is_bundled(unquote(target)):
+            if kind == OPEN_LINK and Source.parse(unquote(target)).kind != "bundled":
                 raise self._error(line, f"a link can open sample and sample/inside, not “{target}”")
         return paragraph
 

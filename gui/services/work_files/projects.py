@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gui.services.loading import path_exists, remembered_name
+from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
     from gui.state.work import OtherView, Work
@@ -46,20 +47,14 @@ def open_work(path: Path, check: Callable[[Work], None]) -> Work:
     read = read_work(path)
     check(read)
     work = _with_sources(read, path)
-    for source in (work.source, *(other.source for other in work.others)):
-        remembered_name(source)  # for later calls of known_name
     return replace(work, file=str(path.resolve()), changed=False)
 
 
 def _with_paths(work: Work, path: Path) -> Work:
     return replace(
         work,
-        source=remembered_name(work.source),
-        beside=_beside(work.source, path),
-        others=tuple(
-            replace(other, source=remembered_name(other.source), beside=_beside(other.source, path))
-            for other in work.others
-        ),
+        **_places(work.source, path),
+        others=tuple(replace(other, **_places(other.source, path)) for other in work.others),
         bookmarks=tuple(
             replace(bookmark, work=_with_paths(bookmark.work, path)) for bookmark in work.bookmarks
         ),
@@ -78,20 +73,24 @@ def _with_sources(work: Work, path: Path) -> Work:
     )
 
 
-def _current_source(work: Work | OtherView, path: Path) -> str:
-    """Return the model's path: the original one, or that relative to the file."""
-    if work.beside and not path_exists(work.source):
+def _current_source(work: Work | OtherView, path: Path) -> Source:
+    """Return where the model is: at its original path, or at that relative to the file."""
+    from geometry.models.sources.locating import located, path_exists
+
+    if work.beside and not path_exists(work.source.text):
         beside = (path.parent / work.beside).resolve()
         if path_exists(beside):
-            return str(beside)
-    return work.source
+            return located(Source.parse(str(beside)))
+    return located(work.source)
 
 
-def _beside(source: str, path: Path) -> str:
-    """Return a source as a path relative to a file's folder; "" if that is impossible."""
-    if not path_exists(source):
-        return ""
-    try:
-        return os.path.relpath(source, path.parent)
-    except ValueError:  # on another drive
-        return ""
+def _places(source: Source, path: Path) -> dict[str, Any]:
+    """Return where a model is, also relative to a file's folder; "" if that is impossible."""
+    from geometry.models.sources.locating import located, path_exists
+
+    source = located(source)
+    beside = ""
+    if source.kind == "path" and path_exists(source.id):
+        with suppress(ValueError):  # on another drive
+            beside = os.path.relpath(source.id, path.parent)
+    return {"source": source, "beside": beside}

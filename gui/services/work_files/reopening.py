@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.models.sources.computed import is_computed
-from geometry.models.sources.derived import at_commit, model_source
+from geometry.models.sources.source import Source
 from gui.scene.shown_range import inside
 from gui.services.foreign_hosts import check_hosts
-from gui.services.loading import OpenRequest, is_of_hub, known_name, remember
+from gui.services.loading import OpenRequest, remember
 from gui.services.work_files.projects import open_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from gui.services.comparing import Comparing
     from gui.services.opening import Opening
     from gui.state.session import OpenModel
-    from gui.state.work import ModelFields, OtherView, Work
+    from gui.state.work import OtherView, Work
 
 RESUMED = "Helixscope was not closed properly last time. Your last view has been restored."
 OTHER = "The model has changed since this project was saved; the curve shows the current model."
@@ -86,7 +85,7 @@ def awaited_other(compared: OpenModel, wanted: OpenRequest, opened: OtherView | 
     from gui.state.work import OtherView
 
     other = opened or OtherView(
-        source=known_name(wanted.source),
+        source=wanted.source,
         positions=wanted.positions,
         components=compared.session.components,
         table=wanted.table,
@@ -105,11 +104,10 @@ def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | No
     return replace(alignment, what=OfCompared(keys.index(alignment.what.key)))
 
 
-def _model_of(session: Session, wanted: OpenRequest) -> ModelFields:
+def _model_of(session: Session, wanted: OpenRequest) -> dict[str, Any]:
     assert session.model is not None
     return {
-        "source": known_name(wanted.source),
-        "beside": "",
+        "source": session.model.source,
         "table": wanted.table,
         "commit": session.model.commit,
     }
@@ -125,9 +123,9 @@ class Reopening:
         self._session, self._opening, self._comparing = session, opening, comparing
         self._pending: tuple[OpenRequest, Work, bool, str] | None = None
 
-    def open(self, source: str) -> None:
+    def open(self, source: Source) -> None:
         """Open a file of saved work; if it cannot be read, a notice gives the reason."""
-        path = Path(source).expanduser()
+        path = Path(source.text).expanduser()
         self._opening.read_first(
             source,
             lambda: open_work(path, lambda work: self._check_hosts(work, path)),
@@ -238,13 +236,13 @@ class Reopening:
         else:
             self._align(work, self._keys(work))
         # Computed tables need no comparison: their last bits depend on the linear algebra library.
-        kept = not work.fingerprint or is_computed(work.source)
+        kept = not work.fingerprint or work.source.kind == "computed"
         if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         self._report_left_out(work)
         session.work = work
 
-    def _add(self, other: OtherView, unasked: tuple[str, ...] = ()) -> int | None:
+    def _add(self, other: OtherView, unasked: tuple[Source, ...] = ()) -> int | None:
         """Show a compared model again, and return its key."""
         again = _wanted(other)
         return self._comparing.add(
@@ -290,17 +288,15 @@ def _is_of(
         return False
     if (wanted.table, model.commit) != (work.table, work.commit):
         return False
-    shown, saved = known_name(wanted.source), work.source
-    if model.commit is not None:  # opened by any name of the same commit
-        shown, saved = at_commit(shown, None), at_commit(saved, None)
-    return shown == saved
+    if model.commit is None:
+        return model.source == work.source
+    # Opened by any name of the same commit.
+    return model.source.at_commit(None) == work.source.at_commit(None)
 
 
 def _wanted(work: Work | OtherView) -> OpenRequest:
     """Return the request for saved work: a model on the Hub at its commit."""
-    source = work.source
-    if work.commit is not None and is_of_hub(model_source(source)):
-        source = at_commit(source, work.commit)
+    source = work.source if work.commit is None else work.source.at_commit(work.commit)
     return OpenRequest(source, work.table, work.positions, clip=True)
 
 

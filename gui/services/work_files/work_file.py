@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 from msgspec import Meta, convert
@@ -32,6 +32,7 @@ from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.checkpoints.zip_records import open_archive
+from geometry.models.sources.source import Source
 from gui.services.work_files.work_parts import (
     LeftOut,
     pack_alignment,
@@ -49,7 +50,6 @@ from gui.state.work import (
     MAX_BOOKMARKS,
     MAX_OTHERS,
     Bookmark,
-    ModelFields,
     OtherView,
     Work,
 )
@@ -176,7 +176,12 @@ def _version(work: Work) -> int:
 
 
 def _model(work: Work | OtherView) -> dict[str, str | None]:
-    return {name: getattr(work, name) for name in ModelFields.__annotations__}
+    return {
+        "source": work.source.id,
+        "beside": work.beside,
+        "table": work.table,
+        "commit": work.commit,
+    }
 
 
 def read_work(path: Path) -> Work:
@@ -293,12 +298,24 @@ def check_version(content: object, expected: str, newest: int, file: str) -> Fie
     return content
 
 
-class _MainModel(ModelFields):
+class _Model(TypedDict):
+    source: Name
+    beside: NotRequired[Name]
+    table: NotRequired[Name | None]
+    commit: NotRequired[Name | None]
+
+
+class _MainModel(_Model):
     fingerprint: NotRequired[Text]
 
 
+def _read_model(value: object, kind: Any) -> dict[str, Any]:
+    fields = convert(value, kind)
+    return {**fields, "source": Source.parse(fields["source"])}
+
+
 def _unpack(content: Fields, arrays: dict[str, np.ndarray]) -> Work:
-    model = convert(content["model"], _MainModel)
+    model = _read_model(content["model"], _MainModel)
     file = convert(content.get("file", {}), Fields)
     listed = convert(content.get("others", ()), _Others)
     left = LeftOut()
@@ -350,7 +367,7 @@ def _unpack_other(
     view: Fields, arrays: dict[str, np.ndarray], number: int, left: LeftOut
 ) -> OtherView:
     return OtherView(
-        **convert(view, ModelFields),
+        **_read_model(view, _Model),
         positions=left.read(
             "positions",
             lambda: None if view["positions"] is None else _range(view["positions"]),

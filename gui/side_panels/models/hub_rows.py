@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 
-from geometry.hub.address import HubAddress
-from geometry.models.sources.catalogue import CatalogueEntry, address_in, canonical
-from gui.side_panels.models.model_line import Group, ModelLine, identity, is_path
+from geometry.models.sources.catalogue import CatalogueEntry
+from geometry.models.sources.source import Source
+from gui.side_panels.models.model_line import Group, ModelLine, identity_of, is_path
 from gui.state.session import Session
 from gui.style.theme import format_count, format_rough
 
 TITLE = "On the Hub"
 UNIT = "downloads per month"
 ONLY_THE_TABLE = "Opening it downloads only the position table, not the whole checkpoint."
-
-
-def typed_address(text: str) -> HubAddress | None:
-    """Return the address of a model named by a search text, with the catalogue's id."""
-    address = address_in(text)
-    return None if address is None else canonical(address)
 
 
 def is_explicit(text: str) -> bool:
@@ -29,18 +23,18 @@ def is_explicit(text: str) -> bool:
     return "/" in text or "@" in text
 
 
-def address_line(address: HubAddress, *, offline: bool) -> ModelLine:
+def address_line(source: Source, *, offline: bool) -> ModelLine:
     """Return a line that opens a model not in the list."""
     where = "if it is on this machine" if offline else "from the Hub"
     return ModelLine(
-        str(address),
-        f"Open {address} {where}",
-        tip=f"{address}\n{ONLY_THE_TABLE}",
+        source.id,
+        f"Open {source.id} {where}",
+        tip=f"{source.id}\n{ONLY_THE_TABLE}",
         wraps=True,
     )
 
 
-def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bool) -> Group | None:
+def hub_group(session: Session, text: str, typed: Source, shown: Collection[str]) -> Group | None:
     """Return the lines about the Hub for a search; None if there are none.
 
     Parameters
@@ -49,20 +43,19 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
         The session, with the search of the Hub.
     text
         The search, not empty.
+    typed
+        The search as a source.
     shown
         Identities of the models in the list.
-    lacking
-        Whether the list has no matches.
     """
     if "@" in text or "://" in text or is_path(text):
         return None  # not a search
     results = _results(session, text, shown)
     lines = results or _search(session, text)
-    address = typed_address(text)
     # Not during a search: a second Enter would open a model.
     is_id = not (is_explicit(text) or results or _same(session.searching, text))
-    if address is not None and lacking and is_id:
-        lines = (*lines, address_line(address, offline=session.offline))
+    if typed.address is not None and not shown and is_id:
+        lines = (*lines, address_line(typed, offline=session.offline))
     return Group(TITLE, lines, UNIT if results else "")
 
 
@@ -90,7 +83,9 @@ def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
 def _results(session: Session, text: str, shown: Container[str]) -> tuple[ModelLine, ...]:
     if session.offline or not _same(session.hub_query, text) or _same(session.searching, text):
         return ()
-    return tuple(_result(entry) for entry in session.hub_results if identity(entry.id) not in shown)
+    return tuple(
+        _result(entry) for entry in session.hub_results if identity_of(entry.id) not in shown
+    )
 
 
 def _result(entry: CatalogueEntry) -> ModelLine:

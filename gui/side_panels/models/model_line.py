@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from geometry.checkpoints.plain_text import visible
-from geometry.hub.address import HubAddress, parse_address
-from geometry.models.sources.catalogue import canonical
+from geometry.models.sources.source import Source
 
 Kind = Literal["source", "search", "note"]
 
@@ -82,14 +81,20 @@ def is_path(text: str) -> bool:
     return text.startswith(("/", "~", ".")) or "\\" in text
 
 
-@lru_cache(maxsize=4096)  # called for each line with each letter of a search
-def identity(source: str) -> str:
-    """Return the identity of a source with several names: "gpt2" is "openai-community/gpt2"."""
-    address = parse_address(source)
-    return source if address is None else address_identity(address)
+@lru_cache(maxsize=4096)  # lists are made anew with each letter of a search
+def parsed(text: str) -> Source:
+    """Parse a source that is listed or typed."""
+    return Source.parse(text)
 
 
-def address_identity(address: HubAddress) -> str:
-    """Return the identity of a model on the Hub."""
-    known = canonical(address)
-    return f"{known.repo.casefold()}@{known.revision}" + (f"/{known.file}" if known.file else "")
+def identity(source: Source) -> str:
+    """Return the identity of a source in lists: its id, on the Hub without upper case."""
+    if source.address is None:
+        return source.id
+    name, at, revision = source.id.partition("@")
+    return f"{name.casefold()}{at}{revision}"
+
+
+def identity_of(text: str) -> str:
+    """Return the :func:`identity` of a source by its text."""
+    return identity(parsed(text))

@@ -6,26 +6,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from geometry.hub.address import parse_address
-from geometry.models.sources.catalogue import CatalogueEntry, is_bundled
-from geometry.models.sources.computed import is_computed
-from geometry.models.sources.derived import is_derived
-from gui.services.loading import short_name
+from geometry.models.sources.catalogue import CatalogueEntry
+from geometry.models.sources.source import FORMS, Source
 from gui.services.work_files.projects import is_work
 from gui.side_panels.models.hub_rows import (
     ONLY_THE_TABLE,
     address_line,
     hub_group,
     is_explicit,
-    typed_address,
 )
 from gui.side_panels.models.model_line import (
     Group,
     ModelLine,
-    address_identity,
     identity,
+    identity_of,
     is_path,
     matches,
+    parsed,
 )
 from gui.state.session import Session
 from gui.state.values import ModelRow, ModelState
@@ -58,41 +55,46 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
     opened
         The stored name of the open source; "" for none.
     """
-    text = " ".join(search.split())
-    address = typed_address(text) if text else None
-    exact = None if address is None else address_identity(address)
+    text, typed = " ".join(search.split()), parsed(search.strip())
+    exact = identity(typed) if text else None
     groups: list[Group] = []
     shown: set[str] = set()
-    for group in _all_groups(session, identity(opened) if opened else None):
+    for group in _all_groups(session, identity_of(opened) if opened else None):
         lines = [
             line
             for line in group.lines
-            if matches(line.haystack, text) or identity(line.source) == exact
+            if matches(line.haystack, text) or identity_of(line.source) == exact
         ]
         if lines:
             groups.append(replace(group, lines=tuple(lines)))
-            shown.update(identity(line.source) for line in lines)
+            shown.update(identity_of(line.source) for line in lines)
     if not text:
         return tuple(groups)
-    hub = hub_group(session, text, shown, lacking=not shown)
+    hub = hub_group(session, text, typed, shown)
     if hub is not None:
         groups.append(hub)
-    if address is not None and exact not in shown and is_explicit(text):
-        groups.insert(0, Group("", (address_line(address, offline=session.offline),)))
-    path = search.strip()
-    named = is_computed(path) or is_derived(path)
-    if named and path not in shown and identity(path) not in shown:
-        groups.insert(0, Group("", (_named_line(path),)))
-    if is_path(path) and path not in shown and not named:
-        groups.insert(0, Group("", (_path_line(path),)))
+    line = None
+    if is_made(typed):
+        line = _named_line(typed)
+    elif is_path(typed.text):
+        line = _path_line(typed.text)
+    elif typed.address is not None and is_explicit(text):
+        line = address_line(typed, offline=session.offline)
+    if line is not None and exact not in shown:
+        groups.insert(0, Group("", (line,)))
     return _with_preferred(groups, exact if exact in shown else None)
 
 
-def source_title(source: str, models: Sequence[ModelRow]) -> str:
+def is_made(source: Source) -> bool:
+    """Return whether a source is computed, or derived from a model."""
+    return source.kind == "computed" or source.kind in FORMS
+
+
+def source_title(source: Source, models: Sequence[ModelRow]) -> str:
     """Return a short name of a source: its title in the catalogue, or its folder's or file's."""
     same = identity(source)
-    row = next((row for row in models if identity(row.entry.id) == same), None)
-    return row.entry.title if row is not None else short_name(source)
+    row = next((row for row in models if identity_of(row.entry.id) == same), None)
+    return row.entry.title if row is not None else source.name
 
 
 def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]:
@@ -101,7 +103,7 @@ def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]
     A single word that may be an id is searched in the list first, then on the Hub.
     """
     lines = [line for group in groups for line in group.lines if line.kind != "note"]
-    same = [line for line in lines if identity(line.source) == exact]
+    same = [line for line in lines if identity_of(line.source) == exact]
     ready = [line for line in lines if not line.refusal]
     first = next(iter(same or ready or lines), None)
     return tuple(
@@ -116,11 +118,11 @@ def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]
 
 
 def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
-    known = {identity(row.entry.id) for row in session.models}
+    known = {identity_of(row.entry.id) for row in session.models}
     recent = [
         source
         for source in session.recent
-        if identity(source) not in known and not is_work(source)  # projects are in the File menu
+        if identity_of(source) not in known and not is_work(source)  # projects are in the File menu
     ][:MAX_RECENT]
     groups: dict[str, list[ModelLine]] = {}
     if recent:
@@ -134,7 +136,7 @@ def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
 
 def _marked(line: ModelLine, opened: str | None, commit: str | None) -> ModelLine:
     """Mark the line of the open model."""
-    if opened is None or identity(line.source) != opened:
+    if opened is None or identity_of(line.source) != opened:
         return line
     tip = line.tip if commit is None else f"{line.tip}\nOpen at commit\n{commit}"
     return replace(line, state="open", tip=tip, is_open=True, refusal="")
@@ -193,22 +195,20 @@ def _path_line(path: str) -> ModelLine:
     )
 
 
-def _named_line(source: str) -> ModelLine:
+def _named_line(source: Source) -> ModelLine:
     """Return a line that opens a computed or derived table, as typed."""
-    if is_derived(source):
-        return ModelLine(source, f"Open {source}", "computed", tip=DERIVED, wraps=True)
-    return ModelLine(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
+    tip = DERIVED if source.kind in FORMS else _MEANING["computed"]
+    return ModelLine(source.text, f"Open {source}", "computed", tip=tip, wraps=True)
 
 
-def _recent_line(source: str) -> ModelLine:
-    if is_computed(source) or is_derived(source):
-        line, title = _named_line(source), short_name(source)
-        tip = f"{source}\n{line.tip}"
-        return replace(line, title=title, tip=tip, haystack=source.casefold(), wraps=False)
-    address = None if is_bundled(source) else parse_address(source)
-    if address is None:
-        where, tip = PurePath(source).parent.name, source
+def _recent_line(text: str) -> ModelLine:
+    source = parsed(text)
+    if is_made(source):
+        where, tip = "computed", f"{text}\n{_named_line(source).tip}"
+    elif source.address is None:
+        where, tip = PurePath(text).parent.name, text
     else:
-        where = address.repo.rpartition("/")[0]
-        tip = f"{address}\nOpened before; parts no longer on this machine are downloaded again."
-    return ModelLine(source, short_name(source), where, tip=tip, haystack=source.casefold())
+        where = source.address.repo.rpartition("/")[0]
+        again = "Opened before; parts no longer on this machine are downloaded again."
+        tip = f"{source.address}\n{again}"
+    return ModelLine(text, source.name, where, tip=tip, haystack=text.casefold())

@@ -13,11 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.hub.address import parse_address
-from geometry.models.sources.computed import is_computed
-from gui.services.loading import has_versions, known_name, short_name
+from geometry.models.sources.source import Source
+from gui.services.loading import has_versions
 from gui.services.work_files.projects import is_work
-from gui.side_panels.models.model_line import ModelLine, identity
+from gui.side_panels.models.model_line import ModelLine, identity, identity_of, parsed
 from gui.side_panels.models.model_list import ModelList
 from gui.side_panels.models.model_rows import list_groups
 from gui.state.session import Session
@@ -36,9 +35,9 @@ class ModelPanel(Panel):
 
     Signals
     -------
-    openRequested(str)
+    openRequested(Source)
         A source: a model's id on the Hub, perhaps with "@revision", or a path.
-    compareRequested(str)
+    compareRequested(Source)
         A source to show beside the open model.
     searchRequested(str)
         A text to search the Hub for; "" cancels a running search.
@@ -50,8 +49,8 @@ class ModelPanel(Panel):
         Cancel opening.
     """
 
-    openRequested = Signal(str)
-    compareRequested = Signal(str)
+    openRequested = Signal(Source)
+    compareRequested = Signal(Source)
     searchRequested = Signal(str)
     updateRequested = Signal()
     folderRequested = Signal()
@@ -179,7 +178,7 @@ class ModelPanel(Panel):
         # After the second click of a double-click the model is open or opening already.
         elif not line.refusal and not line.is_open and not self._is_opening(line.source):
             self._requested = line.source
-            self.openRequested.emit(line.source)
+            self.openRequested.emit(parsed(line.source))
 
     def _on_search_entered(self) -> None:
         if self.search.text().strip():
@@ -200,8 +199,8 @@ class ModelPanel(Panel):
             beside = menu.addAction("Add for comparison")
             possible = not line.refusal and not is_work(line.source)
             beside.setEnabled(self.session.model is not None and possible)
-            beside.triggered.connect(lambda: self.compareRequested.emit(line.source))
-            what = "path" if parse_address(line.source) is None else "id"
+            beside.triggered.connect(lambda: self.compareRequested.emit(parsed(line.source)))
+            what = "path" if parsed(line.source).address is None else "id"
             menu.addAction(f"Copy {what}").triggered.connect(lambda: self._copy(line))
         model = self.session.model
         if line.is_open and model is not None and has_versions(model):
@@ -219,16 +218,17 @@ class ModelPanel(Panel):
     # -- the session has changed ------------------------------------------------------------
 
     def _is_opening(self, source: str) -> bool:
-        return bool(self.session.opening) and identity(source) == identity(self.session.opening)
+        opening = self.session.opening
+        return opening is not None and identity_of(source) == identity(opening)
 
     def _on_list_changed(self) -> None:
         self._show_lines()
 
     def _on_model_changed(self) -> None:
         model = self.session.model
-        self._opened = known_name(model.source) if model is not None else ""
+        self._opened = model.source.id if model is not None else ""
         requested, self._requested = self._requested, ""
-        if model is not None and requested and _same(requested, self._opened):
+        if model is not None and requested and identity_of(requested) == identity(model.source):
             # Otherwise the search would hide the catalogue. Unlike clear, this cannot be undone.
             self.search.setText("")
         self._show_lines()
@@ -239,10 +239,10 @@ class ModelPanel(Panel):
 
     def _on_opening_changed(self) -> None:
         source = self.session.opening
-        if source:
+        if source is not None:
             self._explain("")
-            self.working.show_source(short_name(source), source)
-        self._show_or_hide(self.working, bool(source))
+            self.working.show_source(source.name, source.text)
+        self._show_or_hide(self.working, source is not None)
 
     def _show_lines(self, *, searched: bool = False) -> None:
         search = self.search.text()
@@ -266,10 +266,3 @@ class ModelPanel(Panel):
         with self.list.held():
             part.setVisible(shown)
             self._column.activate()
-
-
-def _same(requested: str, opened: str) -> bool:
-    """Return whether the opened source is the requested one; an opened formula is complete."""
-    if is_computed(requested):
-        return opened.startswith(requested.partition(",")[0])
-    return identity(requested) == identity(opened)

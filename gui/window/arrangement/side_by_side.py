@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,11 +10,10 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QMenu
 
-from geometry.models.sources.derived import is_derived
-from gui.services.loading import known_name
+from geometry.models.sources.source import Source
 from gui.services.save_folders import MODELS
 from gui.services.work_files.projects import is_work
-from gui.side_panels.models.model_line import identity
+from gui.side_panels.models.model_line import identity, identity_of, parsed
 from gui.side_panels.models.model_rows import source_title
 from gui.state.session import Session
 from gui.state.values import Notice
@@ -41,7 +39,7 @@ class SideBySide:
     def __init__(self, window: HostWindow, theme: Theme) -> None:
         self._window = window
         self._comparing = window.controller.comparing
-        self._others: tuple[str, list[str]] = "", []
+        self._others: tuple[Source | None, list[Source]] = None, []
         self._failed: Notice | None = None  # The notice if the first one failed
         self._name = NINE
         self._waiting = Listening()
@@ -65,11 +63,11 @@ class SideBySide:
     def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
         self._add_typed(menu, self._window.add_beside)
-        shown = {known_name(model.source) for model in self._window.session.others}
+        shown = {model.source for model in self._window.session.others}
         for source, title in models_at_hand(self._window.session):
             action = menu.addAction(without_keys(title))
             action.setCheckable(True)
-            action.setChecked(known_name(source) in shown)
+            action.setChecked(source in shown)
             action.setEnabled(bool(comparing.room))
             action.triggered.connect(lambda _=False, source=source: self._window.add_beside(source))
         menu.addSeparator()
@@ -79,7 +77,7 @@ class SideBySide:
             menu.addAction(text).triggered.connect(slot)
         return menu
 
-    def _add_typed(self, menu: QMenu, add: Callable[[str], object]) -> None:
+    def _add_typed(self, menu: QMenu, add: Callable[[Source], object]) -> None:
         """Add the menu entry for typing any source."""
         action = menu.addAction("Id, path or formula…")
         action.setEnabled(bool(self._comparing.room))
@@ -116,7 +114,9 @@ class SideBySide:
         """Show the nine models of the article, downloading those that are not local."""
         session = self._window.session
         nine = [row for row in session.models if row.entry.group in ARTICLE]
-        here = [row.entry.id for row in nine if row.state != "online" or not session.offline]
+        here = [
+            parsed(row.entry.id) for row in nine if row.state != "online" or not session.offline
+        ]
         if not here:
             session.notice = Notice(
                 "None of the nine GPT-2 models is on this machine, and Helixscope is offline.",
@@ -125,16 +125,15 @@ class SideBySide:
             return
         self._show(NINE, here)
 
-    def show_several(self, sources: Sequence[str]) -> None:
+    def show_several(self, sources: Sequence[Source]) -> None:
         """Replace the models side by side, such as by checkpoints of a survey."""
         self._show("checkpoints of a survey", list(sources))
 
-    def _show(self, name: str, sources: list[str]) -> None:
+    def _show(self, name: str, sources: list[Source]) -> None:
         session, controller = self._window.session, self._window.controller
         self._name = name
-        opened = "" if session.model is None else known_name(session.model.source)
         self._waiting.stop()
-        if opened in map(known_name, sources):
+        if session.model is not None and session.model.source in sources:
             self._add_all(sources)
             return
         # The others wait for the first one: a grid needs an open model, and the shown models stay
@@ -156,7 +155,7 @@ class SideBySide:
             self._wait()
         self._window.controller.choose_table(notice, table)
 
-    def _add_all(self, sources: list[str]) -> None:
+    def _add_all(self, sources: list[Source]) -> None:
         with self._comparing.step(self._name, renames=True):
             self._comparing.clear()
             self._comparing.add_all(sources)
@@ -164,18 +163,18 @@ class SideBySide:
     def _on_first_shown(self) -> None:
         self._waiting.stop()
         model, (first, sources) = self._window.session.model, self._others
-        self._others = "", []
-        if model is not None and known_name(model.source) == known_name(first):
+        self._others = None, []
+        if model is not None and model.source == first:
             self._add_all(sources)
 
-    def _on_opening_changed(self, opening: str) -> None:
+    def _on_opening_changed(self, opening: Source | None) -> None:
         model, (first, _) = self._window.session.model, self._others
-        is_first = model is not None and known_name(model.source) == known_name(first)
-        if not opening and not is_first:
+        is_first = model is not None and model.source == first
+        if opening is None and not is_first:
             self._waiting.stop()  # the opening was cancelled
 
     def _on_notice(self, notice: Notice | None) -> None:
-        if notice is not None and notice.source == self._others[0]:
+        if notice is not None and notice.source is not None and notice.source == self._others[0]:
             self._waiting.stop()  # it could not be opened
             self._failed = notice
 
@@ -205,27 +204,29 @@ class SideBySide:
             self._comparing.add_source(file)
 
 
-def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
+def models_at_hand(session: Session) -> tuple[tuple[Source, str], ...]:
     """Return sources and titles of other models: recent files and folders, then models here.
 
     Models to download, saved work, the open model and those in the grid are left out.
     """
     here = [row.entry for row in session.models if row.state != "online"]
-    known = {identity(row.entry.id) for row in session.models}
+    known = {identity_of(row.entry.id) for row in session.models}
     recent = [
         source
-        for source in session.recent
+        for source in map(parsed, session.recent)
         if identity(source) not in known
-        and (os.path.isabs(source) or is_derived(source))
-        and source not in session.missing
-        and not is_work(source)
+        and (source.kind == "path" or source.of is not None)
+        and source.id not in session.missing
+        and not is_work(source.id)
     ]
-    models = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}
+    models = {
+        identity(source): (source, source_title(source, session.models))
+        for source in recent[: MAX_RECENT + 1]
+    }
     for entry in here:
-        models.setdefault(identity(entry.id), (entry.id, entry.title))
+        models.setdefault(identity_of(entry.id), (parsed(entry.id), entry.title))
     if session.model is not None:
-        opened = session.recent[0] if session.recent else session.model.source
         beside = (model.source for model in session.others if model.in_grid)
-        for source in (session.model.source, opened, *beside):
+        for source in (session.model.source, *beside):
             models.pop(identity(source), None)
     return tuple(models.values())

@@ -12,8 +12,9 @@ from PySide6.QtCore import QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import as_named
+from geometry.models.sources.source import Source
 from gui.services.foreign_hosts import check_hosts
-from gui.services.loading import remember_survey, remember_table, remembered_name
+from gui.services.loading import remember_survey, remember_table
 from gui.state.values import Notice
 
 if TYPE_CHECKING:
@@ -122,12 +123,11 @@ class SurveyOpener:
 
     def _open_checkpoint(self, source: str) -> None:
         if self._may_access((source,)):
-            self._with_tables((source,), lambda: self._window.controller.open(as_named(source)))
+            self._with_tables((source,), lambda found: self._window.controller.open(found[0]))
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
-        named = tuple(map(as_named, sources))
         if self._may_access(sources):
-            self._with_tables(sources, lambda: self._side_by_side.show_several(named))
+            self._with_tables(sources, self._side_by_side.show_several)
 
     def _may_access(self, sources: tuple[str, ...]) -> bool:
         """Return whether paths in the survey may be accessed; otherwise show a notice."""
@@ -140,10 +140,15 @@ class SurveyOpener:
             return False
         return True
 
-    def _with_tables(self, sources: tuple[str, ...], open_them: Callable[[], None]) -> None:
+    def _with_tables(
+        self, sources: tuple[str, ...], open_them: Callable[[list[Source]], None]
+    ) -> None:
         """Open checkpoints with the tables measured by the survey."""
+        from geometry.models.sources.locating import located
+
+        named = [Source.parse(as_named(source)) for source in sources]
         if self.shown is None:
-            open_them()
+            open_them(named)
             return
         columns = self.shown.survey.columns
         all_sources, failed = columns["source"].values, columns["error"].known
@@ -151,14 +156,15 @@ class SurveyOpener:
         rows = zip(all_sources, tables, failed, strict=True)
         measured = {source: table for source, table, why in rows if source in sources and not why}
 
-        def use(names: list[str]) -> None:
-            for name, table in zip(names, measured.values(), strict=True):
-                remember_table(self._window.session, name, table or None)
-            open_them()
+        def use(found: list[Source]) -> None:
+            for name, source in zip(sources, found, strict=True):
+                if name in measured:
+                    remember_table(self._window.session, source.id, measured[name] or None)
+            open_them(found)
 
         self._window.controller.in_background(
             TABLES,
-            lambda: [remembered_name(as_named(source)) for source in measured],
+            lambda: list(map(located, named)),
             use,
             "The checkpoints could not be opened",
             stop=lambda: None,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox
 
-from gui.services.loading import whole_name
 from gui.widgets.label import message_box
 
 if TYPE_CHECKING:
+    from geometry.models.sources.source import Source
     from gui.window.main_window import MainWindow
 
 Button = QMessageBox.StandardButton
@@ -50,7 +50,7 @@ class SaveQuestion:
             return f"Save this comparison of {len(keys)} models before closing?"
         return ""
 
-    def before_opening(self, source: str, then: Callable[[], None]) -> bool:
+    def before_opening(self, source: Source, then: Callable[[], None]) -> bool:
         """Return whether another model or other work may be opened now.
 
         Otherwise ``then`` is called once the work is saved. Without a file there is no question, as
@@ -60,7 +60,7 @@ class SaveQuestion:
             return False
         if not self._window.work.changes.any:
             return True
-        text = f"Save the changes to {self._file} before opening {whole_name(source)}?"
+        text = f"Save the changes to {self._file} before opening {source.full_name}?"
         return self._ask(text, then, "Unsaved changes can be restored with Undo.")
 
     @property

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMenu
 
-from gui.services.loading import forget_recent, short_name
+from gui.services.loading import forget_recent
 from gui.services.surveys import is_survey
 from gui.services.work_files.projects import is_work
+from gui.side_panels.models.model_line import parsed
 from gui.style.listening import Listening
 from gui.widgets.label import without_keys
 from gui.widgets.tooltips import wrapped
@@ -46,13 +47,13 @@ class RecentMenu(QMenu):
                 self.addSeparator()
             missing = Path(source).is_absolute() and source in session.missing
             file = is_work(source) or is_survey(source)
-            name = Path(source).name if file else short_name(source)
+            name = Path(source).name if file else parsed(source).name
             text = f"{without_keys(name)} (missing)" if missing else without_keys(name)
             action = self.addAction(f"&{number} {text}" if number < 10 else text)
             action.setToolTip(wrapped(source))
             action.setStatusTip(source)
             action.setEnabled(not missing)
-            action.triggered.connect(lambda _=False, source=source: opening(source))
+            action.triggered.connect(lambda _=False, source=source: opening(parsed(source)))
         self.addSeparator()
         clear = self.addAction("Clear this list")
         clear.triggered.connect(lambda: forget_recent(session))

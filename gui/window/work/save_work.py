@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
-from geometry.models.sources.derived import at_commit
 from gui.export.save_result import ask_where
-from gui.services.loading import known_name, remember
+from gui.services.loading import remember
 from gui.services.save_folders import WORK, folder_for, remember_folder
 from gui.services.timeline import SLOT as TRAINING
 from gui.services.work_files.projects import ENDING, save_work
@@ -190,7 +189,8 @@ class WorkSaver:
         if work.panel in window.docks:
             window.bring(work.panel)
         for compared, view in zip(window.session.others, work.others, strict=False):
-            if compared.session.model is None and _repo(compared.source) == _repo(view.source):
+            same = compared.source.at_commit(None) == view.source.at_commit(None)
+            if compared.session.model is None and same:
                 self._awaited[compared.key] = view
                 if view.place is not None and compared.in_grid:
                     window.grid.cells[compared.key].viewport.camera.begin_at(view.place)
@@ -216,8 +216,3 @@ class WorkSaver:
 def _keys(session: Session) -> list[int]:
     """Return the keys of the models, of the current one first."""
     return [session.current_key, *(other.key for other in session.others)]
-
-
-def _repo(source: str) -> str:
-    """Return a source without its commit."""
-    return at_commit(known_name(source), None)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from geometry.models.sources.derived import at_commit
-from gui.services.loading import known_name
 from gui.services.work_files.reopening import take_alignment
 from gui.state.session import SAVED, Session
 from gui.style.listening import Listening
@@ -184,7 +182,7 @@ class WorkChanges(QObject):
                 )
             elif (view := awaited.get(key)) is not None and view.positions is not None:
                 others[key] = (
-                    _repo(view.source),
+                    view.source.at_commit(None),
                     view.table,
                     view.commit,
                     view.positions,
@@ -210,13 +208,10 @@ class WorkChanges(QObject):
 
 
 def _model(session: Session, request: OpenRequest) -> tuple[object, ...]:
-    commit = None if session.model is None else session.model.commit
-    return _repo(request.source), request.table, commit
-
-
-def _repo(source: str) -> str:
-    """Return a source without its commit."""
-    return at_commit(known_name(source), None)
+    model = session.model
+    if model is None:
+        return request.source.at_commit(None), request.table, None
+    return model.source.at_commit(None), request.table, model.commit
 
 
 def _look_alike(first: Outlook | None, second: Outlook | None) -> bool:

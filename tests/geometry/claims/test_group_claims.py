@@ -11,6 +11,7 @@ from geometry.claims.measurements import Measurements
 from geometry.claims.report import report
 from geometry.models.sources.computed import model_of_table
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 
 OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 STANFORD = ("alias-x21", "battlestar-x49", "caprica-x81", "darkmatter-x343", "expanse-x777")
@@ -90,7 +91,9 @@ def test_a_climb_with_length_is_no_finding_where_any_order_climbs_as_well():
      ("distilgpt2", None)],
 )  # fmt: skip
 def test_families_are_known_by_name(source, family):
-    model = model_of_table("rows", np.eye(9), source=source, name=source.rsplit("/", 1)[-1])
+    model = model_of_table(
+        "rows", np.eye(9), source=Source.parse(source), name=source.rsplit("/", 1)[-1]
+    )
     assert family_of(model) == family
 
 

@@ -20,6 +20,7 @@ from geometry.history.timelapse import make_timelapse
 from geometry.history.trainer_log import read_log
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 100, 1000]
@@ -341,7 +342,10 @@ def test_a_plan_says_what_it_costs():
     from geometry.history.origins import Origin
 
     origin = Origin("hub", "someone/model", "model", (1024, 768))
-    snapshots = [Snapshot(step, f"a@checkpoint-{step}", "c", here=step < 100) for step in STANFORD]
+    snapshots = [
+        Snapshot(step, Source.parse(f"a@checkpoint-{step}"), "c", here=step < 100)
+        for step in STANFORD
+    ]
     plan = plan_history(origin, snapshots, 40)
     assert (len(plan.snapshots), plan.n_available) == (40, len(STANFORD))
     fetched = sum(one.step >= 100 for one in plan.snapshots)
@@ -358,7 +362,7 @@ def test_a_plan_says_what_it_costs():
 
 @given(st.integers(0, 70))
 def test_what_comes_first_spans_the_whole(n):
-    snapshots = tuple(Snapshot(step, "a") for step in range(n))
+    snapshots = tuple(Snapshot(step, Source.parse("a")) for step in range(n))
     order = coarse_first(snapshots)
     assert sorted(order, key=lambda one: one.step) == list(snapshots)
     if n > 8:

@@ -12,8 +12,9 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.whole_model import fetch_model, list_model
 from geometry.models.kept_directions import weights_identity
-from geometry.models.sources import catalogue
+from geometry.models.sources import catalogue, locating
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from tests.geometry.hub_opening import network_of
 
 SOURCE = "someone/model"
@@ -63,7 +64,7 @@ def test_another_endpoint_of_the_environment_shows_its_own(hubs, cache, monkeypa
     assert [len(hub.requests) for hub in hubs] == asked  # both are cached
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert TensorCache(cache).commits() == ()
-    assert not catalogue.is_here(SOURCE)
+    assert not locating.is_here(Source.parse(SOURCE))
 
 
 def test_what_is_kept_of_the_usual_endpoint_has_its_old_name(tmp_path, monkeypatch):

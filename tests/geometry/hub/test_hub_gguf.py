@@ -11,8 +11,9 @@ from gguf.quants import quantize
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.keeping import wait_until_kept
-from geometry.models.sources.catalogue import is_here
-from geometry.models.sources.opening import is_on_hub, open_model
+from geometry.models.sources.locating import is_here, may_ask_hub
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from tests.geometry.checkpoints.test_gguf_store import write, write_parts
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of
 from tests.geometry.models.test_gguf_models import EYE, LLAMA
@@ -64,7 +65,7 @@ def test_a_table_is_read_by_range(loopback_hub, gpt2, opened):
 def test_it_opens_again_without_the_network(loopback_hub, gpt2, opened, cache):
     serve(loopback_hub, gpt2)
     source = "someone/model/gpt2-q8.gguf"
-    assert is_on_hub(source)
+    assert may_ask_hub(Source.parse(source))
     tokens = opened(source).W_E
     wait_until_kept(cache)
     before = len(loopback_hub.requests)
@@ -130,8 +131,8 @@ def test_a_model_in_the_user_s_own_cache_is_found_there(hub_home, gpt2, opened, 
     (snapshot.parents[1] / "refs").mkdir()
     (snapshot.parents[1] / "refs" / "main").write_text("0" * 40)
     (snapshot / gpt2.name).write_bytes(gpt2.read_bytes())
-    assert is_here("someone/model/gpt2-q8.gguf")
-    assert not is_here("someone/model/other.gguf")
+    assert is_here(Source.parse("someone/model/gpt2-q8.gguf"))
+    assert not is_here(Source.parse("someone/model/other.gguf"))
     assert_same(opened("someone/model/gpt2-q8.gguf"), open_model(gpt2))
     assert not loopback_hub.requests
 

@@ -21,11 +21,12 @@ from geometry.models.sources.catalogue import (
     HUB_CACHE_GROUP,
     cached_models,
     find_entry,
-    is_here,
     read_catalogue,
     state,
 )
+from geometry.models.sources.locating import is_here
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
 from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of
 
@@ -219,16 +220,20 @@ def test_the_catalogue_knows_what_was_fetched(loopback_hub, tmp_path, monkeypatc
             "model.safetensors": {"embeddings.position_embeddings.weight": table}}  # fmt: skip
     add_files(loopback_hub, tmp_path / "bert", bert)
     entry = find_entry(ALIAS)
-    assert (state(entry), is_here(ALIAS), cached_models()) == ("online", False, ())
+    assert (state(entry), is_here(Source.parse(ALIAS)), cached_models()) == ("online", False, ())
     open_model(f"{ALIAS}@checkpoint-1000")
-    assert (state(entry), is_here(ALIAS)) == ("online", False)
-    assert is_here(f"{ALIAS}@checkpoint-1000")
+    assert (state(entry), is_here(Source.parse(ALIAS))) == ("online", False)
+    assert is_here(Source.parse(f"{ALIAS}@checkpoint-1000"))
     open_model("alias-gpt2-small-x21")
     open_model("someone/model")
-    assert (state(entry), is_here(ALIAS), is_here("alias-gpt2-small-x21")) == ("cached", True, True)
+    assert (
+        state(entry),
+        is_here(Source.parse(ALIAS)),
+        is_here(Source.parse("alias-gpt2-small-x21")),
+    ) == ("cached", True, True)
     assert sum(state(one) == "cached" for one in read_catalogue()) == 1
-    assert not is_here("someone/else")
-    assert not is_here("no id at all")
+    assert not is_here(Source.parse("someone/else"))
+    assert not is_here(Source.parse("no id at all"))
     first, second = cached_models()
     assert (first.id, first.title, first.group) == ("someone/model", "model", FETCHED_GROUP)
     assert (first.n_positions, first.d_model) == (8, 4)
@@ -261,7 +266,7 @@ def test_a_chosen_table_alone_makes_no_model_of_the_list(offer):
     offer(files)
     assert open_model("someone/model", table="b").n_positions == 9
     assert cached_models() == ()
-    assert not is_here("someone/model")
+    assert not is_here(Source.parse("someone/model"))
     with pytest.raises(SourceError, match="2 tensors could be"):
         open_model("someone/model")
 

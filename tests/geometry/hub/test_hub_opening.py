@@ -33,7 +33,7 @@ def test_the_nine_open_by_range_as_from_their_folders(name, loopback_hub, stand_
         assert loopback_hub.bytes_sent <= positions_of(name).nbytes + ALLOWANCE
     np.testing.assert_array_equal(model.W_pos, positions_of(name))
     assert model.commit == commit
-    assert (model.name, model.source) == (name.rsplit("/", 1)[-1], name)
+    assert (model.name, model.source.text) == (name.rsplit("/", 1)[-1], name)
     assert_same(model, open_model(folder))
 
 
@@ -145,7 +145,7 @@ def test_any_way_of_writing_an_id(text, loopback_hub, stand_in, opened):
     stand_in(GPT2)
     source = text.format(url=loopback_hub.url)
     model = opened(source)
-    assert (model.name.lower(), model.source) == ("gpt2", source)
+    assert (model.name.lower(), model.source.text) == ("gpt2", source)
     with loopback_hub.unasked():
         opened(GPT2)
 

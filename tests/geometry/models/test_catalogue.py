@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import SourceError
-from geometry.models.sources import catalogue
+from geometry.models.sources import locating
 from geometry.models.sources import opening as sources
 from geometry.models.sources.catalogue import (
     HUB_CACHE_GROUP,
@@ -16,15 +16,13 @@ from geometry.models.sources.catalogue import (
     cached_models,
     find_entry,
     hub_cache,
-    is_bundled,
-    is_here,
-    local_path,
     locate,
     read_catalogue,
     state,
 )
-from geometry.models.sources.opening import is_on_hub, open_model
-from geometry.models.sources.tried import tried
+from geometry.models.sources.locating import is_here, local_path, may_ask_hub, tried
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 
 
 @pytest.fixture
@@ -96,10 +94,10 @@ def test_bundled(hub):
     # What happens to lie at that path is another thing, and opens as ./sample.
     (Path.cwd() / "sample").mkdir()
     model = open_model(SAMPLE)
-    assert (model.source, model.name) == (SAMPLE, SAMPLE)
+    assert (model.source.text, model.name) == (SAMPLE, SAMPLE)
     assert (entry.n_positions, entry.d_model) == model.W_pos.shape
-    assert is_here(SAMPLE)
-    assert not is_on_hub(SAMPLE)
+    assert is_here(Source.parse(SAMPLE))
+    assert not may_ask_hub(Source.parse(SAMPLE))
 
 
 @pytest.mark.parametrize(("source", "layer"), [(SAMPLE_INSIDE, 0), (f"{SAMPLE_INSIDE}/layer 1", 1)])
@@ -107,20 +105,20 @@ def test_positions_inside_the_bundled_model(source, layer, hub):
     """An id of the Hub in form, and the name of a folder that may be here too."""
     (Path.cwd() / source).mkdir(parents=True)
     model = open_model(source)
-    assert (model.source, model.table) == (source, f"layer {layer}")
-    assert local_path(source).is_relative_to(locate(SAMPLE))
-    assert local_path(f"./{source}") == Path(f"./{source}")
-    assert is_here(source)
-    assert not is_on_hub(source)
-    assert tried(source) == []
+    assert (model.source.text, model.table) == (source, f"layer {layer}")
+    assert local_path(Source.parse(source)).is_relative_to(locate(SAMPLE))
+    assert local_path(Source.parse(f"./{source}")) == Path(f"./{source}")
+    assert is_here(Source.parse(source))
+    assert not may_ask_hub(Source.parse(source))
+    assert tried(Source.parse(source)) == []
 
 
 @pytest.mark.parametrize(
     "source", ["sample/insides", "sample/inside/layer", "sample/inside/../x", "sample/inside\n"]
 )
 def test_what_is_not_bundled(source):
-    assert not is_bundled(source)
-    assert local_path(source) == Path(source)
+    assert Source.parse(source).kind != "bundled"
+    assert local_path(Source.parse(source)) == Path(source)
 
 
 def test_a_layer_that_the_bundled_model_lacks(hub):
@@ -131,7 +129,7 @@ def test_a_layer_that_the_bundled_model_lacks(hub):
 @pytest.mark.parametrize("source", [SAMPLE, SAMPLE_INSIDE])
 def test_where_nothing_is_bundled(source, monkeypatch):
     monkeypatch.setattr(sources, "locate", lambda *_: None)
-    monkeypatch.setattr(catalogue, "locate", lambda *_: None)
+    monkeypatch.setattr(locating, "locate", lambda *_: None)
     with pytest.raises(SourceError, match="The bundled model is missing"):
         open_model(source)
 

@@ -11,9 +11,11 @@ from geometry.history.origins import find_history
 from geometry.measures.lookback import look_back
 from geometry.measures.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, parse_curve
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.catalogue import find_entry, is_here, state
-from geometry.models.sources.computed import DEFAULT_SIZE, computed_name, is_computed
-from geometry.models.sources.opening import is_on_hub, open_model
+from geometry.models.sources.catalogue import find_entry, state
+from geometry.models.sources.formulas import DEFAULT_SIZE, is_computed
+from geometry.models.sources.locating import is_here, may_ask_hub
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 
 NAMES = ("sinusoidal", "sinusoidal-fairseq")
 
@@ -47,7 +49,7 @@ def test_the_formulas_of_the_paper_and_of_fairseq():
 def test_a_size_may_follow(source, shape, name, canonical):
     model = open_model(source)
     assert model.W_pos.shape == (model.n_positions, model.d_model) == shape
-    assert (model.name, model.source) == (name, canonical)
+    assert (model.name, model.source.text) == (name, canonical)
     assert model.W_pos.dtype == np.float64
     assert not model.W_pos.flags.writeable
     np.testing.assert_array_equal(open_model(canonical).W_pos, model.W_pos)
@@ -59,8 +61,8 @@ def test_a_size_may_follow(source, shape, name, canonical):
      "sinusoidal:axb", "sinusoidal-fairseq:1e3x4", f"sinusoidal:{MOST_NUMBERS}x2"],
 )  # fmt: skip
 def test_what_is_no_size_is_said(source):
-    assert is_computed(source)
-    assert not is_on_hub(source)
+    assert Source.parse(source).kind == "computed"
+    assert not may_ask_hub(Source.parse(source))
     with pytest.raises(SourceError) as caught:
         open_model(source)
     assert str(caught.value).endswith(".")
@@ -80,8 +82,8 @@ def test_it_needs_no_network_and_no_file(tmp_path, monkeypatch):
     for name in NAMES:
         entry = find_entry(name)
         assert state(entry) == "computed"
-        assert is_here(name)
-        assert is_here(f"{name}:8x8")
+        assert is_here(Source.parse(name))
+        assert is_here(Source.parse(f"{name}:8x8"))
         model = open_model(name)
         assert (entry.n_positions, entry.d_model) == model.W_pos.shape
         assert model.bytes_to_fetch_for([("W_E", 0)]) == 0
@@ -91,10 +93,10 @@ def test_a_synthetic_curve_opens_by_its_own_source():
     curve = SyntheticCurve("helix", 200, 32, 0.2, 1.85, 0.3, 0.7, noise=0.1, seed=5)
     model = open_model(curve.source)
     np.testing.assert_array_equal(model.W_pos, curve.table())
-    assert (model.source, model.name) == (curve.source, "synthetic helix, 1.85 turns")
+    assert (model.source.text, model.name) == (curve.source, "synthetic helix, 1.85 turns")
     assert model.computed
     assert is_here(model.source)
-    assert not is_on_hub(model.source)
+    assert not may_ask_hub(model.source)
     short = open_model("synthetic: line , n = 50, d=8")
     assert short.W_pos.shape == (50, 8)
     assert short.name == "synthetic line"
@@ -113,7 +115,7 @@ def test_what_is_no_curve_is_said(text, why):
     with pytest.raises(SourceError, match=f"is not a synthetic curve: .*{why}") as caught:
         open_model(f"synthetic:{text}")
     assert caught.value.advice.endswith(".")
-    assert computed_name(f"synthetic:{text}") == f"synthetic:{text}"
+    assert Source.parse(f"synthetic:{text}").name == f"synthetic:{text}"
 
 
 @given(

@@ -5,9 +5,9 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.measures.extension import extend_table, resample_rows
-from geometry.models.sources.derived import find_derived
 from geometry.models.sources.extended import extended_source, why_not_extended
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
 
@@ -24,7 +24,7 @@ def test_first_rows_are_taken_to_more_positions(method, path):
     own = open_model(path)
     assert why_not_extended(own) == ""
     source = extended_source(method, 60, 120, own)
-    assert source == f"extended:{method}:60:120,{path}"
+    assert source.text == f"extended:{method}:60:120,{path}"
     model = open_model(source)
     np.testing.assert_allclose(model.W_pos, extend_table(own.W_pos[:60], 120, method))
     assert (model.name, model.n_positions, model.of_text) == (f"mine, {method} 60 → 120", 120, True)
@@ -37,7 +37,7 @@ def test_first_rows_are_taken_to_more_positions(method, path):
 
 def test_all_rows_can_be_kept_and_spaces_typed(path):
     assert open_model(f"extended:fourier:90:100,{path}").n_positions == 100
-    assert find_derived("extended: helix:9:20 , gpt2").source == "extended:helix:9:20,gpt2"
+    assert Source.parse("extended: helix:9:20 , gpt2").text == "extended:helix:9:20,gpt2"
 
 
 def test_one_of_several_tables_and_too_many_rows_have_no_source(tmp_path, path):

@@ -10,7 +10,9 @@ from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.history.here import NoHistory, history_here
 from geometry.models.sources.catalogue import locate
 from geometry.models.sources.history_steps import FILE_NAME
-from geometry.models.sources.opening import is_on_hub, open_model
+from geometry.models.sources.locating import may_ask_hub
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 500]
@@ -31,7 +33,7 @@ def test_each_step_opens_with_its_positions_in_half_precision(folder, step):
     table = growing(STEPS)[STEPS.index(step)]
     np.testing.assert_array_equal(model.W_pos, table.astype(np.float16))
     assert (model.name, model.scheme) == (f"trained · step {step}", "learned")
-    assert not is_on_hub(source)
+    assert not may_ask_hub(Source.parse(source))
     assert "W_E" in model.missing
     with pytest.raises(NoHistory, match="one step of a training history") as caught:
         history_here(model)  # it is not the end of it

@@ -12,7 +12,9 @@ from geometry.history.here import history_here
 from geometry.history.origins import find_history
 from geometry.history.timelapse import make_timelapse
 from geometry.models.sources.layer_tables import FILE_NAME
-from geometry.models.sources.opening import is_on_hub, open_model
+from geometry.models.sources.locating import may_ask_hub
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 
 N_LAYERS, LENGTH, D_MODEL = 4, 50, 12
 METADATA = {"format": "helixscope-positions", "version": "1", "name": "toy", "source": "toy"}
@@ -47,7 +49,7 @@ def test_a_folder_opens_in_the_layer_in_which_the_halves_agree_most(folder):
     assert (model.name, model.table) == ("toy · layer 2", "layer 2")
     assert (model.n_positions, model.d_model) == (LENGTH, D_MODEL)
     assert open_model(folder / FILE_NAME).table == "layer 2"
-    assert not is_on_hub(str(folder))
+    assert not may_ask_hub(Source.parse(str(folder)))
     assert model.home == folder
     with pytest.raises(TensorUnavailable, match="no tokenizer"):
         model.tokenize("words")
@@ -57,7 +59,7 @@ def test_a_folder_opens_in_the_layer_in_which_the_halves_agree_most(folder):
 @pytest.mark.parametrize("layer", range(N_LAYERS))
 def test_each_layer_is_the_mean_over_all_texts_about_that_over_positions(folder, layer):
     model, own = open_model(f"{folder}/layer {layer}"), tensors()
-    assert not is_on_hub(model.source)
+    assert not may_ask_hub(model.source)
     mean = 0.75 * own["half_a"][layer] + 0.25 * own["half_b"][layer].astype(np.float64)
     expected = mean - mean[1:-1].mean(axis=0)
     np.testing.assert_allclose(model.W_pos, expected, atol=1e-4)

@@ -164,7 +164,7 @@ def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     assert encoder.fingerprint == by_name.fingerprint != decoder.fingerprint
     made = {table: open_model(f"resampled:24,{tmp_path}", table=table) for table in TABLES}
     for model in made.values():
-        again = open_model(model.source, table=model.table_choice)
+        again = open_model(model.source.text, table=model.table_choice)
         assert again.fingerprint == model.fingerprint
     assert [model.table_choice for model in made.values()] == [None, None, *TABLES[2:]]
 
@@ -180,7 +180,7 @@ def test_installed_model_opens_by_its_id(minilm_folder):
     for name in ("sentence-transformers/all-MiniLM-L6-v2", "all-minilm-l6-v2"):
         model = open_model(name)
         assert model.n_positions == 512
-        assert model.source == name
+        assert model.source.text == name
 
 
 def test_model_that_is_not_here_yet(monkeypatch, tmp_path):

@@ -24,7 +24,7 @@ def test_it_turns_by_the_rate_and_climbs_by_one(rotary):
     expected = np.column_stack([8 * np.cos(0.1 * position), 8 * np.sin(0.1 * position), position])
     np.testing.assert_allclose(model.W_pos, expected, atol=1e-9)
     assert model.name == f"pair 1 of {open_model(rotary).name}"
-    assert model.source == f"pair:1,{rotary}"
+    assert model.source.text == f"pair:1,{rotary}"
     assert model.computed
 
 

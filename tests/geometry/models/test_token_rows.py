@@ -8,9 +8,9 @@ from safetensors.numpy import load_file
 
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
 from geometry.claims.report import report
-from geometry.models.sources.catalogue import is_here
-from geometry.models.sources.derived import at_commit, find_derived, is_derived
-from geometry.models.sources.opening import is_on_hub, may_ask_hub, open_model
+from geometry.models.sources.locating import is_here, may_ask_hub
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from geometry.models.sources.token_rows import LISTS
 from tests.small_models import gpt2_config, write_model
 
@@ -47,7 +47,7 @@ def test_the_days_are_the_rows_of_their_tokens(minilm_folder):
     assert model.columns == ()
     assert (model.of_text, model.usual_positions, model.computed) == (False, (0, 6), False)
     assert model.name == f"weekdays of {open_model(minilm_folder).name}"
-    assert model.source == f"tokens:weekdays,{minilm_folder}"
+    assert model.source.text == f"tokens:weekdays,{minilm_folder}"
     with pytest.raises(TensorUnavailable):
         model.tokenize("Monday")
 
@@ -154,19 +154,17 @@ def test_a_list_or_a_model_that_changed_is_said(gpt2_with_tokens, tmp_path):
 
 
 def test_a_source_is_no_path_and_no_id(minilm_folder):
-    found = find_derived("tokens: weekdays , a/b,c ")
-    assert (found.what, found.of, found.source) == ("weekdays", "a/b,c", "tokens:weekdays,a/b,c")
-    assert find_derived("gpt2") is None
-    assert not is_derived("gpt2")
-    assert not is_on_hub("tokens:weekdays,gpt2")
-    assert is_here(f"tokens:weekdays,{minilm_folder}")
-    assert is_here("tokens:weekdays,sample")
-    assert not is_here("tokens:weekdays,no-such/model")
-    assert not is_here("tokens:weekdays")
-    assert may_ask_hub("tokens:weekdays,no-such/model")
-    assert not may_ask_hub(f"tokens:weekdays,{minilm_folder}")
-    assert at_commit("tokens:a@b.txt,c/d@main", "f00") == "tokens:a@b.txt,c/d@f00"
-    assert at_commit("c/d@main", None) == "c/d"
+    found = Source.parse("tokens: weekdays , a/b,c ")
+    assert (found.kind, found.what, found.of.text) == ("tokens", "weekdays", "a/b,c")
+    assert found.text == "tokens:weekdays,a/b,c"
+    assert Source.parse("gpt2").of is None
+    for text in (f"tokens:weekdays,{minilm_folder}", "tokens:weekdays,sample"):
+        assert is_here(Source.parse(text))
+        assert not may_ask_hub(Source.parse(text))
+    assert not is_here(Source.parse("tokens:weekdays"))
+    unknown = Source.parse("tokens:weekdays,no-such/model")
+    assert not is_here(unknown)
+    assert may_ask_hub(unknown)
 
 
 def test_a_report_tells_of_them_and_asks_no_claims(minilm_folder):

@@ -17,6 +17,7 @@ from geometry.hub.keeping import opening
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
 from geometry.survey import rows
 from geometry.survey.populations import Entry, expand
@@ -32,6 +33,19 @@ USUAL, HERE = RowSettings(), Access(offline=True)
 
 def entries(path, tmp_path):
     return expand([str(path)], Network(Hub(offline=True), TensorCache(tmp_path), Transfer()))
+
+
+def test_a_row_parses_its_source_once(tmp_path, monkeypatch):
+    texts, parse = [], Source.parse
+
+    def counted(cls, text):
+        texts.append(text)
+        return parse(text)
+
+    entry, *_ = entries(write_runs(tmp_path / "runs"), tmp_path)
+    monkeypatch.setattr(Source, "parse", classmethod(counted))
+    assert measure_entry(entry, USUAL, HERE).row["error"] is None
+    assert texts == [entry.source]
 
 
 def test_a_row_has_the_numbers_of_the_table(tmp_path):

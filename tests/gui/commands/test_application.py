@@ -11,6 +11,7 @@ from PySide6.QtGui import QScreen
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QLabel
 
+from geometry.models.sources.source import Source
 from gui.commands import application as application_module
 from gui.commands.run_window import _report
 from gui.export.save_picture import PictureOptions
@@ -159,7 +160,7 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
 def test_the_first_start_shows_the_bundled_model(start_application, settings):
     application = start_application(None, offline=True)
     session = application.session
-    assert (session.model.source, session.positions) == ("sample", (1, 254))
+    assert (session.model.source.text, session.positions) == ("sample", (1, 254))
     assert session.notice is None
     assert application.window.viewport.scene.state.positions == (1, 254)
     (line,) = application.window.built_panels["models"].list.open_lines()
@@ -215,7 +216,7 @@ def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, m
     application = start_application("a/model", wait=False)
     assert begun.wait(10)
     assert application.window.isVisible()
-    qtbot.waitUntil(lambda: application.session.opening == "a/model", timeout=10_000)
+    qtbot.waitUntil(lambda: application.session.opening == Source.parse("a/model"), timeout=10_000)
     threading.Timer(0.05, released.set).start()
     application.close()
     assert application.session.notice is None
@@ -316,9 +317,11 @@ def test_nothing_waits_for_ever_for_a_frame(
 
 def test_grid_alone_keeps_frame(start_application, wait_until_idle, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(application_module, "NO_FRAME_S", 1)
-    other = OtherView("sinusoidal:64x16", (0, 63), (1, 2, 3))
+    other = OtherView(Source.parse("sinusoidal:64x16"), (0, 63), (1, 2, 3))
     project = tmp_path / "alone.helix"
-    write_work(Work("sinusoidal:32x16", (0, 31), {}, others=(other,), alone=1), project)
+    write_work(
+        Work(Source.parse("sinusoidal:32x16"), (0, 31), {}, others=(other,), alone=1), project
+    )
     application = start_application(project, wait=False)
     wait_until_idle(application)
     assert not application.window.viewport.isVisible()
@@ -335,12 +338,14 @@ def place_from(*position):
 def test_cameras_of_hidden_views_are_kept(start_application, wait_until_idle, tmp_path):
     main, first, second = (place_from(*v) for v in ((9.0, 1, 2), (-7.0, 5, 3), (4.0, -8, 1)))
     others = tuple(
-        OtherView("sinusoidal:64x16", (0, 63), (1, 2, 3), place=p) for p in (first, second)
+        OtherView(Source.parse("sinusoidal:64x16"), (0, 63), (1, 2, 3), place=p)
+        for p in (first, second)
     )
     project = tmp_path / "alone.helix"
     fields = {"cameras_linked": False}
     write_work(
-        Work("sinusoidal:32x16", (0, 31), fields, place=main, others=others, alone=1), project
+        Work(Source.parse("sinusoidal:32x16"), (0, 31), fields, place=main, others=others, alone=1),
+        project,
     )
     application = start_application(project, wait=False)
     wait_until_idle(application)

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.models.sources.source import Source
 from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
@@ -33,7 +34,7 @@ def beside(looked_at, write_table, helix):
     path = str(write_table(helix(90, 16, 3), "other"))
     controller.open(path)
     other.components = (1, 2, 3)
-    show_others(looked_at, OpenModel(1, path, "other", other))
+    show_others(looked_at, OpenModel(1, Source.parse(path), "other", other))
     yield looked_at
     controller.close()
 
@@ -124,7 +125,7 @@ def test_models_beside_it_come_too(beside, tmp_path):
 
 
 def test_loading_model_is_left_out_and_failures_reported(looked_at, tmp_path):
-    show_others(looked_at, OpenModel(1, "x", "x", Session()))
+    show_others(looked_at, OpenModel(1, Source.parse("x"), "x", Session()))
     data = WindowData.of(looked_at)
     assert len(data.shown) == 1
     with pytest.raises(HelixscopeError, match="nothing to export"):

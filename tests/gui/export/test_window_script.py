@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.history.here import history_here
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from gui.export.drawing import draw
 from gui.export.pictures import PictureError, render_scene
 from gui.export.timelapse_film import timeline_session
@@ -280,8 +281,8 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
     controller = Controller(other, InlineJobs())
     path = str(write_table(helix(90, 16, 3), "other"))
     controller.open(path, positions=(0, 60))
-    later = OpenModel(2, "later", "later", Session())
-    show_others(opened, OpenModel(1, path, "other", other), later)
+    later = OpenModel(2, Source.parse("later"), "later", Session())
+    show_others(opened, OpenModel(1, Source.parse(path), "other", other), later)
     printed = run(script(opened, SIGHT)).splitlines()
     controller.close()
     assert len(printed) == 1 + 200 + 1 + 90

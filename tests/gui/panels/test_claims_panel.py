@@ -253,7 +253,7 @@ def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims
     monkeypatch.setattr(geometry, "intervene", intervene)
     printed = run_script(claims.panel.python()).splitlines()
     assert asked == [
-        (session.model.source, "sample", list(NEEDED), {"length": 24, "texts_at_most": 40})
+        (session.model.source.text, "sample", list(NEEDED), {"length": 24, "texts_at_most": 40})
     ]
     outcomes = [one.outcome for one in claims.panel.result.verdicts if one.claim in EFFECT_CLAIMS]
     assert [line.split("\t")[0] for line in printed] == outcomes

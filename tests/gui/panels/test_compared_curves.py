@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from gui.panels.kit.compared_legend import shares
 from gui.panels.kit.outputs import all_numbers
 from gui.services.compared_curves import compared_curves, unique_names
@@ -77,7 +78,7 @@ def test_chips_tell_models_of_one_name_apart_and_which_are_being_read(beside, wr
     assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
-    show_others(made.session, OpenModel(7, "slow", "slow", other))
+    show_others(made.session, OpenModel(7, Source.parse("slow"), "slow", other))
     assert made.chips[7].shown_text == "slow …"
     assert "is loading" in made.chips[7].toolTip()
     controller.open(str(write_table(helix(40), "slow")))
@@ -128,7 +129,7 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
     def named(key, name, positions):
         other = Session()
         other.change(model=SimpleNamespace(name=name), positions=positions)
-        return OpenModel(key, name, name, other)
+        return OpenModel(key, Source.parse(name), name, other)
 
     session.open_models = (
         named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),

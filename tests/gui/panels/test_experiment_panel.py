@@ -212,7 +212,7 @@ def test_a_curve_opens_as_a_model(stage, kind):
     QTest.mouseClick(panel.content.pictures.buttons[kind], LEFT)
     assert stage.intents == [OpenSource(curve.source)]
     carry_out(stage.intents[0], stage.controller)
-    assert stage.session.model.source == curve.source
+    assert stage.session.model.source.text == curve.source
     np.testing.assert_array_equal(stage.session.model.W_pos, curve.table())
     if kind == "helix":  # and is found again in it
         assert panel.result.is_helix

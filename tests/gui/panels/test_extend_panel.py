@@ -5,6 +5,7 @@ import pytest
 
 from geometry.measures.extension import extension, resample_rows
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from gui.panels.kit.intents import ShowBeside
 from gui.plots.spec import Plot
 from tests.scripts import run_script
@@ -86,8 +87,8 @@ def test_the_menu_opens_what_is_made_beside(panel):
     intents = [intent for _, intent in panel.spec.acts(panel.view())]
     source = panel.view().model.source
     assert intents == [
-        ShowBeside(f"extended:interpolate:40:90,{source}"),
-        ShowBeside(f"extended:interpolate:90:180,{source}"),
+        ShowBeside(Source.derive("extended", "interpolate:40:90", source)),
+        ShowBeside(Source.derive("extended", "interpolate:90:180", source)),
     ]
     assert [open_model(one.source).n_positions for one in intents] == [90, 180]
 

@@ -456,7 +456,7 @@ def biased(stage_of, tmp_path):
 
 def test_a_bias_by_lag_is_shown_over_a_text_whatever_rows_are_shown(biased):
     result = biased.result
-    model = open_model(biased.session.model.source)
+    model = open_model(biased.session.model.source.text)
     assert (result.by_lag, result.positions) == (True, (0, 24))
     head = result.head
     np.testing.assert_allclose(result.by_head.scores[head], model.W_pos[:, head], atol=1e-6)

@@ -5,6 +5,7 @@ import pytest
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from gui.export.pictures import still_session
 from gui.services.loading import InitialView, OpenRequest, load
 from tests.degenerate_tables import helix
@@ -25,13 +26,21 @@ def test_numbers_that_cannot_be_drawn_are_refused_by_window_and_pictures(scale, 
     with pytest.raises(TensorUnavailable, match="cannot be drawn"):
         still_session(open_model(path))
     with pytest.raises(TensorUnavailable, match="cannot be drawn"):
-        load(OpenRequest(str(path)), InitialView((1, 2, 3), norms_centred=False), network=None)
+        load(
+            OpenRequest(Source.parse(str(path))),
+            InitialView((1, 2, 3), norms_centred=False),
+            network=None,
+        )
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-7, 1.0, 1e29])
 def test_others_are_drawn(scale, saved):
     path = saved(scale * helix())
     assert np.isfinite(still_session(open_model(path)).curve.coordinates).all()
-    opened = load(OpenRequest(str(path)), InitialView((1, 2, 3), norms_centred=False), network=None)
+    opened = load(
+        OpenRequest(Source.parse(str(path))),
+        InitialView((1, 2, 3), norms_centred=False),
+        network=None,
+    )
     assert np.isfinite(opened.curve.coordinates).all()
     assert np.isfinite(opened.curve.residual).all()

@@ -91,7 +91,7 @@ def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_ta
     assert again.tables == {bare: CHOICE}
     controller.open(str(write_table()))
     controller.open_first(None, again.recent[0])
-    assert (chosen.model.source, chosen.model.table_choice) == (bare, CHOICE)
+    assert (chosen.model.source.text, chosen.model.table_choice) == (bare, CHOICE)
 
 
 def test_settings_of_anything_else_are_no_choices(settings):
@@ -168,11 +168,11 @@ def test_models_beside_are_asked_for_one_after_another(opened, controller, write
     asked = []
     for choice in (CHOICE, f"{NAME}[0:]"):
         assert opened.notice.first_rows
-        asked.append(opened.notice.source)
+        asked.append(opened.notice.source.text)
         controller.choose_table(opened.notice, choice)
     assert sorted(asked) == sorted(sources)
     assert opened.notice is None or not opened.notice.candidates
-    rows = {one.source: one.session.model.n_positions for one in opened.others}
+    rows = {one.source.text: one.session.model.n_positions for one in opened.others}
     assert rows == {asked[0]: 40, asked[1]: 42}
     assert not any(one.failed for one in opened.others)
     controller.comparing.clear()

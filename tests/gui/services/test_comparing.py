@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
+from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
 from gui.services.compared_answers import AT_ONCE, ComparedAnswers
 from gui.services.comparing import MAX_MODELS
@@ -83,7 +84,7 @@ def test_there_is_room_for_nine(opened, comparing, short, long):
     comparing.clear()
     assert opened.others == ()
     assert comparing.add(short) not in (None, *range(MAX_MODELS))
-    comparing.add_all([opened.model.source, short, long, short])
+    comparing.add_all([opened.model.source.text, short, long, short])
     assert names(opened) == ["helix", "short", "long"]
     comparing.add_all([long])
     assert len(opened.others) == 2
@@ -360,12 +361,12 @@ def test_a_change_of_places_gives_up_what_is_being_opened(
     key = controller.comparing.add(short)
     hand_jobs.deliver_all()
     work = take_work(session, controller.shown, None)
-    controller.reopening.show(replace(work, source=long, positions=(10, 20)))
+    controller.reopening.show(replace(work, source=Source.parse(long), positions=(10, 20)))
     hand_jobs.drag_on("open")
-    assert session.opening == long
+    assert session.opening.text == long
     assert controller.comparing.make_current(key)
     assert "open" not in hand_jobs.waiting
-    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert (session.opening, session.transfer, session.status) == (None, None, "Ready")
     hand_jobs.deliver_all()
     assert names(session) == ["helix", "short"]
     # And what was saved is not shown of the same model, opened for its own sake.
@@ -427,7 +428,7 @@ def test_a_model_without_a_view_comes_last_and_changes_no_colours(opened, compar
     comparing.give_view(overlay)
     assert comparing.keys == (key, FIRST, overlay)
     assert all(one.in_grid for one in opened.others)
-    assert comparing.find(long) == overlay
+    assert comparing.find(Source.parse(long)) == overlay
 
 
 def test_a_model_without_a_view_can_be_the_open_one(opened, comparing, short):

@@ -89,11 +89,11 @@ def test_a_mishap_elsewhere_does_not_end_an_opening(session, hand_jobs, write_gp
     hand_jobs.drag_on("open")
     hand_jobs.deliver("tokens")
     assert "is not valid JSON" in session.notice.text
-    assert session.opening == other
+    assert session.opening.text == other
     assert session.status.startswith("Opening")
     hand_jobs.deliver_all()
     assert session.model.name == "helix"
-    assert (session.opening, session.status) == ("", "Ready")
+    assert (session.opening, session.status) == (None, "Ready")
 
 
 def test_the_newest_prompt_wins(session, hand_jobs, write_gpt2):

@@ -12,6 +12,7 @@ from geometry.checkpoints.column_files import PositionColumn
 from geometry.checkpoints.errors import SourceError
 from geometry.history.history import in_memory
 from geometry.measures.alignment import in_basis, share_held
+from geometry.models.sources.source import Source
 from gui.export.pictures import render_scene
 from gui.scene.scene_state import resolve_scene
 from gui.services.alignment import BEADS, NO_STEPS, SLOT, WAITING, CurveAligner, is_tangled
@@ -206,7 +207,7 @@ def test_alignment_goes_with_its_model(opened, beside, copy):
 def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other = Controller(Session(), InlineJobs())
     path = str(write_table(copy, "slow"))
-    show_others(opened, OpenModel(KEY, path, "slow", other.session))
+    show_others(opened, OpenModel(KEY, Source.parse(path), "slow", other.session))
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert (opened.aligned, opened.not_aligned) == (None, "slow is loading…")
     other.open(path)
@@ -392,7 +393,7 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     controller.open(str(gpt2_folder))
     other = Controller(Session(), InlineJobs())
     other.open(str(minilm_folder))
-    show_others(session, OpenModel(KEY, str(minilm_folder), "MiniLM", other.session))
+    show_others(session, OpenModel(KEY, Source.parse(str(minilm_folder)), "MiniLM", other.session))
     session.alignment = CurveAlignment(OfCompared(KEY), "scaled")
     a, b = (s.curve.coordinates[1:510] for s in (session, other.session))
     assert session.aligned.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from geometry.checkpoints.errors import SourceError
+from geometry.models.sources.source import Source
 from gui.services import foreign_hosts
 from gui.services.foreign_hosts import check_hosts
 from gui.services.work_files.work_file import write_work
@@ -14,7 +15,7 @@ from gui.state.session import Session
 from gui.state.work import OtherView, Work
 
 ALL, HOST = (1, 9), r"\\nas\models\gpt2"
-OTHER = OtherView(HOST, ALL, (1, 2, 3))
+OTHER = OtherView(Source.parse(HOST), ALL, (1, 2, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -38,12 +39,16 @@ def looked_at(monkeypatch):
 
 def projects(here):
     return {
-        "the model": Work(HOST, ALL, {}),
-        "its place beside the file": Work(f"{here}.moved", ALL, {}, beside="//nas/models/gpt2"),
-        "a model beside it": Work(here, ALL, {}, others=(replace(OTHER, source=HOST),)),
-        "a list of tokens": Work(rf"tokens:\\nas\words.txt,{here}", ALL, {}),
-        "what is made of it": Work(f"resampled:20,{HOST}", ALL, {}),
-        "in the system's own form": Work(r"\\?\UNC\nas\models\gpt2", ALL, {}),
+        "the model": Work(Source.parse(HOST), ALL, {}),
+        "its place beside the file": Work(
+            Source.parse(f"{here}.moved"), ALL, {}, beside="//nas/models/gpt2"
+        ),
+        "a model beside it": Work(
+            Source.parse(here), ALL, {}, others=(replace(OTHER, source=Source.parse(HOST)),)
+        ),
+        "a list of tokens": Work(Source.parse(rf"tokens:\\nas\words.txt,{here}"), ALL, {}),
+        "what is made of it": Work(Source.parse(f"resampled:20,{HOST}"), ALL, {}),
+        "in the system's own form": Work(Source.parse(r"\\?\UNC\nas\models\gpt2"), ALL, {}),
     }
 
 
@@ -68,7 +73,9 @@ def test_project_is_not_opened(session, controller, write_table, tmp_path, looke
 
 def test_a_curve_laid_over_of_one_is_not_opened(session, controller, write_table, looked_at):
     controller.open(here := str(write_table()))
-    work = Work(here, ALL, {}, others=(OTHER,), alignment=CurveAlignment(OfCompared(0)))
+    work = Work(
+        Source.parse(here), ALL, {}, others=(OTHER,), alignment=CurveAlignment(OfCompared(0))
+    )
     controller.reopening.go_to(work)
     assert looked_at == []
     assert session.others == ()

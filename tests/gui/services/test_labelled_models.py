@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from geometry.hub.faults import LargeTensor
+from geometry.models.sources.locating import located
+from geometry.models.sources.source import Source
 from gui.export.window_data import WindowData
 from gui.scene.scene_state import lasting_labels, point_text, resolve_scene
-from gui.services.loading import remembered_name, short_name
 from gui.services.notices import compared_notice, notice_of
 from gui.state.colors import own_scale, shown_column
 
@@ -72,17 +73,19 @@ def test_own_column_is_the_open_models(session, controller, picture, write_table
 def test_what_is_made_of_a_model_is_remembered_by_its_full_path(days, monkeypatch):
     monkeypatch.chdir(days.parent)
     (days.parent / "weekdays").write_text("not the list")
-    assert remembered_name("tokens:weekdays,days.csv") == f"tokens:weekdays,{days}"
+    assert located(Source.parse("tokens:weekdays,days.csv")).id == f"tokens:weekdays,{days}"
     words = days.parent / "words.txt"
-    assert remembered_name("tokens:words.txt,gpt2") == f"tokens:{words},openai-community/gpt2"
-    assert short_name("tokens:a/my words.txt,openai-community/gpt2") == "my words of gpt2"
-    assert short_name("resampled:20x20,google/vit-base") == "vit-base at 20 × 20"
-    assert short_name("tokens:weekdays") == "tokens:weekdays"
+    assert (
+        located(Source.parse("tokens:words.txt,gpt2")).id == f"tokens:{words},openai-community/gpt2"
+    )
+    assert Source.parse("tokens:a/my words.txt,openai-community/gpt2").name == "my words of gpt2"
+    assert Source.parse("resampled:20x20,google/vit-base").name == "vit-base at 20 × 20"
+    assert Source.parse("tokens:weekdays").name == "tokens:weekdays"
 
 
 def test_large_embeddings_can_be_agreed_to():
     error = LargeTensor("The token embeddings of gpt2", 154_389_504)
-    notice = notice_of(error, "It could not be opened", "tokens:weekdays,gpt2")
+    notice = notice_of(error, "It could not be opened", Source.parse("tokens:weekdays,gpt2"))
     assert notice.text == "The token embeddings of gpt2 take 154 MB from the Hub."
     assert notice.whole == 154_389_504
     beside = compared_notice(error, "It could not be opened")

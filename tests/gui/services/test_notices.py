@@ -4,6 +4,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.hub import faults
+from geometry.models.sources.source import Source
 from gui.services.notices import ONLINE, UNSET, compared_notice, notice_of
 
 GPT2 = "openai-community/gpt2"
@@ -12,10 +13,12 @@ WHAT = "gpt2 could not be opened"
 
 def test_error_that_names_the_model():
     error = faults.NotOnHub(f"The Hub has no model {GPT2}.", "Check the id.", missing="repository")
-    notice = notice_of(error, WHAT, GPT2)
+    notice = notice_of(error, WHAT, Source.parse(GPT2))
     assert (notice.text, notice.advice) == (f"The Hub has no model {GPT2}.", "Check the id.")
-    assert (notice.source, notice.retry, notice.whole) == (GPT2, False, 0)
-    notice = notice_of(SourceError("'x' does not exist.", "Check the path."), WHAT, "x")
+    assert (notice.source.text, notice.retry, notice.whole) == (GPT2, False, 0)
+    notice = notice_of(
+        SourceError("'x' does not exist.", "Check the path."), WHAT, Source.parse("x")
+    )
     assert (notice.text, notice.retry, notice.whole) == ("'x' does not exist.", False, 0)
 
 
@@ -28,7 +31,7 @@ def test_error_that_names_the_model():
     ],
 )
 def test_an_error_that_does_not_is_said_of_the_model(said, shown):
-    notice = notice_of(faults.NoNetwork(said, "Check."), WHAT, GPT2)
+    notice = notice_of(faults.NoNetwork(said, "Check."), WHAT, Source.parse(GPT2))
     assert notice.text == f"{WHAT}: {shown}"
     assert notice.retry
     assert notice_of(faults.NoNetwork(said), "It failed").text == f"It failed: {shown}"
@@ -36,7 +39,7 @@ def test_an_error_that_does_not_is_said_of_the_model(said, shown):
 
 @pytest.mark.parametrize(("nbytes", "whole"), [(548_105_171, 548_105_171), (None, -1)])
 def test_a_whole_download_is_a_question(nbytes, whole):
-    notice = notice_of(faults.WholeDownload("model.safetensors", nbytes), WHAT, GPT2)
+    notice = notice_of(faults.WholeDownload("model.safetensors", nbytes), WHAT, Source.parse(GPT2))
     assert notice.text.startswith("The server cannot send parts of files")
     assert (notice.whole, notice.retry) == (whole, False)
 
@@ -44,10 +47,10 @@ def test_a_whole_download_is_a_question(nbytes, whole):
 def test_what_to_do_offline_depends_on_who_forbids_the_network(monkeypatch):
     error = faults.Offline(f"{GPT2} is not on this machine, and Helixscope is offline.")
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    notice = notice_of(error, WHAT, GPT2)
+    notice = notice_of(error, WHAT, Source.parse(GPT2))
     assert (notice.text, notice.advice, notice.retry) == (str(error), ONLINE, True)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    notice = notice_of(error, WHAT, GPT2)
+    notice = notice_of(error, WHAT, Source.parse(GPT2))
     assert (notice.advice, notice.retry) == (UNSET, False)
 
 

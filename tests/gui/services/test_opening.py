@@ -7,7 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.models.sources import catalogue
-from geometry.models.sources.tried import tried
+from geometry.models.sources.locating import tried
+from geometry.models.sources.source import Source
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.loading import MAX_RECENT, first_range
@@ -25,7 +26,7 @@ def test_source_opens_whole_or_with_its_range(session, controller, write_table):
     assert len(session.curve.pca.components) == 10
     assert session.norms.values.shape == (200,)
     np.testing.assert_array_equal(session.turn, np.eye(3))
-    assert (session.opening, session.status, session.notice) == ("", "Ready", None)
+    assert (session.opening, session.status, session.notice) == (None, "Ready", None)
     assert session.recent == (source,)
     controller.open(str(write_table()), positions=(30, 60))
     assert session.positions == session.curve.pca.positions == (30, 60)
@@ -71,9 +72,9 @@ def test_says_that_it_is_opening_and_keeps_what_is_open(opened, hand_jobs, write
     controller = Controller(opened, hand_jobs)
     before = snapshot(opened)
     controller.open(str(write_table(name="other")))
-    assert opened.opening == ""  # most are there before one could read it
+    assert opened.opening is None  # most are there before one could read it
     hand_jobs.drag_on("open")
-    assert opened.opening.endswith("other.npy")
+    assert opened.opening.text.endswith("other.npy")
     assert opened.status == "Opening other.npy…"
     assert is_same(opened, before)
 
@@ -107,15 +108,15 @@ def test_opening_is_cancelled_or_replaced(session, by_hand, hand_jobs, write_tab
     hand_jobs.compute("open")
     by_hand.opening.cancel()
     assert not hand_jobs.waiting
-    assert session.opening == ""
+    assert session.opening is None
     assert session.model is None
     assert session.status == "Opening cancelled"
     by_hand.open(str(write_table()))
     hand_jobs.drag_on("open")
     by_hand.open(str(write_table(name="other")))
-    assert session.opening.endswith("other.npy")
+    assert session.opening.text.endswith("other.npy")
     hand_jobs.deliver_all()
-    assert session.opening == ""
+    assert session.opening is None
 
 
 def test_failed_source_leaves_all_as_it_was(opened, controller, tmp_path, write_table):
@@ -129,7 +130,7 @@ def test_failed_source_leaves_all_as_it_was(opened, controller, tmp_path, write_
     assert opened.notice.advice
     assert f"As a file or folder: {tmp_path / 'nothing.safetensors'}" in opened.notice.details
     assert "Traceback" not in opened.notice.details
-    assert (opened.opening, opened.status) == ("", "Ready")
+    assert (opened.opening, opened.status) == (None, "Ready")
     controller.open(str(write_table()))
     assert opened.notice is None
 
@@ -145,7 +146,7 @@ def test_mistyped_name_has_details(session, controller, tmp_path, write_table, c
         "The log has the traceback.",
     ]
     assert any(record.exc_info for record in caplog.records)
-    assert tried("gtp2")[1:] == [
+    assert tried(Source.parse("gtp2"))[1:] == [
         "As a model on the Hub: gtp2, revision main.", "Similar names of models: gpt2."
     ]  # fmt: skip
 
@@ -179,7 +180,7 @@ def test_unknown_architecture_offers_tables(session, controller, write_safetenso
     controller.open(source)
     assert session.model is None
     assert {one.name for one in session.notice.candidates} == {"a.weight", "b.weight"}
-    assert session.notice.source == source
+    assert session.notice.source.text == source
     controller.choose_table(session.notice, "b.weight")
     assert session.model.table == "b.weight"
     assert session.notice is None
@@ -222,7 +223,7 @@ def test_empty_start_or_what_is_here(session, controller, hub, write_gpt2):
     controller.open_first(None)
     assert session.model is None
     assert session.notice is None
-    assert session.opening == ""
+    assert session.opening is None
     hub(write_gpt2(), "openai-community/gpt2")
     controller.open_first(None, "/" + "x" * 5000)
     assert session.notice is None

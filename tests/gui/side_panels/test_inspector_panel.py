@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures.neighbours import position_details
 from geometry.measures.norms import norm_profile
+from geometry.models.sources.source import Source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.side_panels.go_to import GoTo
@@ -103,9 +104,9 @@ def test_nothing_open_and_nothing_selected_each_say_what_to_do(make):
     assert panel.sentence.isVisible()
     assert panel.sentence.text() == "Open a model to inspect its positions."
     assert not panel.go_to.isEnabled()
-    session.opening = "gpt2"
+    session.opening = Source.parse("gpt2")
     assert panel.sentence.text() == "Opening gpt2…"
-    session.opening = ""
+    session.opening = None
     open_table(session)
     assert panel.sentence.text() == "Click a point or type a position to inspect it."
     assert panel.go_to.isEnabled()

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFocusEvent, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.side_panels.components import put_on_axis
@@ -196,7 +197,7 @@ def test_it_says_what_it_will_show_and_which_presets_a_short_table_lacks(qtbot, 
     panel = shown(qtbot, session)
     assert panel.message.isVisible()
     assert "Open a model" in panel.message.text()
-    session.opening = "gpt2"
+    session.opening = Source.parse("gpt2")
     assert "Opening" in panel.message.text()
     fill(session)
     assert not panel.message.isVisible()

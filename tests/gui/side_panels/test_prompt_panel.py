@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from geometry.models.tokens import TokenizedPrompt
 from gui.side_panels.prompt import PromptPanel
 from gui.state.session import Session
@@ -60,9 +61,9 @@ def test_each_state_says_what_to_do(make, qtbot):
     panel = make(session)
     assert "Open a model" in panel.sentence.text()
     assert not panel.field.isEnabled()
-    session.opening = "gpt2"
+    session.opening = Source.parse("gpt2")
     assert panel.sentence.text() == "Opening gpt2…"
-    session.opening = ""
+    session.opening = None
     session.model = SimpleNamespace(n_positions=1024)
     assert panel.field.isEnabled()
     assert panel.sentence.text().startswith("Enter text")

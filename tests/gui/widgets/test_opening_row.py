@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.transfer import TransferProgress
 from geometry.models.sources.catalogue import read_catalogue
+from geometry.models.sources.source import Source
 from gui.side_panels.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
@@ -50,19 +51,19 @@ STAGES = (
 def test_opening_shows_what_and_can_be_cancelled(panel, qtbot):
     working = panel.working
     assert not working.isVisible()
-    panel.session.opening = MEDIUM
+    panel.session.opening = Source.parse(MEDIUM)
     assert working.isVisible()
     assert working.name.text() == "Opening gpt2-medium…"
     assert working.bar.maximum() == 0  # nobody knows yet how far it is
     with qtbot.waitSignal(panel.cancelRequested):
         QTest.mouseClick(working.cancel, Qt.MouseButton.LeftButton)
-    panel.session.opening = ""
+    panel.session.opening = None
     assert not working.isVisible()
 
 
 def test_a_transfer_tells_how_far_and_how_fast(panel):
     bar, details = panel.working.bar, panel.working.details
-    panel.session.opening = MEDIUM
+    panel.session.opening = Source.parse(MEDIUM)
     shown = []
     for stage in STAGES:
         panel.session.transfer = stage
@@ -86,7 +87,7 @@ def test_a_transfer_tells_how_far_and_how_fast(panel):
 def test_nothing_moves_while_a_model_is_fetched(panel):
     """Neither the lines under the mouse nor the buttons, whatever is said of the transfer."""
     session = panel.session
-    session.model = SimpleNamespace(source=session.models[-1].entry.id, commit=None)
+    session.model = SimpleNamespace(source=Source.parse(session.models[-1].entry.id), commit=None)
     bar = panel.list.verticalScrollBar()
     assert bar.value() == bar.maximum() > 0  # the open model is the last one
 
@@ -100,7 +101,7 @@ def test_nothing_moves_while_a_model_is_fetched(panel):
         return [w.geometry() for w in (working, working.name, working.bar, working.cancel)]
 
     before = places()
-    session.opening = MEDIUM
+    session.opening = Source.parse(MEDIUM)
     rows = []
     for stage in STAGES:
         session.transfer = stage
@@ -108,14 +109,14 @@ def test_nothing_moves_while_a_model_is_fetched(panel):
         assert places() == before
         rows.append(row())
     assert all(one == rows[0] for one in rows)
-    session.change(opening="", transfer=None)
+    session.change(opening=None, transfer=None)
     QApplication.processEvents()
     assert places() == before
 
 
 def test_open_row_stays_in_sight(panel):
     source, list_ = "distilbert/distilgpt2", panel.list
-    panel.session.model = SimpleNamespace(source=source, commit=None)
+    panel.session.model = SimpleNamespace(source=Source.parse(source), commit=None)
     assert list_.viewport().rect().contains(list_.rect_of(source))
     list_.verticalScrollBar().setValue(0)
     panel.resize(264, 360)
@@ -129,7 +130,7 @@ def test_open_row_stays_in_sight(panel):
 
 def test_digits_do_not_move_what_follows_them(panel):
     """Figures of one width, and spaces as wide where a number is shorter."""
-    panel.session.opening = MEDIUM
+    panel.session.opening = Source.parse(MEDIUM)
     metrics = panel.working.details.fontMetrics()
     widths = set()
     for done in range(0, 19_660_800, 234_567):
@@ -141,7 +142,7 @@ def test_digits_do_not_move_what_follows_them(panel):
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_the_row_is_painted_in_the_themes_colours(panel, theme):
     panel.set_theme(theme)
-    panel.session.opening = MEDIUM
+    panel.session.opening = Source.parse(MEDIUM)
     panel.session.transfer = STAGES[4]
     for part, color in ((panel.working.name, theme.text), (panel.working.details, theme.muted)):
         image = part.grab().toImage()
@@ -151,7 +152,7 @@ def test_the_row_is_painted_in_the_themes_colours(panel, theme):
 
 def test_waiting_row_has_two_lines(panel):
     width, details = panel.minimumSizeHint().width(), panel.working.details
-    panel.session.opening = f"someone/{'x' * 90}@{'y' * 90}"
+    panel.session.opening = Source.parse(f"someone/{'x' * 90}@{'y' * 90}")
 
     def lower_half():
         image = details.grab().toImage()

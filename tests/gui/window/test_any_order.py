@@ -94,7 +94,7 @@ class Wishes(RuleBasedStateMachine):
         assert session.curve.pca.positions == session.positions
         assert session.curve.pca.exact
         assert session.curve.components == session.components
-        assert session.opening == ""
+        assert session.opening is None
         assert session.status == "Ready"
         if not session.keep_turned:
             np.testing.assert_array_equal(session.turn, EYE)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
+from geometry.models.sources.source import Source
 from gui.export.save_picture import PictureDialog, PictureOptions
 from gui.state.session import Session
 from gui.state.values import Notice
@@ -158,7 +159,9 @@ def test_the_notice_offers_tables_and_details(parent, qtbot):
     bar = NoticeBar(session, LIGHT)
     bar.setParent(parent)
     tables = (TensorInfo("a", (9, 4), "F32", 144), TensorInfo("b", (7, 4), "F32", 112))
-    session.notice = notice = Notice("What is this?", "Choose.", "trace", tables, "source")
+    session.notice = notice = Notice(
+        "What is this?", "Choose.", "trace", tables, Source.parse("source")
+    )
     asked = []
     bar.tableRequested.connect(lambda *request: asked.append(request))
     when_open(lambda dialog: QTest.mouseClick(button(dialog, "Choose"), LEFT))

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from geometry.checkpoints.plain_text import LONGEST_SENTENCE
+from geometry.models.sources.source import Source
 from gui.commands.start_mark import FOLDER
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.session import Session
@@ -29,7 +30,7 @@ def before(start_application, settings, model):
     application.window.docks["inspector"].hide()
     application.close()
     settings.unsaved.mkdir(exist_ok=True)
-    write_work(Work(str(model), (30, 90), {}), settings.unsaved / "a.helix")
+    write_work(Work(Source.parse(str(model)), (30, 90), {}), settings.unsaved / "a.helix")
     return Settings(settings._file)
 
 

@@ -170,7 +170,7 @@ def test_start_with_a_kept_model_is_offline(loopback_hub, tmp_path, run_python):
         "while application.session.model is None or not application.idle:\n"
         "    qt.processEvents()\n"
         "session = application.session\n"
-        "print(session.model.source, session.notice, len(session.models) > 0)\n"
+        "print(session.model.source.text, session.notice, len(session.models) > 0)\n"
         "application.close()\n"
         f"print({SLOW!r} & set(sys.modules))\n"
     )

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.models.sources.source import Source
 from gui.panels.kit.panel import CANCELLED
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED as STOPPED
@@ -51,9 +52,9 @@ def words(panel):
 
 
 def test_opening_says_so_and_there_is_no_menu_without_a_result(stage):
-    stage.session.opening = "somebody/gpt2"
+    stage.session.opening = Source.parse("somebody/gpt2")
     assert words(stage.panel) == "Opening gpt2…"
-    stage.session.opening = ""
+    stage.session.opening = None
     assert words(stage.panel) == SumPanel.empty
     assert ask_menu(stage.panel, QPoint(5, 5)) is None
 

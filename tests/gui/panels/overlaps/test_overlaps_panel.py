@@ -86,7 +86,7 @@ def test_one_head_has_so_many_directions(gpt2):
     enter(gpt2.form.rows.head, "3")
     assert gpt2.result.values.shape == (64, 768)
     assert "W_Q layer 0 head 3 input" in caption(gpt2)
-    stream = ResidualStream(open_model(str(gpt2.session.model.source)))
+    stream = ResidualStream(open_model(str(gpt2.session.model.source.text)))
     expected = stream.overlaps(Subject("W_Q", head=3), Subject("P"))
     np.testing.assert_allclose(gpt2.result.values, expected, atol=1e-6)
     QTest.keyClick(gpt2.form.rows.head, Qt.Key.Key_Down)

@@ -27,7 +27,7 @@ def test_opens_a_model_by_its_id(session, controller, hub):
     controller.open(GPT2)
     assert session.model.name == "gpt2"
     np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
-    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert (session.opening, session.transfer, session.status) == (None, None, "Ready")
     assert session.notice is None
     assert session.recent == (GPT2,)
     assert states(session)[GPT2] == "cached"
@@ -93,14 +93,14 @@ def test_progress_is_shown_once_it_takes_a_moment(session, by_hand, hand_jobs):
     second = TransferProgress("wpe.weight", 20, 100, 3.0)
     by_hand.open(GPT2)
     hand_jobs.tell("open", first)
-    assert (session.opening, session.transfer) == ("", None)
+    assert (session.opening, session.transfer) == (None, None)
     hand_jobs.drag_on("open")
-    assert (session.opening, session.transfer) == (GPT2, first)
+    assert (session.opening.text, session.transfer) == (GPT2, first)
     assert session.status == "Opening gpt2…"
     hand_jobs.tell("open", second)
     assert session.transfer is second
     hand_jobs.deliver_all()
-    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert (session.opening, session.transfer, session.status) == (None, None, "Ready")
 
 
 def test_progress_is_that_of_the_bytes_that_come(
@@ -126,7 +126,7 @@ def test_another_model_has_a_progress_of_its_own(session, by_hand, hand_jobs):
     hand_jobs.drag_on("open")
     hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
     by_hand.open(MEDIUM)
-    assert (session.opening, session.transfer) == (MEDIUM, None)
+    assert (session.opening.text, session.transfer) == (MEDIUM, None)
 
 
 # ---- giving up -------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_what_is_given_up_fetches_nothing_more(session, by_hand, hand_jobs, hub,
     work = hand_jobs.waiting["open"][0]
     if how == "cancelled":
         by_hand.opening.cancel()
-        assert (session.opening, session.transfer) == ("", None)
+        assert (session.opening, session.transfer) == (None, None)
         assert session.status == "Opening cancelled"
     elif how == "superseded":
         by_hand.open(str(write_table()))
@@ -173,8 +173,12 @@ def test_a_failure_is_a_sentence_and_can_be_tried_again(session, controller, hub
     said = session.notice.text
     assert said.startswith(f"{GPT2} could not be opened: 127.0.0.1:")
     assert "unavailable or overloaded" in said
-    assert (session.notice.source, session.notice.retry, session.notice.whole) == (GPT2, True, 0)
-    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert (session.notice.source.text, session.notice.retry, session.notice.whole) == (
+        GPT2,
+        True,
+        0,
+    )
+    assert (session.opening, session.transfer, session.status) == (None, None, "Ready")
     controller.retry()
     assert session.notice is None
     assert session.positions == (3, 40)
@@ -187,7 +191,7 @@ def test_what_fails_is_no_longer_being_fetched(session, by_hand, hand_jobs, hub)
     hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
     hand_jobs.deliver("open")
     assert session.notice is not None
-    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert (session.opening, session.transfer, session.status) == (None, None, "Ready")
 
 
 def test_what_may_help_can_be_tried_again_and_nothing_else(session, controller, hub, tmp_path):
@@ -261,7 +265,7 @@ def test_going_offline_ends_what_is_being_fetched(session, by_hand, hand_jobs, h
     hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
     work = hand_jobs.waiting["open"][0]
     session.offline = True
-    assert (session.opening, session.transfer) == ("", None)
+    assert (session.opening, session.transfer) == (None, None)
     session.offline = False
     with pytest.raises(Cancelled):
         work()
@@ -300,7 +304,7 @@ def test_model_is_current_or_a_newer_one_opens(fetched, controller, hub, tmp_pat
     assert fetched.model is model
     assert fetched.curve is curve
     assert fetched.status == f"gpt2 is up to date: commit {model.commit[:7]}"
-    assert (fetched.opening, fetched.transfer, fetched.notice) == ("", None, None)
+    assert (fetched.opening, fetched.transfer, fetched.notice) == (None, None, None)
     assert before["model"] is model
     old = fetched.model.commit
     fetched.positions = (5, 50)
@@ -351,7 +355,7 @@ def test_best_model_here_replaces_the_last(fetched, hub):
     hub.close()
     session = next_start(MEDIUM, positions=(1, 30))
     assert session.model.name == "gpt2"
-    assert session.notice.source == MEDIUM
+    assert session.notice.source.text == MEDIUM
     assert session.notice.retry
     assert session.status == "Ready"
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.hub.address import endpoint
+from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import write_work
 from gui.state.work import OtherView, Work
 from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM
@@ -13,7 +14,7 @@ ALL = (1, 9)
 
 
 def other(source):
-    return OtherView(source, ALL, (1, 2, 3))
+    return OtherView(Source.parse(source), ALL, (1, 2, 3))
 
 
 @pytest.fixture
@@ -22,7 +23,9 @@ def project(tmp_path, hub):
 
     def write(source, *others, **more):
         path = tmp_path / "a.helix"
-        write_work(Work(source, ALL, {}, others=tuple(map(other, others)), **more), path)
+        write_work(
+            Work(Source.parse(source), ALL, {}, others=tuple(map(other, others)), **more), path
+        )
         hub.forget_requests()
         return str(path)
 
@@ -85,7 +88,7 @@ def test_what_is_made_of_a_model_of_the_hub_is_asked_for_too(session, controller
 
 
 def test_work_kept_for_the_next_start_asks_too(session, controller, hub):
-    controller.reopening.show(Work(GPT2, ALL, {}))
+    controller.reopening.show(Work(Source.parse(GPT2), ALL, {}))
     assert hub.requests == []
     assert session.notice.asks
 
@@ -107,6 +110,6 @@ def test_another_source_is_not_part_of_the_project(session, controller, hub, pro
 
 def test_a_bookmark_shows_the_model_that_it_names(session, controller, hub, write_table):
     controller.open(str(write_table()))
-    controller.reopening.go_to(Work(GPT2, ALL, {}))
+    controller.reopening.go_to(Work(Source.parse(GPT2), ALL, {}))
     assert session.notice is None
     assert session.model.name == "gpt2"

@@ -10,6 +10,7 @@ import pytest
 from filelock import FileLock
 
 from geometry.checkpoints.stores import open_regular
+from geometry.models.sources.source import Source
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.work_files import bookmarks as module
 from gui.services.work_files import work_file as bookmark_file
@@ -331,7 +332,7 @@ def test_a_range_that_the_table_has_no_more_is_cut_and_a_model_that_is_gone_is_s
 ):
     controller.reopening.go_to(replace(kept, positions=(150, 900)))
     assert opened.positions == (150, 199)
-    controller.reopening.go_to(replace(kept, source="/nowhere/at/all"))
+    controller.reopening.go_to(replace(kept, source=Source.parse("/nowhere/at/all")))
     assert "nowhere" in opened.notice.text
     assert opened.model.name == "helix"
 
@@ -342,6 +343,7 @@ WRITER = """
 import sys
 from itertools import count
 from pathlib import Path
+from geometry.models.sources.source import Source
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.work_files.bookmarks import Bookmarks
 from gui.state.session import Session
@@ -350,7 +352,7 @@ from gui.state.work import Work
 bookmarks = Bookmarks(Session(), Path(sys.argv[1]), InlineJobs())
 bookmarks.load()
 for n in count(len(bookmarks._session.bookmarks) + 1):
-    bookmarks.add(f"View {n}", "gpt2", Work("gpt2", (0, n), {}), bytes(50_000))
+    bookmarks.add(f"View {n}", "gpt2", Work(Source.parse("gpt2"), (0, n), {}), bytes(50_000))
     assert len(bookmarks._session.bookmarks) == n
     print(n, flush=True)
 """

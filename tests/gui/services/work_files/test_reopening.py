@@ -8,6 +8,7 @@ import pytest
 
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
@@ -60,7 +61,7 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     reset(session, controller, other)
     controller.open(str(path))
     assert session.notice is None
-    assert session.model.source == str(folder)
+    assert session.model.source.text == str(folder)
     assert session.curve.pca.positions == session.positions == (5, 60)
     assert {name: getattr(session, name) for name in wanted} == wanted
     assert session.tokens.texts[1:] == ("hello", "my", "name")
@@ -139,7 +140,7 @@ def test_a_model_beside_the_file_is_found_where_both_were_moved(
     shutil.move(path, tmp_path / "moved" / path.name)
     controller.open(str(tmp_path / "moved" / path.name))
     assert session.notice is None
-    assert session.model.source == str(tmp_path / "moved" / folder.name)
+    assert session.model.source.text == str(tmp_path / "moved" / folder.name)
 
 
 def test_a_place_that_cannot_be_looked_at_is_one_where_nothing_is(
@@ -149,12 +150,14 @@ def test_a_place_that_cannot_be_looked_at_is_one_where_nothing_is(
     controller.open(str(folder))
     nowhere = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
     path = save()
-    write_work(replace(read_work(path), source=nowhere), path)
+    write_work(replace(read_work(path), source=Source.parse(nowhere)), path)
     reset(session, controller, other)
     controller.open(str(path))
     assert session.notice is None
-    assert session.model.source == str(folder)
-    monkeypatch.setattr("gui.services.opening.first_source", lambda last: (str(folder), None))
+    assert session.model.source.text == str(folder)
+    monkeypatch.setattr(
+        "gui.services.opening.first_source", lambda last: (Source.parse(str(folder)), None)
+    )
     controller.open_first(None, f"{nowhere}.helix")
     assert session.notice is None
 
@@ -169,7 +172,7 @@ def test_another_model_in_the_same_place_is_said(session, controller, write_tabl
     np.save(table, np.load(table)[:100, :9])
     controller.open(str(path))
     assert session.notice.text == OTHER
-    assert session.model.source == str(table)
+    assert session.model.source.text == str(table)
     assert session.positions == (1, 99)
     assert session.selection == ()
     assert session.components == (1, 2, 3)
@@ -192,7 +195,7 @@ def test_a_model_that_is_gone_leaves_what_is_open_and_work_never_saved_is_resume
     table.unlink()
     controller.open(str(path))
     assert "helix" in session.notice.text
-    assert session.model.source == str(other)
+    assert session.model.source.text == str(other)
     assert session.prompt == ""
     # What is opened next has nothing to do with it.
     controller.open(str(other))
@@ -214,7 +217,7 @@ def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next
     (tmp_path / "bad.helix").write_text("hello")
     controller.open(str(tmp_path / "bad.helix"))
     assert session.notice.text.startswith("bad.helix is not a saved project")
-    assert session.model.source == str(other)
+    assert session.model.source.text == str(other)
     session.positions = (2, 20)
     path = save()
     controller.open_first(None, str(path))
@@ -242,7 +245,7 @@ def test_computed_tables_and_the_bundled_model_have_no_place_in_a_folder(
         assert read_work(path).beside == ""
         reset(session, controller, other)
         controller.open(str(path))
-        assert session.model.source == source
+        assert session.model.source.text == source
         assert session.notice is None
 
 
@@ -287,7 +290,7 @@ HOWS = [
 def test_another_range_or_step_is_laid_over_again(opened, controller, take, tmp_path, alignment):
     opened.alignment = alignment
     write_work(take(), tmp_path / "a.helix")
-    source = opened.model.source
+    source = opened.model.source.text
     opened.alignment = None
     controller.open(source)
     assert opened.alignment is None

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import (
     ARRAYS,
     JSON,
@@ -44,7 +45,7 @@ LAYOUT = Layout(
     {"spectra": Floating("bottom", (-3, 9, 300, 200), hidden=True)},
 )
 WORK = Work(
-    source="/models/gpt2",
+    source=Source.parse("/models/gpt2"),
     positions=(3, 99),
     fields={name: getattr(Session(), name) for name in SAVED}
     | {"line_width": 0.5, "point_size": 12.5, "curve_parts": "line", "opacity": 0.3}
@@ -62,8 +63,8 @@ WORK = Work(
 
 
 OTHERS = (
-    OtherView("sample", (0, 9), (3, 1, 2), place=Place(POSE, follows=True)),
-    OtherView("/models/b", (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40, in_grid=False),
+    OtherView(Source.parse("sample"), (0, 9), (3, 1, 2), place=Place(POSE, follows=True)),
+    OtherView(Source.parse("/models/b"), (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40, in_grid=False),
 )
 BESIDE = replace(WORK, others=OTHERS, main_at=1, alone=2)
 LAYINGS = (

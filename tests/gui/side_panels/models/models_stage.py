@@ -29,7 +29,7 @@ def show_models(qtbot, session):
 def hear(panel):
     """Note every intent of a panel."""
     heard = []
-    panel.openRequested.connect(lambda source: heard.append(("open", source)))
+    panel.openRequested.connect(lambda source: heard.append(("open", source.text)))
     panel.searchRequested.connect(lambda text: heard.append(("search", text)))
     panel.updateRequested.connect(lambda: heard.append("update"))
     panel.cancelRequested.connect(lambda: heard.append("cancel"))

@@ -6,8 +6,9 @@ import pytest
 
 from geometry.measures.synthetic import SyntheticCurve
 from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, CatalogueEntry, read_catalogue
-from gui.services.loading import remembered_name, short_name, whole_name
-from gui.side_panels.models.model_line import identity, matches
+from geometry.models.sources.locating import located
+from geometry.models.sources.source import Source
+from gui.side_panels.models.model_line import identity_of, matches
 from gui.side_panels.models.model_rows import MAX_RECENT, list_groups, source_title
 from gui.state.session import Session
 from gui.state.values import ModelRow
@@ -95,7 +96,7 @@ def test_refusal_and_tip_say_why_and_that_only_the_table_is_fetched():
 
 @pytest.mark.parametrize("source", ["openai-community/gpt2", "gpt2", "GPT2", "hf://gpt2"])
 def test_the_open_model_is_marked_whatever_it_was_called(source):
-    state = session(model=SimpleNamespace(source=source, commit=COMMIT))
+    state = session(model=SimpleNamespace(source=Source.parse(source), commit=COMMIT))
     marked = [line for line in lines_of(state, opened=source) if line.is_open]
     assert [(line.title, line.state) for line in marked] == [("GPT-2 small", "open")]
     assert marked[0].tip.endswith(f"Open at commit\n{COMMIT}")
@@ -103,10 +104,12 @@ def test_the_open_model_is_marked_whatever_it_was_called(source):
 
 
 def test_revisions_are_models_and_the_open_one_works():
-    state = session(model=SimpleNamespace(source=FETCHED, commit=COMMIT))
+    state = session(model=SimpleNamespace(source=Source.parse(FETCHED), commit=COMMIT))
     marked = [line.source for line in lines_of(state, opened=FETCHED) if line.is_open]
     assert marked == [FETCHED]
-    state = session(offline=True, model=SimpleNamespace(source="gpt2-medium", commit=None))
+    state = session(
+        offline=True, model=SimpleNamespace(source=Source.parse("gpt2-medium"), commit=None)
+    )
     line = line_of(state, "openai-community/gpt2-medium", opened="gpt2-medium")
     assert (line.state, line.refusal, line.is_open) == ("open", "", True)
 
@@ -142,7 +145,7 @@ def test_few_recent_sources_come_first_and_none_comes_twice():
     ],
 )
 def test_a_short_name_for_each_source(source, title):
-    assert source_title(source, ROWS) == title
+    assert source_title(Source.parse(source), ROWS) == title
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_a_short_name_for_each_source(source, title):
     ],
 )
 def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
-    assert short_name(source) == name
+    assert Source.parse(source).name == name
 
 
 @pytest.mark.parametrize(
@@ -182,7 +185,7 @@ def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
     ],
 )
 def test_an_id_that_may_be_mistyped_is_named_whole(source, name):
-    assert whole_name(source) == name
+    assert Source.parse(source).full_name == name
 
 
 def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
@@ -212,18 +215,18 @@ def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
     ],
 )
 def test_a_computed_table_is_remembered_by_one_name(source, remembered):
-    assert remembered_name(source) == remembered
+    assert located(Source.parse(source)).id == remembered
 
 
 def test_a_path_that_cannot_be_looked_at_is_remembered_as_it_is(tmp_path):
     source = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
-    assert remembered_name(source) == source
+    assert located(Source.parse(source)).id == source
 
 
 def test_positions_inside_the_bundled_model_are_no_model_on_the_hub(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / SAMPLE_INSIDE).mkdir(parents=True)
-    assert remembered_name(SAMPLE_INSIDE) == SAMPLE_INSIDE
+    assert located(Source.parse(SAMPLE_INSIDE)).id == SAMPLE_INSIDE
     line = list_groups(session(recent=(SAMPLE_INSIDE,)))[0].lines[0]
     assert (line.source, line.title, line.tip) == (SAMPLE_INSIDE,) * 3
 
@@ -383,11 +386,11 @@ def test_a_typed_id_may_be_here_offline_and_is_that_of_the_catalogue():
     line = lines_of(session(offline=True), "someone/theirs@v1")[0]
     assert line.title == "Open someone/theirs@v1 if it is on this machine"
     assert not line.refusal
-    assert identity("gpt2") == identity("https://huggingface.co/openai-community/gpt2")
-    assert identity("a/b@V1") != identity("a/b@v1")
-    assert identity("/a/b") == "/a/b"
+    assert identity_of("gpt2") == identity_of("https://huggingface.co/openai-community/gpt2")
+    assert identity_of("a/b@V1") != identity_of("a/b@v1")
+    assert identity_of("/a/b") == "/a/b"
 
 
 def test_two_gguf_files_of_a_model_are_two_sources():
     names = ("someone/theirs", "someone/theirs/a.gguf", "someone/theirs/b.gguf")
-    assert len({identity(name) for name in names}) == 3
+    assert len({identity_of(name) for name in names}) == 3

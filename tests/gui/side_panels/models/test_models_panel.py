@@ -8,7 +8,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
 from geometry.models.sources.catalogue import CatalogueEntry
-from gui.side_panels.models.models import ModelPanel, _same
+from geometry.models.sources.source import Source
+from gui.side_panels.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
 from gui.style.theme import DARK, LIGHT
@@ -48,7 +49,7 @@ def shown(qtbot, session):
 def record(panel) -> list:
     """Note every intent of the panel."""
     heard: list = []
-    panel.openRequested.connect(heard.append)
+    panel.openRequested.connect(lambda source: heard.append(source.text))
     panel.folderRequested.connect(lambda: heard.append("folder…"))
     panel.fileRequested.connect(lambda: heard.append("file…"))
     panel.cancelRequested.connect(lambda: heard.append("cancel"))
@@ -64,7 +65,7 @@ def click(panel, qtbot, source: str, *, twice: bool = False) -> None:
 
 
 def model_of(source: str, commit: str | None = None) -> SimpleNamespace:
-    return SimpleNamespace(source=source, commit=commit)
+    return SimpleNamespace(source=Source.parse(source), commit=commit)
 
 
 def test_recent_paths_then_catalogue(panel):
@@ -306,11 +307,3 @@ def test_digits_and_letters_are_left_to_the_window(panel):
     event = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Down, Qt.KeyboardModifier.NoModifier)
     panel.list.keyPressEvent(event)
     assert event.isAccepted()
-
-
-def test_a_formula_is_the_model_that_it_makes():
-    whole = "synthetic:circle,n=1024,turns=2.0"
-    assert _same("synthetic:circle", whole)
-    assert _same("synthetic:circle,turns=2", whole)
-    assert not _same("synthetic:helix", whole)
-    assert _same("gpt2", "openai-community/gpt2")

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.sources.catalogue import CatalogueEntry
+from geometry.models.sources.source import Source
 from gui.state.values import ModelRow
 from tests.gui.side_panels.models.models_stage import (
     COMMIT,
@@ -116,7 +117,7 @@ def test_from_the_list_the_keys_lead_on_to_what_was_found(panel, heard):
 def test_what_was_found_below_the_fold_comes_into_sight(panel, heard, by_mouse):
     """Though the list matches as well, and its open model is in sight."""
     session, view = panel.session, panel.list
-    session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    session.model = SimpleNamespace(source=Source.parse(GPT2), commit=COMMIT)
     panel.resize(264, 260)
     QTest.keyClicks(panel.search, "gpt2")
     offer = "Search the Hub for “gpt2”"
@@ -293,14 +294,14 @@ def test_the_menu_copies_and_opens(panel, heard, menu):
 
 def test_menu_compares_and_checks_for_updates(panel, heard, menu):
     asked = []
-    panel.compareRequested.connect(asked.append)
+    panel.compareRequested.connect(lambda source: asked.append(source.text))
     assert not menu("GPT-2 medium")[BESIDE].isEnabled()
     QApplication.activePopupWidget().close()
-    panel.session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    panel.session.model = SimpleNamespace(source=Source.parse(GPT2), commit=COMMIT)
     pick(menu("GPT-2 medium"), BESIDE)
     assert asked == [MEDIUM]
     assert heard == []
-    panel.session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    panel.session.model = SimpleNamespace(source=Source.parse(GPT2), commit=COMMIT)
     actions = menu("GPT-2 small")
     assert list(actions) == ["Open", BESIDE, "Copy id", "Check for a newer version"]
     assert not actions["Open"].isEnabled()
@@ -318,7 +319,7 @@ def test_menu_compares_and_checks_for_updates(panel, heard, menu):
 )
 def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, commit):
     panel.session.recent = (source,)
-    panel.session.model = SimpleNamespace(source=source, commit=commit)
+    panel.session.model = SimpleNamespace(source=Source.parse(source), commit=commit)
     (line,) = panel.list.open_lines()
     assert "Check for a newer version" not in menu(line.title)
 

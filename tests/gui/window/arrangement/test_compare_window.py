@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.sources.catalogue import read_catalogue
+from geometry.models.sources.source import Source
 from gui.panels.compare.words import MARK
 from gui.services.loading import not_there
 from gui.state.session import ModelRow, OpenModel, Session
@@ -240,9 +241,11 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))
     session.recent = (here.id, str(work), str(file), gone, away.id, too_long)
     session.missing = not_there(session.recent)
-    session.model = SimpleNamespace(source=here.id)
-    assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
-    show_others(session, OpenModel(1, cached.id, cached.id, Session()))
-    assert models_at_hand(session) == ((str(file), "table.npy"),)
+    session.model = SimpleNamespace(source=Source.parse(here.id))
+    table = Source.parse(str(file)), "table.npy"
+    other = Source.parse(cached.id), cached.title
+    assert models_at_hand(session) == (table, other)
+    show_others(session, OpenModel(1, Source.parse(cached.id), cached.id, Session()))
+    assert models_at_hand(session) == (table,)
     session.model = None
-    assert here.id in dict(models_at_hand(session))
+    assert Source.parse(here.id) in dict(models_at_hand(session))

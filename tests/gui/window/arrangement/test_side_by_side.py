@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.sources.catalogue import CatalogueEntry
+from geometry.models.sources.source import Source
 from gui.state.values import ModelRow
 from gui.window.arrangement.side_by_side import ARTICLE
 
@@ -167,10 +168,10 @@ def test_empty_window_shows_all(empty, sources, write_gpt2, wait_until_idle, mon
     with monkeypatch.context() as patch:
         patch.setattr(empty.controller, "open", asked.append)
         show_nine(empty)
-    assert asked == [sources[0]]
+    assert asked == [Source.parse(sources[0])]
     assert empty.session.others == ()
     if how == "cancelled":
-        empty.session.opening = sources[0]
+        empty.session.opening = Source.parse(sources[0])
         empty.controller.cancel()
     else:
         empty.controller.open(str(write_gpt2()))

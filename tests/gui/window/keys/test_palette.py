@@ -8,6 +8,7 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from gui.window.palette import (
     A_PROJECT,
     NOTHING,
@@ -146,7 +147,7 @@ def test_positions_and_a_model(application, palette, wait_until_idle):
     QTest.keyClick(palette("open helixscope sample").field, Qt.Key.Key_Return)
     QApplication.processEvents()
     wait_until_idle(application)
-    assert application.session.model.source == "sample"
+    assert application.session.model.source.text == "sample"
 
 
 def test_a_text_field_leaves_it_its_key_and_what_is_called_nothing_is_said(application, palette):
@@ -180,7 +181,7 @@ def test_paths_ids_and_formulas_are_sources(text, offered):
     assert [one.title.split()[0] for one in found] == offered
     for one in found:
         one.run()
-    assert done == [(what, text.strip()) for what in offered]
+    assert done == [(what, Source.parse(text.strip())) for what in offered]
     alone = typed_sources(text, lambda s: None, None)
     assert [one.title.split()[0] for one in alone] == offered[:1]
 

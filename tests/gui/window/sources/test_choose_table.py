@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.sources.source import Source
 from tests.bare_models import CHOICE, NAME, write_bare
 
 LEFT = Qt.MouseButton.LeftButton
@@ -45,7 +46,7 @@ def test_the_open_model_and_those_beside_it(window, settle, choose, bare, qtbot)
     assert session.model is before
     assert bar.tables_button.isVisible()  # it can be asked again
     choose(2)
-    assert (session.model.source, session.model.table_choice) == (bare[0], CHOICE)
+    assert (session.model.source.text, session.model.table_choice) == (bare[0], CHOICE)
     assert not bar.tables_button.isVisible()
     window.add_beside(bare[1])
     settle()
@@ -61,22 +62,22 @@ def test_the_open_model_and_those_beside_it(window, settle, choose, bare, qtbot)
 
 def test_what_waited_for_the_choice_is_shown_beside(window, settle, choose, bare, write_table):
     session, table = window.session, str(write_table())
-    window.side_by_side.show_several([bare[0], table])
+    window.side_by_side.show_several([Source.parse(bare[0]), Source.parse(table)])
     settle()
     choose(2)
-    assert session.model.source == bare[0]
-    assert [one.session.model.source for one in session.others] == [table]
+    assert session.model.source.text == bare[0]
+    assert [one.session.model.source.text for one in session.others] == [table]
 
 
 def test_what_waited_is_forgotten_with_its_notice(window, settle, choose, bare, write_table):
     session = window.session
-    window.side_by_side.show_several([bare[0], str(write_table())])
+    window.side_by_side.show_several([Source.parse(bare[0]), Source.parse(str(write_table()))])
     settle()
     session.notice = None
     window.controller.open(bare[0])
     settle()
     choose(2)
-    assert session.model.source == bare[0]
+    assert session.model.source.text == bare[0]
     assert session.others == ()
 
 

@@ -70,10 +70,10 @@ def test_any_order_of_faults_leaves_all_sound(session, jobs, nine, qtbot, seed):
             session.offline = False
         nine.clear_faults()
         qtbot.waitUntil(lambda: session.jobs == 0, timeout=WAIT_MS)
-        assert (session.opening, session.transfer) == ("", None)
-        assert session.model is before or session.model.source == source
+        assert (session.opening, session.transfer) == (None, None)
+        assert session.model is before or session.model.source.text == source
         if session.model is not None:
-            expected = positions_of(session.model.source)
+            expected = positions_of(session.model.source.text)
             np.testing.assert_array_equal(session.model.W_pos, expected)
     controller.close()
     check_cache(nine)

@@ -65,7 +65,7 @@ def test_it_measures_in_a_process_and_opens_what_it_found(window, settle, texts,
     dialog, out = window.inside.dialog, tmp_path / "inside"
     assert dialog.isVisible()
     assert not dialog.isModal()
-    assert dialog.source.text() == window.session.model.source
+    assert dialog.source.text() == window.session.model.source.text
     dialog.source.setText("sample")
     dialog.texts.show_value(str(texts))
     dialog.windows.setValue(4)
@@ -85,7 +85,7 @@ def test_it_measures_in_a_process_and_opens_what_it_found(window, settle, texts,
         pass
     settle()
     assert not dialog.isVisible()
-    assert window.session.model.source == str(out)
+    assert window.session.model.source.text == str(out)
     assert window.docks["training"].isVisible()
     panel = window.built_panels["training"]
     assert panel.header.formula.text() == "pos(layer)"

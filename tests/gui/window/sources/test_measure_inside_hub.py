@@ -72,7 +72,7 @@ def test_size_download_measurement(window, dialog, hub, qtbot, tmp_path, hub_hom
     with qtbot.waitSignal(window.session.events.shown, timeout=120_000):
         pass
     assert f"Downloading model.safetensors: {size.partition(SPACE)[0]} of {size}" in said
-    assert window.session.model.source == str(tmp_path / "inside")
+    assert window.session.model.source.text == str(tmp_path / "inside")
     assert window.session.model.name.startswith("tiny-gpt2")
     assert dialog.measure.text() == "Measure"
     with hub.unasked():

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources import catalogue
+from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import write_work
 from gui.state.work import OtherView, Work
 from tests.loopback_hub import Fault
@@ -102,7 +103,7 @@ def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub
     assert empty.details.text() == bar.fetch.text.text()
     assert bar.fetch.bar.maximum() == 0  # it runs to and fro
     click(empty.cancel)
-    assert session.opening == ""
+    assert session.opening is None
     hub.clear_faults()
 
     gate = threading.Semaphore(0)
@@ -132,8 +133,8 @@ def test_a_typed_id_is_fetched_and_told_of_as_is_a_wait(application, window, hub
 
 
 def test_what_a_project_names_is_looked_up_on_a_click(application, window, hub, tmp_path, settle):
-    others = (OtherView(MEDIUM, (1, 9), (1, 2, 3)),)
-    write_work(Work(GPT2, (1, 9), {}, others=others), tmp_path / "a.helix")
+    others = (OtherView(Source.parse(MEDIUM), (1, 9), (1, 2, 3)),)
+    write_work(Work(Source.parse(GPT2), (1, 9), {}, others=others), tmp_path / "a.helix")
     asked = len(hub.requests)
     application.controller.open(str(tmp_path / "a.helix"))
     settle()
@@ -214,7 +215,7 @@ def test_cancelling_ends_every_stage(application, window, open_until, settle, ta
     for stage, way in itertools.product(STAGES.values(), WAYS):
         open_until(application, *stage)
         cancel(window, way)
-        assert (session.opening, session.transfer) == ("", None)
+        assert (session.opening, session.transfer) == (None, None)
         assert session.status == "Opening cancelled"
         assert not window.status_bar.fetch.isVisible()
         settle()  # its thread has ended
@@ -231,7 +232,7 @@ def test_cancelling_leaves_the_open_model(start, hub, open_until, qtbot, wait_un
     open_until(application, *TABLE)
     window.viewport.interactor.setFocus()
     QTest.keyClick(window, Qt.Key.Key_Escape)
-    assert session.opening == ""
+    assert session.opening is None
     assert (session.model.name, session.selection) == ("gpt2", (7,))
     QTest.keyClick(window, Qt.Key.Key_Escape)  # there is nothing to cancel any more
     assert session.selection == ()

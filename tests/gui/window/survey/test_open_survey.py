@@ -9,12 +9,14 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from geometry.models.sources.locating import located, path_exists
 from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import RowSettings
 from gui.services import foreign_hosts
-from gui.services.loading import path_exists, remember_table, remembered_name, short_name
+from gui.services.loading import remember_table
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
 from tests.bare_models import CHOICE, write_bare
@@ -100,12 +102,12 @@ def test_a_file_that_is_none_is_one_sentence_and_nothing_opens(application, tmp_
 def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpoints, settle):
     source = checkpoints[1].source
     rows = f"{open_model(source).table}[8:]"  # the survey has measured the default
-    remember_table(application.session, remembered_name(source), rows)
+    remember_table(application.session, located(Source.parse(source)).id, rows)
     shown.table.select_rows(np.array([1]))
     QTest.keyClick(shown.table, Qt.Key.Key_Return)
     settle()
     model = application.session.model
-    assert (model.source, model.table_choice) == (source, None)
+    assert (model.source.text, model.table_choice) == (source, None)
 
 
 def test_selected_replace_the_others(application, shown, checkpoints, qtbot, settle):
@@ -114,9 +116,9 @@ def test_selected_replace_the_others(application, shown, checkpoints, qtbot, set
     QTest.mouseClick(shown.beside, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(session.others) == 1)
     settle()
-    assert session.model.source == checkpoints[0].source
+    assert session.model.source.text == checkpoints[0].source
     (other,) = session.others
-    assert other.session.model.source == checkpoints[1].source
+    assert other.session.model.source.text == checkpoints[1].source
 
 
 def test_checkpoints_open_with_their_tables(application, write_gpt2, tmp_path, qtbot, settle):
@@ -130,7 +132,7 @@ def test_checkpoints_open_with_their_tables(application, write_gpt2, tmp_path, q
     QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(session.others) == 1)
     settle()
-    assert (session.model.source, session.model.table_choice) == (bare, CHOICE)
+    assert (session.model.source.text, session.model.table_choice) == (bare, CHOICE)
     assert session.others[0].session.model.table_choice is None
 
 
@@ -151,9 +153,9 @@ def test_steps_of_one_training_side_by_side(application, tmp_path, qtbot, settle
     assert [model.name for model in models] == [f"trained · step {step}" for step in STEPS]
     for model, table in zip(models, growing(STEPS), strict=True):
         np.testing.assert_array_equal(model.W_pos, table.astype(np.float16))
-    assert remembered_name(models[0].source) == steps[0].source
+    assert models[0].source.id == steps[0].source
     assert path_exists(steps[1].source)
-    assert short_name(steps[1].source) == f"trained · step {STEPS[1]}"
+    assert Source.parse(steps[1].source).name == f"trained · step {STEPS[1]}"
 
 
 def test_a_name_that_is_not_utf_8_is_opened(application, write_gpt2, helix, tmp_path, qtbot):
@@ -164,7 +166,7 @@ def test_a_name_that_is_not_utf_8_is_opened(application, write_gpt2, helix, tmp_
     qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
     surveys.shown.table.select_rows(np.array([0]))
     QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: application.session.model.source == str(folder))
+    qtbot.waitUntil(lambda: application.session.model.source.text == str(folder))
 
 
 def test_hub_checkpoint_opens(loopback_hub, start_application, tmp_path, qtbot, wait_until_idle):
@@ -177,7 +179,7 @@ def test_hub_checkpoint_opens(loopback_hub, start_application, tmp_path, qtbot, 
     qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
     surveys.shown.table.select_rows(np.array([0]))
     QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: application.session.model.source == f"{name}@{branch}")
+    qtbot.waitUntil(lambda: application.session.model.source.text == f"{name}@{branch}")
     wait_until_idle(application)
     np.testing.assert_array_equal(application.session.model.W_pos, positions_of(name, branch))
 
@@ -262,5 +264,5 @@ def test_unknown_computer_is_not_asked_on_windows(application, window, shown, mo
         emit()
         assert "“nas”" in application.session.notice.text
         assert application.session.model is model
-        assert application.session.opening == ""
+        assert application.session.opening is None
         assert application.session.others == ()

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.models.sources import opening
+from geometry.models.sources.source import Source
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
@@ -136,7 +137,7 @@ def slow(monkeypatch):
     gate, open_model = threading.Event(), opening.open_model
 
     def open_later(source, **how):
-        assert "tiny-gpt2" in source or gate.wait(60)
+        assert "tiny-gpt2" in source.text or gate.wait(60)
         return open_model(source, **how)
 
     monkeypatch.setattr(opening, "open_model", open_later)
@@ -189,7 +190,7 @@ def test_loading_model_is_saved_as_asked(application, write_table, tmp_path, set
     assert application.session.notice is None
     (other,) = read_work(path).others
     beside = os.path.basename(table)
-    assert same(other, OtherView(table, None, (2, 3, 1), beside, in_grid=False))
+    assert same(other, OtherView(Source.parse(table), None, (2, 3, 1), beside, in_grid=False))
     application.findChild(UnsavedWork).keep()
     application.jobs.deliver(UNSAVED, 60_000)
     (kept,) = application.settings.unsaved.glob("*.helix")
@@ -199,7 +200,7 @@ def test_loading_model_is_saved_as_asked(application, write_table, tmp_path, set
     application.window.work.save()
     settle()
     (read,) = read_work(path).others
-    assert (read.source, read.components, read.positions) == (table, (2, 3, 1), (1, 199))
+    assert (read.source.text, read.components, read.positions) == (table, (2, 3, 1), (1, 199))
     application.controller.comparing.clear()
     save(application, tmp_path / "alone.helix")
     assert read_work(tmp_path / "alone.helix").others == ()
@@ -384,7 +385,7 @@ def test_a_bookmark_has_what_is_laid_over(
     window.bookmarks.add()
     wait_until_idle(application)
     (bookmark,) = session.bookmarks
-    assert [other.source for other in bookmark.work.others] == [str(tmp_path / "b11.npy")]
+    assert [other.source.text for other in bookmark.work.others] == [str(tmp_path / "b11.npy")]
     (tmp_path / "folder").mkdir()
     (in_file,) = read_work(save(application, tmp_path / "folder" / "a.helix")).bookmarks
     assert in_file.work.others[0].beside == "../b11.npy"

@@ -12,6 +12,7 @@ import pytest
 from filelock import UnixFileLock
 
 from geometry.checkpoints.whole_files import part_of
+from geometry.models.sources.source import Source
 from gui.services.work_files import work_file
 from gui.services.work_files.reopening import RESUMED
 from gui.services.work_files.work_file import pack_work, read_work, write_work
@@ -83,7 +84,7 @@ def test_name_that_is_not_utf_8_is_kept(start_application, write_gpt2, tmp_path,
     application.session.selection = (5,)
     keep(application)
     (kept,) = application.settings.unsaved.glob("*.helix")
-    assert read_work(kept).source == str(folder)
+    assert read_work(kept).source.id == str(folder)
     work = tmp_path / "talk.helix"
     application.window.work._write(work)
     wait_until_idle(application)
@@ -145,7 +146,7 @@ def crashed(write_gpt2, tmp_path):
     """Work that a process left when it ended, by a name; the folder where it is kept."""
     folder = tmp_path / "crashed" / "unsaved"
     folder.mkdir(parents=True)
-    work = Work(str(write_gpt2()), (1, 199), {})
+    work = Work(Source.parse(str(write_gpt2())), (1, 199), {})
 
     def leave(name, *, age=0, **changes):
         file = folder / f"{name}.helix"
@@ -230,7 +231,7 @@ def test_unopenable_model_is_retried(restart, crashed, tmp_path, write_table, wa
     application = restart()
     assert application.session.positions == (30, 90)
     application.close()
-    crashed("b", source=str(tmp_path / "gone"))
+    crashed("b", source=Source.parse(str(tmp_path / "gone")))
     assert start_and_keep(str(write_table())) == [TRIED, f"{TRIED}/b.helix"]
 
 
