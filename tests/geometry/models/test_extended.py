@@ -104,7 +104,7 @@ def test_a_text_of_another_length(write_table, helix):
     model = open_model(f"resampled:180,{path}")
     np.testing.assert_allclose(model.W_pos, resample_rows(open_model(path).W_pos, 180))
     assert (model.name, model.n_positions, model.of_text) == ("mine at 180", 180, True)
-    assert model.source == f"resampled:180,{path}"
+    assert model.source.text == f"resampled:180,{path}"
     np.save(path, helix(91))
     with pytest.raises(FileChanged):
         model.check_files()

@@ -190,7 +190,7 @@ def cosine(a, b):
 
 def test_the_run_inside_is_one_of_this_model(folder, model):
     inside = open_model(SAMPLE_INSIDE)
-    assert (inside.source, inside.name) == (SAMPLE_INSIDE, "sample · layer 0")
+    assert (inside.source.text, inside.name) == (SAMPLE_INSIDE, "sample · layer 0")
     tables = inside.store.tables
     about = json.loads((folder / "config.json").read_text("utf-8"))
     assert tables.shape == (about["n_layer"] + 1, *model.W_pos.shape)
