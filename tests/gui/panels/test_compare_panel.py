@@ -222,9 +222,9 @@ def test_a_double_click_and_keys_choose_and_take_away(three):
     three.click_row(2)
     assert three.told == []
     three.click_row(2, twice=True)
-    assert three.told == [("main", 2)]
+    assert three.told == [("current", 2)]
     three.click_row(0, twice=True)
-    assert three.told == [("main", 2)]
+    assert three.told == [("current", 2)]
     view = three.table.values
     view.setFocus()
     three.click_row(0)
@@ -236,7 +236,7 @@ def test_a_double_click_and_keys_choose_and_take_away(three):
     QTest.keyClick(view, Key.Key_Home)
     QTest.keyClick(view, Key.Key_Delete)
     QTest.keyClick(view, Key.Key_Return)
-    assert three.told[1:] == [("main", 1), ("remove", 2)]
+    assert three.told[1:] == [("current", 1), ("remove", 2)]
 
 
 def test_mark_follows_sorting_and_copying(three):
@@ -428,7 +428,10 @@ def test_figure_fits_and_long_names_are_cut(two, write_table):
         box = text.get_window_extent()
         assert 0 <= box.x0 <= box.x1 <= width, text.get_text()
         assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
+    others = two.session.others
+    show_others(two.session)
     two.open(write_table(name="a-model-with-a-very-long-name-indeed"))
+    show_others(two.session, *others)
     figure = compare_figure(lines(two))
     (name,) = [text.get_text() for text in figure.texts if text.get_text().startswith("…")]
     assert len(name) == CHARACTERS
