@@ -30,7 +30,8 @@ def window(monkeypatch):
 
     def run_window(source, positions, picture, *, beside, table, offline):
         chosen = () if table is None else (table,)
-        calls.append((source, positions, picture, *beside, *chosen, offline))
+        named = source and str(source)
+        calls.append((named, positions, picture, *map(str, beside), *chosen, offline))
         return 0
 
     monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)

@@ -131,8 +131,8 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
 
     calls = []
 
-    def run_window(*arguments, beside, offline, table):
-        calls.append((*arguments, *beside, offline, table, len(loopback_hub.requests)))
+    def run_window(source, *more, beside, offline, table):
+        calls.append((str(source), *more, *beside, offline, table, len(loopback_hub.requests)))
         return 0
 
     monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)

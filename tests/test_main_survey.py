@@ -285,7 +285,7 @@ def test_survey_opens_in_the_window_or_is_refused(tmp_path, monkeypatch, capsys)
     opened = []
 
     def run_window(source, *_, **__):
-        opened.append(source)
+        opened.append(str(source))
         return 0
 
     monkeypatch.setattr(gui.commands.run_window, "run_window", run_window)

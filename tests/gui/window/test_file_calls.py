@@ -354,7 +354,9 @@ def test_a_slow_disk_stops_no_start(start_application, driven, files, settings, 
 def test_the_command_line_does_not_wait_for_a_slow_disk(monkeypatch, files, capsys):
     opened, disk = [], SlowDisk(files[0])
     monkeypatch.setattr(main, "CHECK_S", 0.01)
-    monkeypatch.setattr(run_window, "run_window", lambda source, *_, **__: opened.append(source))
+    monkeypatch.setattr(
+        run_window, "run_window", lambda source, *_, **__: opened.append(source.text)
+    )
     with heard(disk):
         try:
             with pytest.raises(typer.Exit):
