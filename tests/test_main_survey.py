@@ -267,7 +267,7 @@ def test_passing_and_lasting_faults(command, loopback_hub, tmp_path, out):
 def test_lost_hub_ends_the_survey(command, loopback_hub, times, tmp_path, out, monkeypatch):
     from geometry.survey import dispatch
 
-    monkeypatch.setattr(dispatch, "MOST_WAITS", 2)
+    monkeypatch.setattr(dispatch, "MAX_WAITS", 2)
     serve(loopback_hub, tmp_path / "served")
     loopback_hub.fault(Fault.status(503), path="*/resolve/*", times=None, after=20)
     words = ("survey", PATTERN, "--out", out, "--workers", 2, "--requests", 1000)

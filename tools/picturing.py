@@ -33,7 +33,7 @@ from gui.window.settings.settings import Settings
 
 WINDOW = (1440, 900)
 PATIENCE_MS = 300_000
-MOST_BYTES = 180_000
+MAX_BYTES = 180_000
 """A larger PNG gets a palette."""
 
 
@@ -132,7 +132,7 @@ def save(image: QImage, path: Path) -> None:
     picture = Image.open(io.BytesIO(data.data())).convert("RGB")
     picture.save(path, optimize=True)
     for colors in (256, 128, 64):
-        if path.stat().st_size <= MOST_BYTES:
+        if path.stat().st_size <= MAX_BYTES:
             return
         _with_few(picture, colors).save(path, optimize=True)
 

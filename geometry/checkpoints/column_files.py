@@ -31,7 +31,7 @@ MAX_COLUMNS = 500
 MAX_WIDTH = 65_536
 """Maximum numbers of a row: twice any model's width."""
 
-LONGEST_TEXT = 60
+MAX_TEXT_LENGTH = 60
 """Maximum characters of a name or a category, which are shown beside the curve."""
 
 MAX_NUMBER = 1e30
@@ -185,7 +185,7 @@ def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool
 def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> float:
     number = _number(cell, comma=comma)
     if number is None:
-        shown, name = shortened(cell, LONGEST_TEXT), shortened(column, LONGEST_TEXT)
+        shown, name = shortened(cell, MAX_TEXT_LENGTH), shortened(column, MAX_TEXT_LENGTH)
         raise _refused(path, f"has {shown!r} in row {row} of the column {name!r}, not a number")
     return number
 
@@ -287,7 +287,7 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
 def _position(path: Path, cell: str) -> int:
     number = _number(cell, comma=False)
     if number is None or number != int(number) or not 0 <= number < MAX_POSITIONS:
-        raise _refused(path, f"has {shortened(cell, LONGEST_TEXT)!r} as a position")
+        raise _refused(path, f"has {shortened(cell, MAX_TEXT_LENGTH)!r} as a position")
     return int(number)
 
 
@@ -295,7 +295,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     """Return distinct names for display."""
     unique: list[str] = []
     for number, name in enumerate(names, start=1):
-        base = shortened(visible(name.strip()), LONGEST_TEXT) or f"column {number}"
+        base = shortened(visible(name.strip()), MAX_TEXT_LENGTH) or f"column {number}"
         unique.append(base if base not in unique else f"{base} ({number})")
     return unique
 
@@ -307,7 +307,7 @@ def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, .
     numbers = {text: _number(text, comma=comma) for text in dict.fromkeys(known)}
     if all(number is not None for number in numbers.values()):
         return tuple(numbers.get(text) for text in texts)
-    return tuple(shortened(visible(text), LONGEST_TEXT) or None for text in texts)
+    return tuple(shortened(visible(text), MAX_TEXT_LENGTH) or None for text in texts)
 
 
 def _number(text: str, *, comma: bool) -> float | None:

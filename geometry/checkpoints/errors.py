@@ -7,7 +7,7 @@ class HelixscopeError(Exception):
     """Base of all errors that are shown to the user; ``str(error)`` is a plain sentence.
 
     Since it may contain names of files and answers of servers, control characters are replaced, and
-    it is shortened to :data:`geometry.checkpoints.plain_text.LONGEST_SENTENCE`.
+    it is shortened to :data:`geometry.checkpoints.plain_text.MAX_SENTENCE_LENGTH`.
 
     Parameters
     ----------

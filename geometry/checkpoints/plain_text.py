@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LONGEST_SENTENCE = 200
+MAX_SENTENCE_LENGTH = 200
 """Maximum characters of an error's sentence, which fit two lines of a terminal."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -44,7 +44,7 @@ def as_named(stored: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), stored)
 
 
-def shortened(text: str, longest: int = LONGEST_SENTENCE) -> str:
+def shortened(text: str, longest: int = MAX_SENTENCE_LENGTH) -> str:
     """Return a text of at most ``longest`` characters.
 
     The longest words, mostly paths and names, are shortened in their middle first, so that the

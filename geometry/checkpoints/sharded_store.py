@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 """Maximum bytes of a file's name, on all common file systems."""
 
 
@@ -114,7 +114,7 @@ def is_file_name(name: str) -> bool:
     """Return whether an external name is that of a file in the same folder."""
     if Path(name).name != name or name in ("", "..") or "\0" in name:
         return False
-    return len(name.encode("utf-8", "surrogatepass")) <= LONGEST_NAME
+    return len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME_LENGTH
 
 
 def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_positions, too_few
 from geometry.claims.claim_measures import curve, length
 from geometry.claims.measurements import Measurements
-from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, drawn_tables
+from geometry.evidence.drawn_tables import MAX_ROWS, MEANINGS, drawn_tables
 from geometry.evidence.null import FEW_DRAWS, Null, null_of
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.heads import HeadProjections
@@ -106,7 +106,7 @@ def curves_in_heads(claim: ModelClaim, measured: Measurements) -> Null:
     worse = _worse(_heads(measured))
     first, last = measured.positions
     head = int(np.argsort(worse)[len(worse) // 2])
-    queries = measured.heads(LAYER).queries[head, first : last + 1][:MOST_ROWS]  # never thinned
+    queries = measured.heads(LAYER).queries[head, first : last + 1][:MAX_ROWS]  # never thinned
     leading = []
     for table in drawn_tables(queries, "process", CURVES):
         centred = about_mean(table)
@@ -154,7 +154,7 @@ def local_heads(measured: Measurements) -> float:
 def _up_to_the_last(measured: Measurements) -> Array:
     """Return the rows up to the range's last one; of a long table the last 4,096 of them."""
     end = measured.positions[1] + 1
-    return measured.model.W_pos[max(0, end - MOST_ROWS) : end]
+    return measured.model.W_pos[max(0, end - MAX_ROWS) : end]
 
 
 def _local(heads: HeadProjections) -> float:

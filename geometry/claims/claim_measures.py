@@ -9,7 +9,7 @@ import numpy as np
 from geometry.claims.claim import CannotTell, NotApplicable, check_positions, too_few
 from geometry.claims.measurements import LEADING, Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
-from geometry.evidence.turning_share import FEWEST_TURNS, SMOOTH
+from geometry.evidence.turning_share import MIN_TURNS, SMOOTH
 from geometry.history.here import history_here, of_one_version
 from geometry.history.last_position import LastPosition, last_position
 from geometry.measures.norms import NormProfile, outlyingness
@@ -24,14 +24,14 @@ from geometry.pca.unit import in_unit
 
 ROUNDING = 1e-6
 """A share of variance below this is rounding."""
-LEAST_CYCLES = 0.55
+MIN_CYCLES = 0.55
 """A sinusoid of fewer cycles is at the edge of the search, which starts at half a cycle."""
 APART = 0.25
 """Frequencies that differ by less, in cycles over the table, are the same."""
 CHORDS = 64
 LEADING_COLUMNS = 12
 """Directions in which the nearest row is looked for."""
-MOST_ASKED = 4096
+MAX_ASKED = 4096
 """Rows whose nearest row is looked for, evenly spread: in noise it takes a millisecond each."""
 AFTER = 100
 """The position from which the articles call norms stable."""
@@ -89,7 +89,7 @@ def turning(measured: Measurements) -> float:
     if evidence is None:
         raise too_few(measured)
     if evidence.remarkable is None:
-        raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
+        raise CannotTell(f"they make fewer than {MIN_TURNS} turns, as any smooth curve may")
     if evidence.kind == "circle":
         return 0.0
     return max(evidence.b / SMOOTH[0], (evidence.b_prime or 0.0) / SMOOTH[1])
@@ -120,7 +120,7 @@ def needs_helix(measured: Measurements) -> ShapeFit:
     if found is not None and found.name in HELICES:
         return found
     if shapes.evidence.remarkable is None and shapes.best == "none":
-        raise CannotTell(f"they make fewer than {FEWEST_TURNS} turns, as any smooth curve may")
+        raise CannotTell(f"they make fewer than {MIN_TURNS} turns, as any smooth curve may")
     raise NotApplicable("no helix describes these positions")
 
 
@@ -269,7 +269,7 @@ def _misread(measured: Measurements, rows: Array) -> float:
         raise CannotTell("they are the same for all rows of the range")
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
         rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
-    asked = np.arange(0, n, -(-n // MOST_ASKED))
+    asked = np.arange(0, n, -(-n // MAX_ASKED))
     two = np.asarray(cKDTree(rows).query(rows[asked], k=2)[1])
     nearest = np.where(two[:, 1] == asked, two[:, 0], two[:, 1])  # equal rows come in any order
     chance = n * (1.0 - np.sqrt(0.5))  # the median of |i − j|
@@ -334,7 +334,7 @@ def different_frequencies(measured: Measurements) -> float:
     Of those of which a sinusoid explains half, and has more than half a cycle.
     """
     found = _context_sinusoids(measured)
-    cycles = np.sort(found.cycles[(found.r2 >= 0.5) & (found.cycles > LEAST_CYCLES)])
+    cycles = np.sort(found.cycles[(found.r2 >= 0.5) & (found.cycles > MIN_CYCLES)])
     return float(len(cycles) and 1 + (np.diff(cycles) >= APART).sum())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.claim import ModelClaim, known_verdict
 from geometry.claims.measurements import Measurements, Scope
-from geometry.evidence.drawn_tables import MEANINGS, MOST_ROWS, Kind, drawn_tables, thinned
+from geometry.evidence.drawn_tables import MAX_ROWS, MEANINGS, Kind, drawn_tables, thinned
 from geometry.evidence.null import FEW_DRAWS, USUAL_DRAWS, Null, null_of, strictest
 from geometry.evidence.turning_nulls import rule_null
 from geometry.evidence.turning_share import balanced_turning, turn_counts
@@ -82,7 +82,7 @@ def draw_curves(
         if measured.nulls and isinstance(one.null, Curves) and known_verdict(one, measured) is None
     ]
     groups: dict[tuple[Kind, bool, bool], list[ModelClaim]] = {}
-    long = measured.model.n_positions > MOST_ROWS
+    long = measured.model.n_positions > MAX_ROWS
     for claim in wanted:
         assert isinstance(claim.null, Curves)
         for kind in claim.null.kinds:
@@ -132,8 +132,8 @@ def _drawn(
     """Draw models; measurements of each in the same scope."""
     rows, (first, last) = measured.model.W_pos, measured.shown
     if cut:
-        beyond = max(0, last - (MOST_ROWS - 1))  # the range keeps its length as far as it can
-        rows, first, last = rows[:MOST_ROWS], max(0, first - beyond), last - beyond
+        beyond = max(0, last - (MAX_ROWS - 1))  # the range keeps its length as far as it can
+        rows, first, last = rows[:MAX_ROWS], max(0, first - beyond), last - beyond
     # A curve is as smooth and as large as the rows without those at the ends, which stand out.
     like, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
     if kind == "walk":

@@ -25,13 +25,13 @@ from geometry.pca.unit import unit_of
 LAYER = 0
 """The articles speak of the first layer's weights, as they are: without LayerNorm's gain."""
 TURNED = "the positions, randomly rotated in the space of the embedding"
-MOST_TOKENS, MOST_POSITIONS = 4096, 128
+MAX_TOKENS, MAX_POSITIONS = 4096, 128
 """Tokens and positions of the draws, evenly spaced, so that one takes milliseconds."""
 READ_BACK = 64
 """Tokens that are added to positions, to be read back."""
 TURNED_ENTRIES = 200
 LEADING = 5
-FEWEST_DIRECTIONS = 3
+MIN_DIRECTIONS = 3
 """Directions of a matrix below which it has no subspace that claims are about."""
 
 Which = Literal["TL", "TR", "BL", "BR"]
@@ -68,7 +68,7 @@ def turned_cosine(claim: ModelClaim, measured: Measurements) -> Null:
     def largest(positions: Array) -> float:
         return float(np.abs(tokens @ unit_rows(positions).T).max())
 
-    return _turned(_evenly(measured.model.W_pos, MOST_POSITIONS), largest)
+    return _turned(_evenly(measured.model.W_pos, MAX_POSITIONS), largest)
 
 
 def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[..., Null]:
@@ -88,7 +88,7 @@ def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[...,
             )
             return float(np.median(getattr(found, which)))
 
-        return _turned(_evenly(measured.rows, MOST_POSITIONS), median)
+        return _turned(_evenly(measured.rows, MAX_POSITIONS), median)
 
     return draw
 
@@ -101,7 +101,7 @@ def _turned(rows: Array, measure: Callable[[Array], float], draws: int = USUAL_D
 def _tokens(measured: Measurements) -> Array:
     """Return some tokens as the model adds them, evenly spaced in the vocabulary."""
     model, tokens = measured.model, addable_tokens(measured.model)
-    chosen = _places(len(tokens), MOST_TOKENS)
+    chosen = _places(len(tokens), MAX_TOKENS)
     return token_rows(tokens, chosen, model.token_scale, model.token_type)
 
 
@@ -135,7 +135,7 @@ def _positions_found(tokens: Array, positions: Array) -> float:
     """Read positions from sums: the nearest to what is left without the mean token."""
     tokens, positions = _in_one_unit(tokens, positions)
     some = _evenly(tokens, READ_BACK) - tokens.mean(axis=0)
-    asked = _places(len(positions), MOST_POSITIONS)
+    asked = _places(len(positions), MAX_POSITIONS)
     # ‖e + p_i − p_j‖² = … − 2 (e + p_i)·p_j + ‖p_j‖², the rest the same for all j.
     of_tokens = some @ positions.T
     of_positions = positions[asked] @ positions.T
@@ -182,7 +182,7 @@ def _subjects(measured: Measurements, rows: Name, columns: Name) -> tuple[Subjec
         ("clear", *pair), lambda: [found.clear for found in measured.stream.pair(*pair)]
     )
     for name, count in zip((rows, columns), counts, strict=True):
-        if count < FEWEST_DIRECTIONS:
+        if count < MIN_DIRECTIONS:
             raise CannotTell(f"{name} has only {count} directions")
     return pair
 
@@ -267,7 +267,7 @@ def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
 
     def draw(claim: ModelClaim, measured: Measurements) -> Null:
         sums = _sums(measured, rows, columns)
-        scale = min(1.0, MOST_POSITIONS / sums.dimensions)
+        scale = min(1.0, MAX_POSITIONS / sums.dimensions)
         sizes = (sums.rows, sums.columns, sums.dimensions)
         p, q, d = (max(1, round(scale * size)) for size in sizes)
         stripe, rng = along_diagonal(p, q), np.random.default_rng(0)

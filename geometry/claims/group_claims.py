@@ -31,7 +31,7 @@ from geometry.models.model import PositionalModel
 Family = Literal["openai", "stanford"]
 
 _OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
-MOST_WAYS = 5040
+MAX_WAYS = 5040
 """Orders of models that are tried at most: all of seven."""
 
 
@@ -288,7 +288,7 @@ def _climbs_in_any_order(members: Sequence[Member]) -> Null:
 
     found = [(one.n_positions, one.climb) for one in members if one.climb is not None]
     # The first is their own order.
-    orders = np.array(list(islice(permutations(range(len(found))), 1, MOST_WAYS)))
+    orders = np.array(list(islice(permutations(range(len(found))), 1, MAX_WAYS)))
     if len(orders) < FEW_DRAWS:
         raise CannotTell("too few models that turn")
     lengths, climbs = (rankdata(values) for values in zip(*found, strict=True))

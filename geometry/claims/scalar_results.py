@@ -39,7 +39,7 @@ WEIGHED = {
 }
 """Quantities that are the numbers of claims with a null distribution, and the claims' names."""
 
-LONGEST_PERIOD = 2
+MAX_PERIOD = 2
 """Times the range: of a longer one the range has less than half."""
 
 VERDICTS = {
@@ -292,7 +292,7 @@ class _Table:
         if turning is None or not turning.slope > 0.0:
             raise CannotTell("no rotation fits")
         period = float(2 * np.pi / turning.slope)
-        if period > LONGEST_PERIOD * len(self.measured.rows):
+        if period > MAX_PERIOD * len(self.measured.rows):
             raise CannotTell("they turn by less than half a turn")
         return period
 

@@ -27,7 +27,7 @@ MEANINGS: dict[Kind, str] = {
     "shuffled": "the table with its rows in random order",
     "turned": "the table, randomly rotated in the space of its columns",
 }
-MOST_ROWS = 4096
+MAX_ROWS = 4096
 """Longer tables are thinned to at most this many rows, so that a draw takes milliseconds."""
 NODES = 256
 """Places at which the modes of a process are computed; between them they are interpolated."""
@@ -47,7 +47,7 @@ _Remainder = Callable[[np.random.Generator, int], Array]
 """Draws the part of a curve outside the modes, in a number of columns, (m, columns)."""
 
 
-def thinned(rows: npt.ArrayLike, max_rows: int = MOST_ROWS) -> Array:
+def thinned(rows: npt.ArrayLike, max_rows: int = MAX_ROWS) -> Array:
     """Return every second, third, … row of a table of more than 4,096; else all rows.
 
     Single precision is kept.

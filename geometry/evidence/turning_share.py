@@ -17,7 +17,7 @@ from geometry.evidence.null import Outcome
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_unit
 
-FEWEST_TURNS = 1.25
+MIN_TURNS = 1.25
 """Below this number, a turning and half of a slower wave cannot be distinguished."""
 SMOOTH = (0.50, 0.80)
 """Bounds of B and B′ that a random smooth curve exceeds in less than 5 % of all draws at any length
@@ -66,7 +66,7 @@ class TurningShare:
     @property
     def tier(self) -> Literal[0, 1, 2]:
         """2 for more than any band-limited random curve, 1 for more than a smooth one, else 0."""
-        if self.turns < FEWEST_TURNS:
+        if self.turns < MIN_TURNS:
             return 0
         if self._exceeds(BAND_LIMITED):
             return 2
@@ -77,7 +77,7 @@ class TurningShare:
         """Whether it turns more than a random smooth curve; None for less than 1.25 turns."""
         if not self._exceeds((STILL, STILL)):
             return False
-        return None if self.turns < FEWEST_TURNS else self.tier > 0
+        return None if self.turns < MIN_TURNS else self.tier > 0
 
     @property
     def outcome(self) -> Outcome:

@@ -22,7 +22,7 @@ _NOT_MODELS = frozenset({"api", "collections", "datasets", "docs", "models", "pa
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
 """A part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end."""
 _REPO = re.compile(rf"{_PART}(?:/{_PART})?")
-_LONGEST_REPO = 96
+_MAX_REPO_LENGTH = 96
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -166,7 +166,7 @@ def _revision(words: list[str]) -> str:
 
 
 def _address(repo: str, revision: str, file: str = "") -> HubAddress | None:
-    if not _REPO.fullmatch(repo) or len(repo) > _LONGEST_REPO:
+    if not _REPO.fullmatch(repo) or len(repo) > _MAX_REPO_LENGTH:
         return None
     if "--" in repo or ".." in repo or repo.endswith(".git"):
         return None

@@ -19,10 +19,10 @@ _OF_ERRORS = ("X-Error-Code", "X-Error-Message", "Retry-After", "RateLimit", "Da
 """Headers of an error that its explanation needs. The others are not passed to huggingface_hub,
 which logs some of them and would read the body."""
 
-_LONGEST_HEADER = 200
+_MAX_HEADER_LENGTH = 200
 """Maximum characters of such a header; huggingface_hub parses numbers of any number of digits."""
 
-_LONGEST_HOST, _LONGEST_LABEL = 253, 63
+_MAX_HOST_LENGTH, _MAX_LABEL_LENGTH = 253, 63
 """Maximum lengths of a host name, and of each part of it (RFC 1035)."""
 _LAST_PORT = 65_535
 
@@ -181,7 +181,7 @@ class HubAnswer:
             return
         self.drain()
         values = ((name, response.headers.get(name, "")) for name in _OF_ERRORS)
-        headers = {name: value for name, value in values if 0 < len(value) <= _LONGEST_HEADER}
+        headers = {name: value for name, value in values if 0 < len(value) <= _MAX_HEADER_LENGTH}
         hf_raise_for_status(
             httpx2.Response(
                 response.status_code, headers=headers, content=b"", request=response.request
@@ -225,8 +225,8 @@ def next_request(response: httpx2.Response, budgets: Budgets) -> httpx2.Request:
     labels = name.removesuffix(".").split(".")
     if (
         url.scheme not in ("http", "https")
-        or not 0 < len(name) <= _LONGEST_HOST
-        or not all(0 < len(label) <= _LONGEST_LABEL for label in labels)
+        or not 0 < len(name) <= _MAX_HOST_LENGTH
+        or not all(0 < len(label) <= _MAX_LABEL_LENGTH for label in labels)
         or url.userinfo
         or (url.port or 0) > _LAST_PORT
     ):

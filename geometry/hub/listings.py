@@ -24,7 +24,7 @@ _ETAG = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MAX_FILES, MAX_REVISIONS = 100_000, 20_000
 """Maximum files of a repository, and branches or tags: ten times those of any model."""
 
-_LONGEST_PATH, _LONGEST_REVISION, _LONGEST_WORD = 1_000, 255, 100
+_MAX_PATH_LENGTH, _MAX_REVISION_LENGTH, _MAX_WORD_LENGTH = 1_000, 255, 100
 """Maximum characters of a file's path, four times the limit of file systems for a name; of a
 revision, that limit; and of a model's task or library, which are single words."""
 
@@ -151,13 +151,13 @@ def _count(value: Any) -> int:
 
 
 def _word(value: Any) -> str:
-    return shortened(visible(value), _LONGEST_WORD) if isinstance(value, str) else ""
+    return shortened(visible(value), _MAX_WORD_LENGTH) if isinstance(value, str) else ""
 
 
 def _is_path(name: str) -> bool:
-    return 0 < len(name) <= _LONGEST_PATH and visible(name) == name
+    return 0 < len(name) <= _MAX_PATH_LENGTH and visible(name) == name
 
 
 def _is_revision(name: str) -> bool:
-    fits = 0 < len(name) <= _LONGEST_REVISION and visible(name) == name
+    fits = 0 < len(name) <= _MAX_REVISION_LENGTH and visible(name) == name
     return fits and parse_address(f"a@{name}") is not None

@@ -21,19 +21,19 @@ from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.pca.components import Array
 
-LEAST_POSITIONS = 8
+MIN_POSITIONS = 8
 """Minimum length of a table whose changes are meaningful."""
 SPARE = 16
 """Default number of positions beyond a window, so that it can be shifted."""
 LONGEST = 512
 """Maximum default length of a window, in tokens."""
-MOST_COMPONENTS = 20
+MAX_COMPONENTS = 20
 """Maximum k of "top k" by default; any k can be requested."""
 
 
 def usual_length(n_positions: int) -> int:
     """Return the default length of a window for a table, in tokens."""
-    return min(max(n_positions - SPARE, LEAST_POSITIONS), LONGEST)
+    return min(max(n_positions - SPARE, MIN_POSITIONS), LONGEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ CHANGES: Mapping[str, Callable[[Table], Array]] = {
 }
 """Changes by name, without those with numbers; see :func:`find_change`."""
 USUAL = (
-    *(f"top {k}" for k in (*range(MOST_COMPONENTS + 1),)),
+    *(f"top {k}" for k in (*range(MAX_COMPONENTS + 1),)),
     "without 1-3",
     *(name for name in CHANGES if name != "identity"),
     "shift 1",

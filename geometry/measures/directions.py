@@ -25,7 +25,7 @@ ROUNDING = 1e-7
 
 #: Numbers of a matrix, at most, whose weakest singular values are computed again where they are
 #: lost in its Gram matrix. Larger ones keep directions that are arbitrary.
-MOST_AGAIN = 2**23
+MAX_AGAIN = 2**23
 
 #: Rows converted to float64 at a time.
 BLOCK_ROWS = 8192
@@ -118,7 +118,7 @@ def existing_directions(found: Directions, matrix: npt.ArrayLike) -> Directions:
     matrix : (d_out, d_in)
     """
     strengths, values = found.singular_values, np.asarray(matrix)
-    if strengths[-1] <= ROUNDING * strengths[0] and values.size <= MOST_AGAIN:
+    if strengths[-1] <= ROUNDING * strengths[0] and values.size <= MAX_AGAIN:
         wide, _ = in_unit(values.astype(np.float64, copy=False))
         with _threads(min(values.shape)):
             strengths = np.linalg.svd(wide, compute_uv=False)

@@ -28,9 +28,9 @@ FEWEST = 4
 """Rows below which no helix is fitted."""
 COMPONENTS = 8
 """Components of the kept rows that are continued by waves; the others keep their mean."""
-MOST_WAVES = 3
+MAX_WAVES = 3
 """Waves of one component, at most."""
-LEAST_CYCLES = 1.0
+MIN_CYCLES = 1.0
 """Of a wave within the kept rows: less of it may be any bend, whose continuation is a guess.
 
 Chosen after the errors on GPT-2's held-out rows and the bundled model's had been seen.
@@ -41,7 +41,7 @@ APART = 1.5
 """Cycles between two waves of a component, at least, before they are refined by up to half one."""
 CHANCE = 0.01
 """Probability with which white noise would have a wave as strong as one that is fitted."""
-MOST_TRIES = 40
+MAX_TRIES = 40
 """Steps in which the frequencies of a component are refined, at most."""
 NOTHING = 1e-24
 """Share of a component's sum of squares that is rounding."""
@@ -313,7 +313,7 @@ def _waves_at(values: Array, at: Array) -> Array:
     """Fit mean, trend and waves to values (m,); return them at places counted from the first."""
     m = len(values)
     cycles = np.empty(0)
-    while len(cycles) < MOST_WAVES and m >= 2 * len(cycles) + 8:
+    while len(cycles) < MAX_WAVES and m >= 2 * len(cycles) + 8:
         found = _next_wave(values, cycles)
         if found is None:
             break
@@ -349,7 +349,7 @@ def _next_wave(values: Array, cycles: Array) -> float | None:
     of_rest = scipy.fft.fft(rest, size)
     of_basis = scipy.fft.fft(Q, size, axis=0)
     of_ones = scipy.fft.fft(np.ones(m), size)
-    tried = np.arange(round(LEAST_CYCLES * PER_CYCLE), size // 2)
+    tried = np.arange(round(MIN_CYCLES * PER_CYCLE), size // 2)
     for known in cycles:
         tried = tried[np.abs(tried / PER_CYCLE - known) >= APART]
     if not len(tried):
@@ -386,10 +386,10 @@ def _refined(values: Array, cycles: Array) -> Array:
         rest: Array = (values - columns @ fitted) / scale
         return rest
 
-    low = np.maximum(cycles - 0.5, 0.9 * LEAST_CYCLES)  # the start has to be inside
+    low = np.maximum(cycles - 0.5, 0.9 * MIN_CYCLES)  # the start has to be inside
     high = np.minimum(cycles + 0.5, m / 2)
     found = least_squares(
-        apart, cycles, bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-15, max_nfev=MOST_TRIES
+        apart, cycles, bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-15, max_nfev=MAX_TRIES
     )
     refined: Array = found.x
     return refined

@@ -15,7 +15,7 @@ import scipy.fft
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.directions import Directions
 from geometry.measures.heads import HeadProjections
-from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
+from geometry.measures.single_dimensions import MIN_CYCLES, Sinusoids, best_sinusoids
 from geometry.pca.components import Array, about_mean, check_range, check_table, rows_of_range
 from geometry.pca.unit import in_table_unit, in_unit
 
@@ -252,13 +252,13 @@ def _leading_pair(queries: npt.ArrayLike, keys: npt.ArrayLike) -> Array | None:
 def _common_frequency(courses: Array) -> float:
     """Return the cycles over the range at which waves explain most of two courses."""
     m = len(courses)
-    grid = np.arange(LEAST_CYCLES, m / 2, 1 / PER_CYCLE)
+    grid = np.arange(MIN_CYCLES, m / 2, 1 / PER_CYCLE)
     transform = scipy.fft.rfft(courses, PER_CYCLE * m, axis=0)[: PER_CYCLE * m // 2]
-    power = (np.abs(transform) ** 2).sum(axis=1)[round(LEAST_CYCLES * PER_CYCLE) :][: len(grid)]
+    power = (np.abs(transform) ** 2).sum(axis=1)[round(MIN_CYCLES * PER_CYCLE) :][: len(grid)]
     best, width = float(grid[power.argmax()]), 1 / PER_CYCLE
     for _ in range(ROUNDS):
         around = best + width * np.linspace(-1.0, 1.0, 9)
-        around = around.clip(LEAST_CYCLES, m / 2)
+        around = around.clip(MIN_CYCLES, m / 2)
         _, r2 = _waves(courses, around)
         best, width = float(around[r2.mean(axis=0).argmax()]), width / 4
     return best

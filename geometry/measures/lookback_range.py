@@ -29,7 +29,7 @@ MOST = 64
 """Upper limit of components: with more, a single lag would take milliseconds."""
 MANY = 6
 """With more components, only some lags are fitted."""
-MOST_LAGS = 256
+MAX_LAGS = 256
 TOGETHER = 10
 """Random curves looked back in at once: their moments are summed together, in a few megabytes."""
 
@@ -175,7 +175,7 @@ def look_back_nulls(
     return CurveNull(kind, MEANINGS[kind], np.array(found))
 
 
-def spread_lags(n_points: int, n_components: int, most: int = MOST_LAGS) -> npt.NDArray[np.int64]:
+def spread_lags(n_points: int, n_components: int, most: int = MAX_LAGS) -> npt.NDArray[np.int64]:
     """Return some of :func:`geometry.measures.lookback.all_lags`, increasingly sparse."""
     longest = len(all_lags(n_points, n_components))
     if longest <= most:

@@ -19,7 +19,7 @@ LARGE = 0.1
 HEAVIEST = 40
 SPARSE = 0.5
 """Mean mass of the 40 largest entries from which on directions are sparse: the most of it."""
-MOST_MASS = 0.9
+MAX_MASS = 0.9
 """Share of a direction's mass whose entries are counted."""
 
 
@@ -220,7 +220,7 @@ def sparsity(vectors: Array) -> Sparsity:
         union,
         tuple((1.0 / (squares**2).sum(axis=1)).tolist()),
         tuple(squares[:, :HEAVIEST].sum(axis=1).tolist()),
-        tuple(((np.cumsum(squares, axis=1) < MOST_MASS).sum(axis=1) + 1).tolist()),
+        tuple(((np.cumsum(squares, axis=1) < MAX_MASS).sum(axis=1) + 1).tolist()),
     )
 
 

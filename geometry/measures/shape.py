@@ -52,7 +52,7 @@ EARNED = 0.05
 
 #: Blocks of points that are left out in turn, and the most points and tries of these fits.
 FOLDS = 8
-MOST_POINTS = 512
+MAX_POINTS = 512
 FOLD_TRIES = 20
 
 #: Relative changes of the error, the parameters and the gradient at which a fit ends.
@@ -185,7 +185,7 @@ def _score(points: Array, fit: ShapeFit, check: Callable[[], None]) -> float:
     if m < FEWEST or total == 0.0:
         return np.nan
     folds = min(FOLDS, m // 2)
-    thin = np.unique(np.linspace(0, m - 1, min(m, MOST_POINTS)).round().astype(np.intp))
+    thin = np.unique(np.linspace(0, m - 1, min(m, MAX_POINTS)).round().astype(np.intp))
     sse = 0.0
     for block in np.array_split(np.arange(m), folds):
         check()

@@ -18,11 +18,11 @@ PER_CYCLE = 8
 PEAK = 0.95
 """Peaks on the grid from this share of the best one on are refined: between two frequencies of the
 grid a wave loses 1.3 % of its sum of squares, and some more below two cycles."""
-MOST_PEAKS = 8
+MAX_PEAKS = 8
 """Maximum number of refined peaks: all are alike where a single row stands out."""
 SINUSOID = 4
 """Parameters of a sinusoid and a mean: as many rows are fitted exactly, whatever they are."""
-LEAST_CYCLES = 0.5
+MIN_CYCLES = 0.5
 STEPS = 24
 GOLDEN = (5**0.5 - 1) / 2
 POOR = 1e-3
@@ -107,7 +107,7 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     mean = rows.mean(axis=0)
     blocks, centred = _in_blocks(about_mean(rows))
     variance = np.einsum("ij,ij->j", centred, centred)
-    low, high = LEAST_CYCLES, max(m / 2, LEAST_CYCLES)
+    low, high = MIN_CYCLES, max(m / 2, MIN_CYCLES)
     cycles = _best_peaks(blocks, m, *_peaks(centred, low, high), (low, high))
     coefficients, explained = _solve(blocks, m, cycles)
     r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
@@ -150,7 +150,7 @@ def r2_after_projection(
 def _peaks(centred: Array, low: float, high: float) -> tuple[Array, Indices]:
     """Return the best peaks on a grid of frequencies: their cycles, and their columns, ascending.
 
-    Each column has at least one, and at most ``MOST_PEAKS``.
+    Each column has at least one, and at most ``MAX_PEAKS``.
     """
     m, d = centred.shape
     first, last = int(np.ceil(low * PER_CYCLE)), int(np.floor(high * PER_CYCLE))
@@ -185,7 +185,7 @@ def _highest(values: Array) -> tuple[Indices, Indices]:
     order = np.lexsort((-here, j))
     i, j = i[order], j[order]
     rank = np.arange(len(j)) - np.searchsorted(j, j)
-    return i[rank < MOST_PEAKS], j[rank < MOST_PEAKS]
+    return i[rank < MAX_PEAKS], j[rank < MAX_PEAKS]
 
 
 def _best_peaks(blocks: Array, m: int, peaks: Array, column: Indices, bounds: Bounds) -> Array:

@@ -24,11 +24,11 @@ KINDS: tuple[CurveKind, ...] = ("line", "circle", "helix")
 #: Around the axis (two), along it, and away from the origin.
 DIRECTIONS = 4
 #: Minimum dimensions: these directions, one for a token, and the mean that LayerNorm removes.
-LEAST_DIMENSIONS = DIRECTIONS + 2
-LEAST_POSITIONS = 4
-LEAST_TURNS = 0.01
+MIN_DIMENSIONS = DIRECTIONS + 2
+MIN_POSITIONS = 4
+MIN_TURNS = 0.01
 #: Size limit of a table in numbers: 256 MiB.
-MOST_NUMBERS = 2**25
+MAX_NUMBERS = 2**25
 
 #: Names of a curve's parameters in a source.
 SOURCE_FIELDS = {
@@ -95,10 +95,10 @@ class SyntheticCurve:
     def __post_init__(self) -> None:
         half = (self.n_positions - 1) / 2
         for name, value, low, high in (
-            ("n_positions", self.n_positions, LEAST_POSITIONS, np.inf),
-            ("d_model", self.d_model, LEAST_DIMENSIONS, np.inf),
+            ("n_positions", self.n_positions, MIN_POSITIONS, np.inf),
+            ("d_model", self.d_model, MIN_DIMENSIONS, np.inf),
             ("spacing", self.spacing, np.finfo(np.float32).tiny, np.finfo(np.float32).max),
-            ("turns", self.turns, LEAST_TURNS, half),
+            ("turns", self.turns, MIN_TURNS, half),
             ("climb", self.climb, 0.0, 1.0),
             ("offset", self.offset, 0.0, np.finfo(np.float32).max),
             ("noise", self.noise, 0.0, np.finfo(np.float32).max),
@@ -216,8 +216,8 @@ def parse_curve(text: str) -> SyntheticCurve:
         except ValueError:
             raise ValueError(f"{short} is not a number: {value!r}") from None
     curve = SyntheticCurve(kind, **numbers)
-    if curve.n_positions * curve.d_model > MOST_NUMBERS:
-        raise ValueError(f"it would have more than {MOST_NUMBERS:,} numbers")
+    if curve.n_positions * curve.d_model > MAX_NUMBERS:
+        raise ValueError(f"it would have more than {MAX_NUMBERS:,} numbers")
     return curve
 
 
@@ -256,7 +256,7 @@ def curve_like(rows: npt.ArrayLike, helix: ShapeFit | None = None) -> SyntheticC
     made = SyntheticCurve(
         "helix",
         n_positions,
-        max(d_model, LEAST_DIMENSIONS),
+        max(d_model, MIN_DIMENSIONS),
         spacing=float(np.median(np.linalg.norm(np.diff(table, axis=0), axis=1))) or 1.0,
         turns=min(2.0, (n_positions - 1) / 2),
         offset=float(np.linalg.norm(table.mean(axis=0))),
@@ -267,5 +267,5 @@ def curve_like(rows: npt.ArrayLike, helix: ShapeFit | None = None) -> SyntheticC
     spacing = float(np.hypot(around, helix.climb))
     if not spacing:
         return made
-    turns = min(max(helix.turns, LEAST_TURNS), (n_positions - 1) / 2)
+    turns = min(max(helix.turns, MIN_TURNS), (n_positions - 1) / 2)
     return replace(made, spacing=spacing, turns=turns, climb=min(helix.climb / spacing, 1.0))

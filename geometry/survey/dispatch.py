@@ -25,13 +25,13 @@ ATTEMPTS = 4
 BUSY_ATTEMPTS = 20
 
 #: The wait after a fault doubles from the first to the second.
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
+FIRST_WAIT_S, MAX_WAIT_S = 0.5, 60.0
 
 #: Where the Hub asks for a longer wait, the survey ends, and goes on when it is called again.
-LONGEST_RETRY_AFTER_S = 3600.0
+MAX_RETRY_AFTER_S = 3600.0
 
 #: So many waits of all, one after the other, without a checkpoint in between, end the survey.
-MOST_WAITS = 8
+MAX_WAITS = 8
 
 #: Requests for a checkpoint, before the first ones have shown how many there are.
 USUAL_REQUESTS = 5.0
@@ -204,20 +204,20 @@ class Dispatcher:
         self._tries[key] += 1
         if self._tries[key] >= most:
             return row
-        wait = min(FIRST_WAIT_S * 2.0 ** (self._tries[key] - 1), LONGEST_WAIT_S)
+        wait = min(FIRST_WAIT_S * 2.0 ** (self._tries[key] - 1), MAX_WAIT_S)
         self._number += 1
         heapq.heappush(self._later, (now + wait, self._number, task.entry))
         return None
 
     def _hold(self, fault: Fault, error: str, now: float) -> None:
         """Let all wait, where the Hub asks for it or nobody gets anything."""
-        if fault.wait_s is not None and fault.wait_s > LONGEST_RETRY_AFTER_S:
+        if fault.wait_s is not None and fault.wait_s > MAX_RETRY_AFTER_S:
             raise HubGivesUp(error, "Start the survey again then; it goes on where it was.")
         alone = fault.wait_s is None and fault.kind != "network"
         if alone and self._since_success < 2 * ATTEMPTS:
             return  # it may be the fault of this checkpoint alone
         known = now < self._held_until
-        backing_off = min(FIRST_WAIT_S * 2.0 ** (self._waits + 1), LONGEST_WAIT_S)
+        backing_off = min(FIRST_WAIT_S * 2.0 ** (self._waits + 1), MAX_WAIT_S)
         wait = backing_off if fault.wait_s is None else fault.wait_s
         if known and fault.wait_s is None:
             return  # one of those that were under way
@@ -225,7 +225,7 @@ class Dispatcher:
         self._why = error
         if not known:
             self._waits += 1
-            if self._waits > MOST_WAITS:
+            if self._waits > MAX_WAITS:
                 raise HubGivesUp(error, "Start the survey again later; it goes on where it was.")
 
     def _hub_wait_s(self, now: float) -> float:

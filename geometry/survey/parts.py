@@ -40,7 +40,7 @@ FORMAT, VERSION = "helixscope-survey", "1"
 ROWS_OF_A_PART, SECONDS_OF_A_PART = 256, 1.0
 
 #: So many parts are made one, so that thousands of slow rows are not thousands of files.
-MOST_PARTS = 64
+MAX_PARTS = 64
 
 #: Rows of a group in the file, which a reader may skip as a whole.
 ROWS_OF_A_GROUP = 16_384
@@ -277,7 +277,7 @@ class SurveyFile:
         if len(self._new) < ROWS_OF_A_PART:
             self._small.append(path)
         self._new = []
-        if len(self._small) >= MOST_PARTS:
+        if len(self._small) >= MAX_PARTS:
             self._compact()
 
     def _compact(self) -> None:

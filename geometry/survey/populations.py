@@ -28,10 +28,10 @@ from geometry.models.sources.catalogue import canonical, find_entry, read_catalo
 from geometry.models.sources.layer_tables import read_layers
 
 #: Of a text file with a list of sources.
-MOST_TEXT = 16_000_000
+MAX_TEXT = 16_000_000
 
 #: Models that one pattern of ids may find; the Hub sends no more in one answer.
-MOST_FOUND = 1_000
+MAX_FOUND = 1_000
 
 _WILD = re.compile(r"[*?\[]")
 _SEED = re.compile(r"(?:^|[-_/])(?:x|seed[-_]?)(\d{1,9})(?=$|[-_/@.])", re.IGNORECASE)
@@ -251,7 +251,7 @@ def _repos(pattern: str, network: Network) -> Sequence[str]:
         owner, slash, name = pattern.rpartition("/")
         literal = max(_WILD_PARTS.split(name), key=len).strip("-_.")
         author = owner if slash and not _WILD.search(owner) else None
-        found = network.hub.search(literal, MOST_FOUND, network.transfer, author=author)
+        found = network.hub.search(literal, MAX_FOUND, network.transfer, author=author)
         known = {one.id for one in found}
     return sorted(repo for repo in known if fnmatchcase(repo, pattern))
 
@@ -299,10 +299,10 @@ def _lines(path: Path) -> Iterator[str]:
     """Yield the sources that a text file lists; relative paths are from its folder."""
     try:
         with open_regular(path) as file:
-            data = file.read(MOST_TEXT + 1)
+            data = file.read(MAX_TEXT + 1)
     except OSError as error:
         raise cannot_read(path, error) from error
-    if len(data) > MOST_TEXT:
+    if len(data) > MAX_TEXT:
         raise SourceError(f"{path} is too long for a list of sources.", "Divide it.")
     for line in data.decode("utf-8", "surrogateescape").splitlines():
         source = line.strip()

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, fields
 
 from geometry.checkpoints.errors import HelixscopeError
 
-SMALLEST_VOCABULARY = 257
+MIN_VOCABULARY = 257
 """The bytes and the end-of-document token, which every vocabulary contains."""
 
-LARGEST_VOCABULARY = 65536
+MAX_VOCABULARY = 65536
 """Token ids are stored in 16 bits."""
 
 
@@ -110,10 +110,10 @@ class TrainingSettings:
                 raise TrainingError(f"The {words} must be 3 to {self.positions:,}, or 0.")
         if not 0 < self.growth <= 1:
             raise TrainingError("The growth must be above 0 and at most 1.")
-        if not SMALLEST_VOCABULARY <= self.vocabulary <= LARGEST_VOCABULARY:
+        if not MIN_VOCABULARY <= self.vocabulary <= MAX_VOCABULARY:
             raise TrainingError(
                 f"A vocabulary of {self.vocabulary:,} tokens is not possible.",
-                f"Use {SMALLEST_VOCABULARY} (bytes) to {LARGEST_VOCABULARY:,} tokens.",
+                f"Use {MIN_VOCABULARY} (bytes) to {MAX_VOCABULARY:,} tokens.",
             )
         if self.width % self.heads:
             raise TrainingError(

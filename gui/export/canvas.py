@@ -9,7 +9,7 @@ PER_INCH = 96.0
 """Logical pixels per inch of pictures in pixels, as browsers count."""
 PRINT_PER_INCH = 132.0
 """The same of pictures for print: texts of 11 pixels have 6 points, the least in journals."""
-LEAST_DPI, MOST_DPI = 36, 2400
+MIN_DPI, MAX_DPI = 36, 2400
 VECTOR_DPI = 300.0
 """Maximum for vectors, in whose lines more pixels per inch would not show."""
 

@@ -22,7 +22,7 @@ CELL = (1.3, 1.1)
 """Size of a picture with its name, in inches."""
 ROOM = 0.38
 """Half of the side of a picture, as a share of a cell's height."""
-LONGEST_NAME = 24
+MAX_NAME_LENGTH = 24
 
 
 def curves_figure(
@@ -57,7 +57,7 @@ def curves_figure(
         dots.append(placed)
         shares.append(np.linspace(0, 1, len(points)))
         axes.annotate(
-            shortened(names[key], LONGEST_NAME),
+            shortened(names[key], MAX_NAME_LENGTH),
             (middle[0], middle[1] + ROOM),
             (0, -2),
             textcoords="offset points",

@@ -37,7 +37,7 @@ ELEVATION, AZIMUTH = 20, 45
 """View of the helix article, in degrees."""
 FLAT = 0.05
 """Minimum side of the box around the curve, as a share of the largest."""
-MOST_DOTS = 4096
+MAX_DOTS = 4096
 """More points are rasterised even in SVG, which would take megabytes."""
 
 
@@ -67,7 +67,7 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT, columns: int = 0
         s=6,
         linewidths=0,
         depthshade=False,
-        rasterized=at.size > MOST_DOTS,
+        rasterized=at.size > MAX_DOTS,
     )
     shares = curve.explained_variance_ratio
     for axis, component, share in zip(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SUPERSAMPLING = 2
 """Pictures are rendered larger by this factor and averaged, for smooth edges with every driver."""
-MOST_SMOOTHED = 50_000
+MAX_SMOOTHED = 50_000
 """Longer tables are drawn at the picture's own size, with the driver's smoothing: their points
 cover each other.
 """
@@ -143,7 +143,7 @@ def drawing_scene(
     stages: OffScreens | None = None,
 ) -> Drawing[np.ndarray]:
     """Draw a scene as :func:`render_scene` does, in steps of at most :data:`TILE` pixels."""
-    finer = SUPERSAMPLING if len(state.coordinates) <= MOST_SMOOTHED else 1
+    finer = SUPERSAMPLING if len(state.coordinates) <= MAX_SMOOTHED else 1
     with _kept(stages) as kept:
         stage = kept.of(theme, size, scale, background=background, compact=compact, finer=finer)
         return (yield from stage.drawing(state, pose, transparent=transparent))
@@ -414,7 +414,7 @@ def render_picture(
     pca, norms
         The range's components and the norms, if already known.
     look
-        Fields of :class:`gui.state.session.Wanted`, such as ``color_span`` and ``line_width``.
+        Fields of :class:`gui.state.session.ViewState`, such as ``color_span`` and ``line_width``.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
-from gui.export.canvas import LEAST_DPI, MM_PER_INCH, MOST_DPI, Canvas
+from gui.export.canvas import MAX_DPI, MIN_DPI, MM_PER_INCH, Canvas
 from gui.export.grid_picture import (
     drawing_views,
     picture_of_grid,
@@ -344,7 +344,7 @@ class PictureDialog(QDialog):
         self.width_, self.height_ = QSpinBox(), QSpinBox()
         self.mm_width, self.mm_height = QDoubleSpinBox(), QDoubleSpinBox()
         self.dpi = QSpinBox()
-        self.dpi.setRange(LEAST_DPI, MOST_DPI)
+        self.dpi.setRange(MIN_DPI, MAX_DPI)
         for whole, name, number in (
             (self.width_, "Width in pixels", pixels[0]),
             (self.height_, "Height in pixels", pixels[1]),

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 SIZE = (6.4, 4.0)
 """Size in inches."""
-MOST_DOTS = 4096
+MAX_DOTS = 4096
 """More points are rasterised even in SVG, which would take megabytes."""
-MOST_NAMES = 20
+MAX_NAMES = 20
 """Categories in the legend, and names at an axis."""
 
 
@@ -45,13 +45,13 @@ def scatter_figure(
         s=5,
         linewidths=0,
         zorder=2,
-        rasterized=shown.size > MOST_DOTS,
+        rasterized=shown.size > MAX_DOTS,
     )
     for axis, of in ((axes.xaxis, scatter.x), (axes.yaxis, scatter.y)):
         if of.log:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
         if of.names:
-            names = of.names if len(of.names) <= MOST_NAMES else ()
+            names = of.names if len(of.names) <= MAX_NAMES else ()
             axis.set_ticks(range(len(names)), labels=names)
     name_axes(axes, scatter.x.title, scatter.y.title)
     title_axes(axes, title, detail, theme)
@@ -63,7 +63,7 @@ def scatter_figure(
 
 
 def _legend(axes: Axes, scale: ColorScale, theme: Theme) -> None:
-    rows = scale.legend(theme.viewport, MOST_NAMES)
+    rows = scale.legend(theme.viewport, MAX_NAMES)
     dots = [
         axes.scatter([], [], color=tuple(color / 255), s=10, linewidths=0, label=name)
         for name, color in rows

@@ -1,7 +1,7 @@
 """The 3D view as vectors, for SVG and PDF: everything that a picture in pixels shows.
 
 Neither format knows depth: lines are cut into short pieces, and pieces and points are painted from
-the farthest to the nearest. Texts stay texts. Beyond :data:`MOST_STROKES` pieces and points, all of
+the farthest to the nearest. Texts stay texts. Beyond :data:`MAX_STROKES` pieces and points, all of
 them are embedded as an image, which bounds the size of the file.
 """
 
@@ -36,7 +36,7 @@ from gui.state.camera import VIEW_ANGLE
 Side: TypeAlias = Literal["left", "center", "right"]
 SIDES: tuple[Side, ...] = ("left", "center", "right")
 """The sides of a text, by VTK's numbers of its justification."""
-MOST_STROKES = 20_000
+MAX_STROKES = 20_000
 """Pieces and points that are painted as vectors, of 150 to 200 bytes each: up to 4 MB."""
 PIECE = 16.0
 """Length of the pieces of a line in pixels, if there are not too many."""
@@ -222,8 +222,8 @@ def _lines(pairs: np.ndarray, colors: np.ndarray, width: float, eye: _Eye) -> St
     longest = sum(eye.projection.size)
     lengths = np.minimum(np.linalg.norm(xy[:, 1] - xy[:, 0], axis=1), longest)
     counts = np.maximum(np.ceil(lengths / PIECE), 1).astype(np.intp)
-    if counts.sum() > MOST_STROKES:  # an image then, of longer pieces
-        per_pixel = MOST_STROKES / 2 / max(lengths.sum(), 1.0)
+    if counts.sum() > MAX_STROKES:  # an image then, of longer pieces
+        per_pixel = MAX_STROKES / 2 / max(lengths.sum(), 1.0)
         counts = np.maximum(lengths * per_pixel, 1).astype(np.intp)
     of = np.repeat(np.arange(len(counts)), counts)
     step = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -292,7 +292,7 @@ class _Painted(Artist):
     def __init__(self, strokes: Strokes, point: float) -> None:
         super().__init__()
         self._strokes, self._point = strokes, point  # printer's points per pixel
-        self.set_rasterized(len(strokes) > MOST_STROKES)
+        self.set_rasterized(len(strokes) > MAX_STROKES)
 
     @allow_rasterization
     def draw(self, renderer: RendererBase) -> None:

@@ -21,7 +21,7 @@ from geometry.measures.overlaps import (
     sparsity_nulls,
     use,
 )
-from geometry.measures.single_dimensions import LEAST_CYCLES, Sinusoids, best_sinusoids
+from geometry.measures.single_dimensions import MIN_CYCLES, Sinusoids, best_sinusoids
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
@@ -41,7 +41,7 @@ TOP = 5
 """Number of directions."""
 EPSILON = 1e-7
 """A singular value below this share of the first may be rounding, and has no left vector."""
-FEWEST_WAVE = 8
+MIN_WAVE = 8
 """Minimum number of positions to which sinusoids are fitted: the fit has four parameters."""
 BLOCK_ROWS = 4096
 """Rows of E converted to float64 at a time."""
@@ -146,7 +146,7 @@ class DirectionsNullsOf:
 def waves_of(over_position: np.ndarray) -> Sinusoids | None:
     """Return the best sinusoids of directions (k, n) between the first and the last position."""
     n = over_position.shape[1]
-    return best_sinusoids(over_position.T, (1, n - 2)) if n >= 2 + FEWEST_WAVE else None
+    return best_sinusoids(over_position.T, (1, n - 2)) if n >= 2 + MIN_WAVE else None
 
 
 def column_energy(context: QuestionContext) -> tuple[np.ndarray, bool]:
@@ -558,7 +558,7 @@ def _wave(result: TopDirections, at: int) -> tuple[str, str]:
     if result.waves is None:
         return "", ""
     cycles = float(result.waves.cycles[at])
-    edge = cycles < LEAST_CYCLES + EDGE
+    edge = cycles < MIN_CYCLES + EDGE
     return "≤ ½" if edge else format_number(cycles, 2), format_number(result.waves.r2[at], 2)
 
 

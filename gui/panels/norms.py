@@ -75,7 +75,7 @@ AFTER_TIP = (
 )
 ONE_ROW = "there is only one position, so there is no step"
 OUTLIERS_LISTED = 8
-LONGEST_TOKEN = 24
+MAX_TOKEN_LENGTH = 24
 COLUMNS = (
     Column("model", "The open model first, then the overlaid models", 148, left=True),
     Column(
@@ -414,7 +414,9 @@ def _describe(view: NormsView, position: int) -> str:
         value += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
     parts, shown = [where, value], view.label_at(position)
     if shown is not None:
-        parts.append(shown if len(shown) <= LONGEST_TOKEN else f"{shown[: LONGEST_TOKEN - 1]}…")
+        parts.append(
+            shown if len(shown) <= MAX_TOKEN_LENGTH else f"{shown[: MAX_TOKEN_LENGTH - 1]}…"
+        )
     parts += _about_mean(view, position)
     parts += [
         f"{other.name} {format_number(float(other.result.values[position]))}"

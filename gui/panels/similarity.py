@@ -24,7 +24,7 @@ from geometry.measures.similarity import (
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit.choices import RANDOM, Choice, Option, Toggle
 from gui.panels.kit.nulls import (
-    FEWEST_RANDOM,
+    MIN_RANDOM,
     RANDOM_NAMES,
     Finding,
     RandomCurves,
@@ -209,7 +209,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
 
     def nulls_question(self, scope: Scope, choices: Choices) -> SimilarityNullsOf | None:
         first, last = scope.positions
-        if last - first + 1 < FEWEST_RANDOM or scope.model.grid is not None:
+        if last - first + 1 < MIN_RANDOM or scope.model.grid is not None:
             return None
         return SimilarityNullsOf(scope.positions, _components(scope, choices))
 

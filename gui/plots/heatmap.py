@@ -111,7 +111,7 @@ def averaged(values: np.ndarray, count: int, axis: int) -> np.ndarray:
     return total
 
 
-SMALLEST_SPAN = 8.0
+MIN_SPAN = 8.0
 """Minimum number of visible cells along each side."""
 MARGINS = (0, 4, 16, 0)
 """Margins around the axes in pixels; enlarged where necessary for square cells."""
@@ -183,7 +183,7 @@ class Heatmap(PlotWidget):
             (y, x), (rows, columns) = first, (step * n for n in values.shape)
             self.image.setRect(QRectF(x - 0.5, y - 0.5, columns, rows))
             x_span, y_span = (x - 0.5, x + columns - 0.5), (y - 0.5, y + rows - 0.5)
-            self.view.set_bounds(x_span, y_span, smallest_x=step * SMALLEST_SPAN)
+            self.view.set_bounds(x_span, y_span, smallest_x=step * MIN_SPAN)
             self.y_axis.hide_title_unless(self.room_for_y_title())
             self._fit()
         self._on_view_changed()

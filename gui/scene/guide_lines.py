@@ -16,12 +16,12 @@ LINE_WIDTH, POINT_SIZE, MATCHED_SIZE, GHOST_SIZE = 1.5, 4.0, 6.0, 8.0
 """In logical pixels; the last is of points that stand in for the curve's, and so are larger."""
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
 """For a line as long as a guide's size: number of dashes, their share of it, points on each."""
-LEAST_DASHES = 3
+MIN_DASHES = 3
 PALE = 0.4
 """Opacity of a pale line in colours of its own."""
 LIT_SIZES = (9.0, 11.0, 13.0, 16.0, 19.0)
 """Sizes of highlighted positions in logical pixels, by equal steps of their weight."""
-LEAST_WEIGHT = 0.02
+MIN_WEIGHT = 0.02
 """Positions of less weight are not highlighted."""
 
 
@@ -182,7 +182,7 @@ def dashes_of(guide: Guide) -> list[np.ndarray]:
     found: list[np.ndarray] = []
     for line in guide.dashed:
         share = float(_along(line)[-1]) / size
-        found.extend(dashes(line, max(LEAST_DASHES, round(DASHES * share))))
+        found.extend(dashes(line, max(MIN_DASHES, round(DASHES * share))))
     return found
 
 
@@ -208,5 +208,5 @@ def lit_levels(guide: Guide) -> list[np.ndarray]:
         return [np.zeros(0, np.intp)] * len(LIT_SIZES)
     count = len(LIT_SIZES)
     level = np.clip(np.ceil(guide.weights * count).astype(np.intp) - 1, 0, count - 1)
-    level[guide.weights < LEAST_WEIGHT] = -1
+    level[guide.weights < MIN_WEIGHT] = -1
     return [np.asarray(guide.positions, np.intp)[level == i] for i in range(count)]

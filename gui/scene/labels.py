@@ -17,7 +17,7 @@ GAPS = (12.0, 30.0, 52.0)
 """Gaps between a point and its label, in logical pixels: wider ones where there is no room."""
 CELL = 6.0
 """Size of the cells in which a curve's points are counted, in logical pixels."""
-MOST_COUNTED, MOST_BETWEEN = 4096, 8
+MAX_COUNTED, MAX_BETWEEN = 4096, 8
 """Points of a curve that are counted, of a longer one every second, third …; most on each line."""
 
 
@@ -115,7 +115,7 @@ class Coverage:
     Parameters
     ----------
     curve
-        (m, 2) pixels of the points, hardly more than :data:`MOST_COUNTED`; those on the lines
+        (m, 2) pixels of the points, hardly more than :data:`MAX_COUNTED`; those on the lines
         between them count as well. A row of NaN ends a line.
     size, cell
         The view's size, and that of the cells to which boxes are rounded, in pixels.
@@ -124,7 +124,7 @@ class Coverage:
     def __init__(self, curve: np.ndarray, size: tuple[int, int], cell: float) -> None:
         self._cell = cell
         self._shape = (int(size[0] / cell) + 1, int(size[1] / cell) + 1)
-        between = min(max(1, MOST_COUNTED // max(1, len(curve))), MOST_BETWEEN)
+        between = min(max(1, MAX_COUNTED // max(1, len(curve))), MAX_BETWEEN)
         shares = np.arange(between)[:, None, None] / between
         along = (curve[:-1] + shares * (curve[1:] - curve[:-1])).reshape(-1, 2)
         along = np.concatenate([along, curve[-1:]])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.scene.hud import Box, Lines2D, Plates2D
-from gui.scene.labels import MOST_COUNTED, PointLabels
+from gui.scene.labels import MAX_COUNTED, PointLabels
 from gui.state.camera import VIEW_ANGLE
-from gui.state.selection import MOST_RINGS
+from gui.state.selection import MAX_RINGS
 from gui.state.values import POINT_SIZE
 from gui.style.theme import TEXT, Theme
 
@@ -29,7 +29,7 @@ the background's colour outside that. On any colour map, one of the three stands
 """
 RIM_GAP, RIM = 1.0, 2.0
 """Around each of many selected points, in logical pixels: a gap, and the rim outside it."""
-LEAST_RIM = 0.6
+MIN_RIM = 0.6
 """Smaller points have thinner rims, down to this share."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
@@ -44,7 +44,7 @@ class Marks:
 
     Rings have edges in the text's colour and a halo in the background's, for the accent alone would
     be lost on a curve that has a similar colour. Many rings would hide the curve: beyond
-    :data:`gui.state.selection.MOST_RINGS` only the current position has one, and the others have a
+    :data:`gui.state.selection.MAX_RINGS` only the current position has one, and the others have a
     rim of the same colour, with a gap to the point.
 
     Attributes
@@ -71,7 +71,7 @@ class Marks:
         """Set the theme, the number of pixels per logical pixel, and the size of a point."""
         self._accent, self._background, self._scale = theme.accent, background, scale
         # Sizes of the discs under a selected point.
-        rim = min(max(point_size / (POINT_SIZE * scale), LEAST_RIM), 1.0) * scale
+        rim = min(max(point_size / (POINT_SIZE * scale), MIN_RIM), 1.0) * scale
         self._gap = point_size + 2 * RIM_GAP * rim
         self._disc = self._gap + 2 * RIM * rim
         self._radius = max(RING_RADIUS * scale, point_size / 2 + RING_GAP * scale)
@@ -122,7 +122,7 @@ class Marks:
         self._hidden = False
         wanted = [p for p in state.labels if state.visible(p)]
         chosen = [p for p in state.selection if state.visible(p)]
-        many = len(chosen) > MOST_RINGS
+        many = len(chosen) > MAX_RINGS
         discs = (self._disc, self._gap) if self._backed else (self._disc,)
         at = displayed[chosen]
         self._show_rims([self._behind(at, disc, projection) for disc in discs] if many else [])
@@ -141,9 +141,9 @@ class Marks:
         anchors = np.vstack([spots_xy, xy[n_rings:]])
         texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         first, last = state.positions
-        lines = [_thinned(displayed[first : last + 1], MOST_COUNTED)]
+        lines = [_thinned(displayed[first : last + 1], MAX_COUNTED)]
         for line in beside:
-            lines += [_LINE_END, _thinned(line, MOST_COUNTED // len(beside))]
+            lines += [_LINE_END, _thinned(line, MAX_COUNTED // len(beside))]
         current = {state.hover, *state.selection}
         self.labels.place(
             texts,

@@ -40,19 +40,19 @@ PARTS = ("faint", "curve", "faint points", "points")
 """Of the curve, in the order in which they are drawn; the faint ones are outside the range."""
 FAINT_LINE_WIDTH, FAINT_POINT_SIZE = 1.0, 3.0
 """Outside the range, in logical pixels where the curve has its default sizes."""
-LARGEST_BESIDE = 4.0
+MAX_BESIDE = 4.0
 """Spheres and other curves are framed with the curve up to this multiple of its size."""
-MOST_LEGEND = 12
+MAX_LEGEND = 12
 """Categories listed beside the curve."""
 COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (52.0, 38.0), 0.6
 """In small views: length of the arrows, their distance from the corner, and relative point size."""
-EDGE, MOST_KEPT = 0.04, 0.25
+EDGE, MAX_KEPT = 0.04, 0.25
 """Share of the view's height that a framed curve keeps from its edges; most it leaves for texts."""
 BAR_ROOM = 88.0
 """Most that a framed curve keeps off the right edge for the colour bar, in logical pixels."""
 FARTHER = 1.2
 """A curve is framed from up to so much farther away where that frees the arrows' corner."""
-LETTER, FEWEST_LETTERS = 0.58, 24
+LETTER, MIN_LETTERS = 0.58, 24
 """Approximate width of a letter relative to its size; minimum letters per line."""
 ARROWS_WIDTH = 210.0
 """Width of the lower right corner used by arrows and labels; narrower compact views omit them."""
@@ -76,7 +76,7 @@ class HelixScene:
         self._placed: tuple[float, ...] | None = None
         self._taken: list[Box] = []
         self._corner = (0.0, 0.0)
-        self._rows = MOST_LEGEND
+        self._rows = MAX_LEGEND
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
         # Separate meshes for lines and points: with both in one, VTK draws every point twice.
@@ -169,7 +169,7 @@ class HelixScene:
         """Return parts as displayed; a huge one would make a short piece of the curve invisible."""
         shown = self._range_at(turn)
         turned = [part @ turn.T for part in parts if len(part)]
-        return [part for part in turned if _extent(part) <= LARGEST_BESIDE * _extent(shown)]
+        return [part for part in turned if _extent(part) <= MAX_BESIDE * _extent(shown)]
 
     def framing(
         self,
@@ -192,7 +192,7 @@ class HelixScene:
         seen = self._seen(points, pose, size)
         if not ((seen[:, 0] > left) & (seen[:, 1] < top)).any():
             return pose
-        beside = replace(margins, right=min(1 - left / width, MOST_KEPT))
+        beside = replace(margins, right=min(1 - left / width, MAX_KEPT))
         apart = fitted(points, direction, up, width / height, beside)
         parallel = bool(self.plotter.camera.GetParallelProjection())
         farther = _reach(apart, parallel=parallel) / _reach(pose, parallel=parallel)
@@ -227,16 +227,16 @@ class HelixScene:
         above = legend + 2.5 * GRID * s if legend else 0.0
         if self._compact:
             return Margins(
-                bottom=min(under / height, MOST_KEPT) if self._caption.text else EVEN,
-                top=min(max(above / height, EVEN), MOST_KEPT),
+                bottom=min(under / height, MAX_KEPT) if self._caption.text else EVEN,
+                top=min(max(above / height, EVEN), MAX_KEPT),
             )
         left, _, right, _ = self._bar.box(dpi)
         beside = 3 * GRID * s + min(right - left, BAR_ROOM * s)
         return Margins(
-            left=min(edge / width, MOST_KEPT),
-            right=min(max(beside, edge) / width, MOST_KEPT),
-            bottom=min(max(under, edge) / height, MOST_KEPT),
-            top=min(max(above, edge) / height, MOST_KEPT),
+            left=min(edge / width, MAX_KEPT),
+            right=min(max(beside, edge) / width, MAX_KEPT),
+            bottom=min(max(under, edge) / height, MAX_KEPT),
+            top=min(max(above, edge) / height, MAX_KEPT),
         )
 
     def show(self, state: SceneState | None) -> None:
@@ -544,7 +544,7 @@ class HelixScene:
         if not self._compact:
             self._corner = self._arrows_corner(width, dpi)
             between = (self._corner[1] + (self.arrows.reach[1] + GRID) * s, height - GRID * s)
-            rows = min(self._bar.rows(between, s), MOST_LEGEND)
+            rows = min(self._bar.rows(between, s), MAX_LEGEND)
             if rows != self._rows:
                 self._rows = rows
                 if state.scale.categories:
@@ -586,7 +586,7 @@ def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:
 @lru_cache(maxsize=64)
 def broken(text: str, width: float, size: int) -> str:
     """Break lines of a font's size that are wider than ``width``, both in logical pixels."""
-    letters = max(round(width / (LETTER * size)), FEWEST_LETTERS)
+    letters = max(round(width / (LETTER * size)), MIN_LETTERS)
     return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
 
 

@@ -1,7 +1,7 @@
 """The controller: the services that answer a session, put together.
 
-Intents are method calls and changes of :class:`gui.state.session.Wanted`; results are changes of
-:class:`gui.state.session.Open` and :class:`gui.state.session.Results`.
+Intents are method calls and changes of :class:`gui.state.session.ViewState`; results are changes of
+:class:`gui.state.session.Documents` and :class:`gui.state.session.Results`.
 """
 
 from __future__ import annotations

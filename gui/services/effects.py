@@ -17,8 +17,8 @@ from geometry.checkpoints.errors import (
 )
 from geometry.inside.intervene import Effect, Effects, table_of
 from geometry.inside.interventions import (
-    LEAST_POSITIONS,
-    MOST_COMPONENTS,
+    MAX_COMPONENTS,
+    MIN_POSITIONS,
     USUAL,
     Table,
     helix_factors,
@@ -87,7 +87,7 @@ class EffectsResult:
     @property
     def most(self) -> int:
         """The largest number of components to keep."""
-        return min(MOST_COMPONENTS, len(self.shares) - 1)
+        return min(MAX_COMPONENTS, len(self.shares) - 1)
 
     @property
     def shares(self) -> Array:
@@ -109,9 +109,9 @@ class EffectsOf:
         model = about.model
         if why := model.no_table:
             raise TensorUnavailable(f"No positions can be changed: {why}.")
-        if model.n_positions < LEAST_POSITIONS:
+        if model.n_positions < MIN_POSITIONS:
             raise RangeError(
-                f"Changes need at least {LEAST_POSITIONS} positions; there are {model.n_positions}."
+                f"Changes need at least {MIN_POSITIONS} positions; there are {model.n_positions}."
             )
         nothing = about.cache(("changes", self.length), lambda: _unmeasured(model, self.length))
         if self.run is None:

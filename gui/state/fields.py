@@ -7,21 +7,21 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-LARGEST_WHOLE = 2**31 - 1
+MAX_WHOLE = 2**31 - 1
 """Largest integer of a saved field: Qt's controls hold none beyond."""
-LONGEST_NAME = 10_000
+MAX_NAME_LENGTH = 10_000
 """Maximum number of characters of a name or a path in saved work: twice those of any path."""
-LONGEST_TEXT = 1_000_000
+MAX_TEXT_LENGTH = 1_000_000
 """Maximum number of characters of a note or a prompt in saved work: ten times those that are split
 into tokens.
 """
-Whole = Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)]
-Counting = Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)]
+Whole = Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
+Counting = Annotated[int, Meta(ge=1, le=MAX_WHOLE)]
 """An integer from 1."""
 Numbers = Annotated[tuple[Counting, ...], Meta(min_length=1)]
 """Integers from 1, at least one of them."""
-Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
-Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
+Text = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
 Three = tuple[Counting, Counting, Counting]
 """Three components."""
 Selection = Annotated[tuple[Whole, ...], Meta(max_length=100_000)]
@@ -36,7 +36,7 @@ def one_of(*allowed: object) -> Any:
     return Literal.__getitem__(allowed)
 
 
-def integer(minimum: int, maximum: int = LARGEST_WHOLE) -> Any:
+def integer(minimum: int, maximum: int = MAX_WHOLE) -> Any:
     """Return the type of integers within two bounds, both included."""
     return Annotated[int, Meta(ge=minimum, le=maximum)]
 

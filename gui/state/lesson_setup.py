@@ -16,7 +16,7 @@ Place = tuple[str, str]
 """A name, and the rule of a range or "" for the step's own."""
 MIN_POSITIONS = 4
 """Ranges of fewer positions have no shape, so the next rule is used."""
-_LONGEST_NAME = 30
+_MAX_NAME_LENGTH = 30
 _PLACE = r"(?:\d{1,9}%?|last(?:-\d{1,9})?)"
 _RANGE = re.compile(rf"({_PLACE})-({_PLACE})")
 
@@ -94,7 +94,7 @@ def nearest(name: str, known: Collection[str]) -> str:
     """Return the known names most similar to a wrong one, as the end of a sentence."""
     from difflib import get_close_matches  # only needed for an invalid file
 
-    matches = get_close_matches(name[:_LONGEST_NAME], known, n=3, cutoff=0.0)
+    matches = get_close_matches(name[:_MAX_NAME_LENGTH], known, n=3, cutoff=0.0)
     return f"; it could be {' or '.join(matches)}"
 
 

@@ -15,7 +15,7 @@ from geometry.checkpoints.errors import RangeError
 SELECTION_LIMIT = 2_000
 """Limit on the positions that one range selects; more could not be listed or distinguished."""
 
-MOST_RINGS = 16
+MAX_RINGS = 16
 """With more selected points, rings and labels are omitted, since they would hide the curve."""
 
 _RANGE = re.compile(r"(\d+)\s*(?:-|–|−|\.\.|to)\s*(\d+)")
@@ -78,11 +78,11 @@ def to_label(selection: tuple[int, ...]) -> tuple[int, ...]:
     All if they are few; otherwise the current one and the ends of each run of positions; or only
     the current one if these are too many.
     """
-    if len(selection) <= MOST_RINGS:
+    if len(selection) <= MAX_RINGS:
         return selection[::-1]
     chosen = frozenset(selection)
     ends = [p for p in sorted(selection) if p - 1 not in chosen or p + 1 not in chosen]
-    ends = ends if len(ends) <= MOST_RINGS else []
+    ends = ends if len(ends) <= MAX_RINGS else []
     return tuple(dict.fromkeys((selection[-1], *ends)))
 
 

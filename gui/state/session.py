@@ -1,9 +1,9 @@
 """The state of the application: one evented object, written on the GUI thread.
 
 :class:`Session` has the fields of four groups, by who writes them. User intents are changes of
-:class:`Wanted`; services respond by writing :class:`Open` and :class:`Results`. Panels and the
-viewport listen to the fields they show. Independent of Qt, so that behaviour can be tested without
-a window.
+:class:`ViewState`; services respond by writing :class:`Documents` and :class:`Results`. Panels and
+the viewport listen to the fields they show. Independent of Qt, so that behaviour can be tested
+without a window.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _look(default: float, bounds: tuple[float, float], name: str) -> dict[str, T
 
 
 @dataclass(eq=False, repr=False)
-class Wanted:
+class ViewState:
     """Settings of the user: written by panels and the window, by undo, lessons and saved work.
 
     Services keep them valid, and drop values that a newly opened model does not support.
@@ -232,8 +232,8 @@ class Wanted:
     offline: bool = False  # Whether network requests are disabled
 
 
-_TRAITS = traits_of(Wanted)
-WANTED = frozenset(_TRAITS)
+_TRAITS = traits_of(ViewState)
+VIEW_FIELDS = frozenset(_TRAITS)
 UNDONE = {name: its.undo for name, its in _TRAITS.items() if its.undo}
 """Fields that can be undone, with their names in the menu."""
 SAVED = {name: its.saved for name, its in _TRAITS.items() if its.saved is not None}
@@ -245,7 +245,7 @@ REMEMBERED = {name: its.setting for name, its in _TRAITS.items() if its.setting}
 
 
 @dataclass(eq=False, repr=False)
-class Open:
+class Documents:
     """Open models, openings in progress, and available sources: written by services."""
 
     # The current model, or None.
@@ -344,7 +344,7 @@ class Messages:
 
 
 @dataclass(eq=False, repr=False)
-class Session(Wanted, Open, Results, Messages):
+class Session(ViewState, Documents, Results, Messages):
     """User intents, open models and results, with an event for each field.
 
     Positions count from 0 and ranges are inclusive; components count from 1.
@@ -399,11 +399,11 @@ class Session(Wanted, Open, Results, Messages):
         return self.selection[-1] if self.selection else None
 
     def want(self, **fields: object) -> None:
-        """Set fields of :class:`Wanted` by their names.
+        """Set fields of :class:`ViewState` by their names.
 
         Raises AttributeError: a field is none of these.
         """
-        unknown = fields.keys() - WANTED
+        unknown = fields.keys() - VIEW_FIELDS
         if unknown:
             raise AttributeError(f"not for the user to set: {', '.join(sorted(unknown))}")
         for name, value in fields.items():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SAME_SIDE = 0.9999
 """Minimum cosine at which the camera counts as looking along an axis."""
-SMALLEST_SHARE = 0.35
+MIN_SHARE = 0.35
 """Minimum share of the view's shorter side that a curve should fill."""
 
 
@@ -259,7 +259,7 @@ class ViewCamera(QObject):
         xy, _ = projection.to_screen(self._scene.displayed_range)
         low, high = xy.min(axis=0), xy.max(axis=0)
         inside = bool((low >= 0).all() and (high <= projection.size).all())
-        return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
+        return inside and float((high - low).max()) > MIN_SHARE * min(projection.size)
 
     def follow(self) -> None:
         """Frame the curve of another range, or in other components.

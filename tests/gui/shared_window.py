@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication
 
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
-from gui.state.session import WANTED
+from gui.state.session import VIEW_FIELDS
 from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings
 from tests.gui.remains import Remains
 
-FIELDS = (WANTED - {"positions"}) | {"recent", "lesson", "bookmarks", "columns"}
+FIELDS = (VIEW_FIELDS - {"positions"}) | {"recent", "lesson", "bookmarks", "columns"}
 """Of the session; the range comes with the model."""
 
 FRONT = "norms"

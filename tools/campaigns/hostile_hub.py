@@ -26,7 +26,7 @@ from gguf import GGMLQuantizationType
 from gguf.quants import quantize
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
+from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH, visible
 from geometry.checkpoints.transfer import Transfer
 from geometry.history.origins import Origin, list_snapshots
 from geometry.hub.address import HubAddress
@@ -501,7 +501,7 @@ def _act(action: str, kind: str, network: Network) -> str:
 
 def _check_words(error: HelixscopeError) -> None:
     for text in (str(error), error.advice):
-        if len(text) > LONGEST_SENTENCE or visible(text) != text or TOKEN in text:
+        if len(text) > MAX_SENTENCE_LENGTH or visible(text) != text or TOKEN in text:
             raise Fault("words", repr(text))
     if not str(error):
         raise Fault("words", "an empty sentence")

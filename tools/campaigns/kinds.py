@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.plain_text import LONGEST_SENTENCE, visible
+from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH, visible
 from geometry.models.sources.source import Source
 from tools.campaigns.campaign import Fault
 
@@ -232,7 +232,7 @@ def _trainer() -> bytes:
 def check_sentence(error: HelixscopeError) -> None:
     """Raise a Fault, unless an error is a sentence to be read."""
     for text in (str(error), error.advice):
-        if len(text) > LONGEST_SENTENCE or visible(text) != text or " object at 0x" in text:
+        if len(text) > MAX_SENTENCE_LENGTH or visible(text) != text or " object at 0x" in text:
             raise Fault("sentence", repr(text[:400]))
     if not str(error):
         raise Fault("sentence", "no words at all")

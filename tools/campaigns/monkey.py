@@ -55,7 +55,7 @@ HANG_S = 2.0
 """A longer time without any event is a hang: by then a user believes that the window is dead."""
 PAUSES_S = (0.0, 0.0, 0.0, 0.01, 0.03, 0.1, 0.3)
 """Pauses after a gesture: none, so that the next one meets unfinished work, or some."""
-MOST_FRAMES = 150
+MAX_FRAMES = 150
 """Lines of what all threads did."""
 CONTINUOUS = ("hover", "drag", "wheel", "in the view")
 """Gestures whose every tick should be shown at once."""
@@ -205,7 +205,7 @@ class Windows:
             path = self._home / name
             text = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
             if text:
-                last = MOST_FRAMES if name == "faulthandler.txt" else lines
+                last = MAX_FRAMES if name == "faulthandler.txt" else lines
                 parts.append(f"--- {name}\n" + "\n".join(text[-last:]))
         return "\n".join(parts)
 

@@ -43,7 +43,7 @@ from gui.window.actions import COMMANDS
 from gui.window.arrangement.dock_tabs import GroupBar
 from gui.window.arrangement.docks import DOCKS, DockTitle
 
-MOST_TICKS = 40
+MAX_TICKS = 40
 """How often a dialog is given an answer before it counts as one that cannot be closed."""
 NONSENSE = (
     "", " ", "0", "1", "-1", "7", "63", "1e309", "nan", "-0.0", "99999999999999999999", "3-50",
@@ -394,7 +394,7 @@ class Hands:
             self._ticks = 0
             return
         self._ticks += 1
-        if self._ticks > MOST_TICKS:
+        if self._ticks > MAX_TICKS:
             self.stuck = _named(dialog or popup)
             if isinstance(dialog, QDialog):
                 dialog.reject()

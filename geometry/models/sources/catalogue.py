@@ -16,7 +16,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import FILE_SUFFIXES, weights_in
-from geometry.checkpoints.sharded_store import LONGEST_NAME, is_file_name, read_weight_map
+from geometry.checkpoints.sharded_store import MAX_NAME_LENGTH, is_file_name, read_weight_map
 from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import (
     SERVER_FILE,
@@ -244,7 +244,7 @@ def _is_of_another_server(model: Path) -> bool:
     """
     try:
         with open_regular(model / SERVER_FILE) as file:
-            return file.read(LONGEST_NAME + 1).decode("utf-8") != server_name(endpoint())
+            return file.read(MAX_NAME_LENGTH + 1).decode("utf-8") != server_name(endpoint())
     except (OSError, ValueError, SourceError):
         return False
 
@@ -253,7 +253,7 @@ def read_reference(model: Path, revision: str) -> str | None:
     """Return the commit of a branch or tag of a model's folder in the Hub cache, or None."""
     try:
         with open_regular(model / "refs" / revision) as file:
-            commit = file.read(LONGEST_NAME + 1).decode("utf-8").strip()
+            commit = file.read(MAX_NAME_LENGTH + 1).decode("utf-8").strip()
     except (OSError, ValueError, SourceError):
         return None
     return commit if is_file_name(commit) else None

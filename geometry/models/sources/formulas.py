@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.sinusoids import Sinusoid, sinusoid
-from geometry.measures.synthetic import MOST_NUMBERS, parse_curve
+from geometry.measures.synthetic import MAX_NUMBERS, parse_curve
 
 DEFAULT_SIZE = (1024, 768)
 """Default positions and dimensions of a table: those of GPT-2 small."""
@@ -105,9 +105,9 @@ def _size(source: str, size: str) -> tuple[int, int]:
             "Write two whole numbers with an x between them.",
         )
     n_positions, d_model = int(match[1]), int(match[2])
-    if n_positions * d_model > MOST_NUMBERS:
+    if n_positions * d_model > MAX_NUMBERS:
         raise SourceError(
-            f"A table of {n_positions} × {d_model} numbers is too large: at most {MOST_NUMBERS:,} "
+            f"A table of {n_positions} × {d_model} numbers is too large: at most {MAX_NUMBERS:,} "
             "numbers are computed.",
             "Use fewer positions or dimensions.",
         )

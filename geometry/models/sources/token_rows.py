@@ -53,7 +53,7 @@ LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Lists by name."""
 MAX_FILE = 1_000_000
 """Bytes of a list's file: a thousand times those of most lists."""
-LONGEST_ENTRY = 60
+MAX_ENTRY_LENGTH = 60
 """Characters of an entry: longer ones are no token of any vocabulary."""
 NAMED = 3
 """How many of the entries that were left out are named."""
@@ -179,7 +179,7 @@ def _single_tokens(model: PositionalModel, entries: Sequence[str]) -> tuple[list
 
 
 def _token(model: PositionalModel, entry: str, before: str) -> int | None:
-    if len(entry) > LONGEST_ENTRY:
+    if len(entry) > MAX_ENTRY_LENGTH:
         return None
     ids = model.token_ids(before + entry)
     if not before and len(ids) == 2 and not (model.token_text(ids[0]) or "?").strip():

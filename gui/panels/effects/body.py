@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from geometry.inside.intervene import Effects
 from geometry.inside.interventions import (
     CHANGES,
-    MOST_COMPONENTS,
+    MAX_COMPONENTS,
     USUAL,
     helix_change,
     helix_factors,
@@ -181,7 +181,7 @@ class EffectsBody(PanelBody):
         self.chosen.emit("change", helix_change(radius, pitch))
 
     def _keep(self, count: int) -> None:
-        maximum = MOST_COMPONENTS if self._view is None else self._view.result.most
+        maximum = MAX_COMPONENTS if self._view is None else self._view.result.most
         self.chosen.emit("change", f"top {min(max(count, 0), maximum)}")
 
 

@@ -13,13 +13,13 @@ from msgspec import Meta
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.measures.synthetic import (
     KINDS,
-    LEAST_POSITIONS,
-    LEAST_TURNS,
+    MIN_POSITIONS,
+    MIN_TURNS,
     CurveKind,
     SyntheticCurve,
 )
 from gui.services.questions import Progress, QuestionContext
-from gui.state.fields import LARGEST_WHOLE, Counting
+from gui.state.fields import MAX_WHOLE, Counting
 
 if TYPE_CHECKING:
     from geometry.measures.line_or_helix import Survival
@@ -59,7 +59,7 @@ class ExperimentSettings:
         """
         own = {name: fields.pop(name) for name in ("token_norm", "lag") if name in fields}
         n = round(fields.pop("n_positions", self.curve.n_positions))
-        turns = max(LEAST_TURNS, min(fields.pop("turns", self.curve.turns), (n - 1) / 2))
+        turns = max(MIN_TURNS, min(fields.pop("turns", self.curve.turns), (n - 1) / 2))
         lag = max(1, min(round(own.get("lag", self.lag)), n // 2))
         numbers: dict[str, Any] = {"n_positions": n, "turns": turns, **fields}
         curve = replace(self.curve, **numbers)
@@ -74,7 +74,7 @@ def are_small(settings: ExperimentSettings | None) -> bool:
     return (
         curve.n_positions <= MAX_POSITIONS
         and curve.d_model <= MAX_DIMENSIONS
-        and curve.seed <= LARGEST_WHOLE
+        and curve.seed <= MAX_WHOLE
     )
 
 
@@ -160,7 +160,7 @@ def experiment_steps(
     for done, kind in enumerate(KINDS):
         yield Progress(done / len(KINDS), "Making the curves")
         curves[kind] = survival(curve.of_kind(kind), settings.token_norm, settings.lag)
-    lengths = np.unique(np.geomspace(LEAST_POSITIONS, 4 * MAX_POSITIONS, LENGTHS).astype(int))
+    lengths = np.unique(np.geomspace(MIN_POSITIONS, 4 * MAX_POSITIONS, LENGTHS).astype(int))
     lengths.setflags(write=False)
     yield Experiment(
         settings,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RandomCurves = Literal["process", "walk"]
 RANDOM_NAMES: dict[RandomCurves, str] = {"process": "smooth random curves", "walk": "random walks"}
 """Names of random curves, by the name of their null distribution."""
-FEWEST_RANDOM = 8
+MIN_RANDOM = 8
 """Minimum number of positions of a range that is compared with random curves."""
 
 

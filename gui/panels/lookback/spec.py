@@ -12,7 +12,7 @@ from geometry.evidence.null import strictest
 from geometry.measures.lookback import GOOD_R2, KINDS, Kind, Scoring
 from gui.panels.kit.choices import Choice, Number, Option, Play, Saved, Toggle
 from gui.panels.kit.nulls import (
-    FEWEST_RANDOM,
+    MIN_RANDOM,
     RANDOM_NAMES,
     Finding,
     band_columns,
@@ -207,7 +207,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
 
     def nulls_question(self, scope: Scope, choices: Choices) -> LookBackNullsOf | None:
         first, last = scope.positions
-        enough = last - first + 1 >= FEWEST_RANDOM and scope.model.W_pos.shape[1] >= 3
+        enough = last - first + 1 >= MIN_RANDOM and scope.model.W_pos.shape[1] >= 3
         if choices.space != "3" or not enough:
             return None
         return LookBackNullsOf(scope.positions, choices.scoring)

@@ -132,7 +132,7 @@ def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
 
 def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
     """Return the conditions of a helix, and whether they are met; empty for too few positions."""
-    from geometry.evidence.turning_share import CLIMBS, FEWEST_TURNS, SMOOTH
+    from geometry.evidence.turning_share import CLIMBS, MIN_TURNS, SMOOTH
 
     evidence = shape.evidence
     if evidence is None:
@@ -148,8 +148,8 @@ def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
     return (
         (evidence.b >= SMOOTH[0] or steep, even),
         (
-            evidence.turns >= FEWEST_TURNS,
-            f"turns at the largest B ≥ {FEWEST_TURNS:g}: {format_number(evidence.turns, 2)}",
+            evidence.turns >= MIN_TURNS,
+            f"turns at the largest B ≥ {MIN_TURNS:g}: {format_number(evidence.turns, 2)}",
         ),
         (ratio is not None and ratio >= CLIMBS, f"climb over spread ≥ {CLIMBS:g}: {climb}"),
     )

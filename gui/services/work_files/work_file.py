@@ -42,7 +42,7 @@ from gui.services.work_files.work_parts import (
     unpack_place,
     unpack_turn,
 )
-from gui.state.fields import LARGEST_WHOLE, Counting, Name, Text, Three, Whole, as_json
+from gui.state.fields import MAX_WHOLE, Counting, Name, Text, Three, Whole, as_json
 from gui.state.layout import Layout, pack_layout, unpack_layout
 from gui.state.session import SAVED
 from gui.state.values import Fields
@@ -62,7 +62,7 @@ COLUMN = "color_column"
 """The field that is written separately, and only if the curve has its colours."""
 LARGEST = 50_000_000
 """Size limit of the file and its unpacked content."""
-_LARGEST_ARRAY = 1_000
+_MAX_ARRAY = 1_000
 """Size limit of an array in bytes: the largest is a matrix of 3 × 3."""
 _KNOWN = re.compile(r"turn|camera_(position|focal_point|up|parallel_scale)(_\d{1,3})?")
 _Others = Annotated[list[Fields], Meta(max_length=MAX_OTHERS)]
@@ -274,7 +274,7 @@ def _arrays(part: bytes) -> dict[str, np.ndarray]:
     with open_archive(part) as archive:
         known = (name.removesuffix(".npy") for name in archive.NameToInfo)
         return {
-            name: read_array(archive, ARRAYS, f"{name}.npy", _LARGEST_ARRAY)
+            name: read_array(archive, ARRAYS, f"{name}.npy", _MAX_ARRAY)
             for name in known
             if _KNOWN.fullmatch(name)
         }
@@ -324,7 +324,7 @@ def _unpack(content: Fields, arrays: dict[str, np.ndarray]) -> Work:
     view = Annotated[int, Meta(ge=0, le=n_others)]
     return Work(
         **model,
-        positions=left.read("positions", lambda: _range(content["positions"]), (0, LARGEST_WHOLE)),
+        positions=left.read("positions", lambda: _range(content["positions"]), (0, MAX_WHOLE)),
         fields=_session(content, left),
         place=left.read("camera", lambda: unpack_place(arrays, _follows(content)), None),
         others=others,

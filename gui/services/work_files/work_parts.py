@@ -15,9 +15,9 @@ import numpy as np
 from msgspec import Meta, convert
 
 from geometry.checkpoints.column_files import (
-    LONGEST_TEXT,
     MAX_NUMBER,
     MAX_POSITIONS,
+    MAX_TEXT_LENGTH,
     PositionColumn,
 )
 from geometry.measures.alignment import Middle
@@ -156,7 +156,7 @@ class _Column:
     values: Annotated[
         tuple[
             Annotated[float, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-            | Annotated[str, Meta(max_length=LONGEST_TEXT)]
+            | Annotated[str, Meta(max_length=MAX_TEXT_LENGTH)]
             | None,
             ...,
         ],

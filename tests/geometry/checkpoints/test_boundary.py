@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import MAX_JSON, MAX_JSON_VALUES, load_json, read_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError, TensorUnavailable
-from geometry.checkpoints.plain_text import LONGEST_SENTENCE, shortened, visible
+from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH, shortened, visible
 
 
 class Panic(BaseException):
@@ -62,7 +62,7 @@ def test_no_sentence_is_too_long(text: str, longest: int) -> None:
 def test_a_long_path_loses_its_middle() -> None:
     path = "/home/" + "folder/" * 60 + "model.safetensors"
     said = str(HelixscopeError(f"{path} is truncated: 4 bytes are missing."))
-    assert len(said) == LONGEST_SENTENCE
+    assert len(said) == MAX_SENTENCE_LENGTH
     assert said.startswith("/home/folder")
     assert said.endswith("folder/model.safetensors is truncated: 4 bytes are missing.")
 
@@ -90,7 +90,7 @@ def test_a_sentence_of_megabytes_is_shortened_by_its_ends() -> None:
             return Counted(str.replace(self, old, new, count))
 
     words = " ".join(["w" * 40] * 20_000)
-    assert len(shortened(Counted(f"The header holds {words}."))) <= LONGEST_SENTENCE
+    assert len(shortened(Counted(f"The header holds {words}."))) <= MAX_SENTENCE_LENGTH
     assert copied < 1_000_000
     path = "/" + "p" * 1_000_000
     assert shortened(f"{path} cannot be read.").endswith("p cannot be read.")

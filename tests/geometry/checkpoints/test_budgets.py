@@ -19,7 +19,7 @@ from geometry.checkpoints import array_store, torch_pickle, zip_records
 from geometry.checkpoints.array_store import NpzStore
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
-from geometry.checkpoints.plain_text import LONGEST_SENTENCE
+from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH
 from geometry.checkpoints.torch_store import open_torch
 from geometry.history.trainer_log import read_log
 from geometry.models.sources.opening import open_model
@@ -30,7 +30,7 @@ def refusal(path):
     with pytest.raises(SourceError) as caught:
         open_model(path)
     assert path.name in str(caught.value)
-    assert len(str(caught.value)) <= LONGEST_SENTENCE
+    assert len(str(caught.value)) <= MAX_SENTENCE_LENGTH
     return str(caught.value)
 
 

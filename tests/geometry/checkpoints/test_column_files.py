@@ -60,7 +60,7 @@ def test_names_are_all_different_and_can_be_shown(table):
     found = read_columns(table("loss,,loss,\x1b[31m\u202ex\n1,2,3,4\n"))
     assert [column.name for column in found] == ["loss", "column 2", "loss (3)", "�[31m�x"]
     long = read_columns(table(f"{'n' * 500},b\n{'v' * 900},1\n"))[0]
-    assert max(len(long.name), len(long.values[0])) <= column_files.LONGEST_TEXT
+    assert max(len(long.name), len(long.values[0])) <= column_files.MAX_TEXT_LENGTH
 
 
 def test_a_column_by_its_name_and_without_one_the_first_of_numbers(table):

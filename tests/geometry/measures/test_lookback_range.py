@@ -10,8 +10,8 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.measures.lookback import all_lags, follow_turning, look_back
 from geometry.measures.lookback_range import (
+    MAX_LAGS,
     MOST,
-    MOST_LAGS,
     look_back_nulls,
     look_back_range,
     spread_lags,
@@ -62,7 +62,7 @@ def test_there_are_never_too_many():
 
 def test_with_many_components_lags_are_spread():
     lags = spread_lags(2048, 3)
-    assert len(lags) <= MOST_LAGS + 1
+    assert len(lags) <= MAX_LAGS + 1
     assert list(lags[:128]) == list(range(1, 129))
     assert lags[-1] == all_lags(2048, 3)[-1]
     assert (np.diff(np.diff(lags[128:])) >= -1).all()

@@ -9,7 +9,7 @@ from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.history.origins import find_history
 from geometry.measures.lookback import look_back
-from geometry.measures.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, parse_curve
+from geometry.measures.synthetic import KINDS, MAX_NUMBERS, SyntheticCurve, parse_curve
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.catalogue import find_entry, state
 from geometry.models.sources.formulas import DEFAULT_SIZE, is_computed
@@ -58,7 +58,7 @@ def test_a_size_may_follow(source, shape, name, canonical):
 @pytest.mark.parametrize(
     "source",
     ["sinusoidal:", "sinusoidal:512", "sinusoidal:0x4", "sinusoidal:-1x4", "sinusoidal:4x4x4",
-     "sinusoidal:axb", "sinusoidal-fairseq:1e3x4", f"sinusoidal:{MOST_NUMBERS}x2"],
+     "sinusoidal:axb", "sinusoidal-fairseq:1e3x4", f"sinusoidal:{MAX_NUMBERS}x2"],
 )  # fmt: skip
 def test_what_is_no_size_is_said(source):
     assert Source.parse(source).kind == "computed"

@@ -131,7 +131,7 @@ def test_rows_are_written_as_they_come(out, monkeypatch):
 
 
 def test_many_small_parts_become_one(out, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_PARTS", 4)
+    monkeypatch.setattr(parts, "MAX_PARTS", 4)
     most = 0
     with SurveyFile(out, USUAL) as file:
         for entry in ENTRIES * 3:

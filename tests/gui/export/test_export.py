@@ -117,9 +117,9 @@ def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
 def test_a_long_table_is_drawn_at_its_own_size(state, monkeypatch):
     whole = render_scene(state, LIGHT, "article", (480, 360))
     most = len(state.coordinates)
-    monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", most)
+    monkeypatch.setattr("gui.export.pictures.MAX_SMOOTHED", most)
     np.testing.assert_array_equal(render_scene(state, LIGHT, "article", (480, 360)), whole)
-    monkeypatch.setattr("gui.export.pictures.MOST_SMOOTHED", most - 1)
+    monkeypatch.setattr("gui.export.pictures.MAX_SMOOTHED", most - 1)
     monkeypatch.setattr("gui.export.pictures._averaged", lambda image, factor: image[::factor])
     coarse = render_scene(state, LIGHT, "article", (480, 360))
     assert coarse.shape == whole.shape == (360, 480, 3)

@@ -13,7 +13,7 @@ from geometry.measures.spectra import spectrum
 from geometry.models.sources.opening import open_model
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
+from gui.export.figures import MAX_DOTS, helix_figure, save_figure, spectrum_figure
 from gui.panels.kit.views import Scope, View
 from gui.panels.norms import NormsPanel, Values
 from gui.plots.figure_base import DPI, new_figure
@@ -101,9 +101,9 @@ def test_the_helix_is_drawn_as_it_is(tmp_path):
     drawn = (tmp_path / "helix.svg").read_text("utf-8")
     assert drawn.count("<use ") >= 90
     # Of many positions it is pixels in an SVG too.
-    many = np.random.default_rng(0).standard_normal((MOST_DOTS + 1, 3))
+    many = np.random.default_rng(0).standard_normal((MAX_DOTS + 1, 3))
     save_figure(helix(many), tmp_path / "many.svg")
-    assert (tmp_path / "many.svg").read_text("utf-8").count("<use ") < MOST_DOTS / 2
+    assert (tmp_path / "many.svg").read_text("utf-8").count("<use ") < MAX_DOTS / 2
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from gui.export.pictures import (
     vector_scene,
     write_vectors,
 )
-from gui.export.vector_picture import MOST_STROKES, blank_figure, scene_strokes, vector_file
+from gui.export.vector_picture import MAX_STROKES, blank_figure, scene_strokes, vector_file
 from gui.scene.marks import RING_WIDTH
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
@@ -203,7 +203,7 @@ def test_long_lines_are_cut_also_where_there_are_too_many_pieces(session):
 
 @pytest.mark.slow
 def test_files_of_long_tables_are_small(open_table, tmp_path):
-    angle = np.linspace(0, 60, MOST_STROKES)
+    angle = np.linspace(0, 60, MAX_STROKES)
     table = np.column_stack([np.cos(angle), np.sin(angle), angle / 60])
     model, sizes = open_table(table), {}
     for kind in ("svg", "pdf"):

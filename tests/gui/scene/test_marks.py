@@ -10,12 +10,12 @@ from gui.scene.hud import padded
 from gui.scene.labels import Coverage
 from gui.scene.scene_state import resolve_scene
 from gui.state.colors import lookup_table
-from gui.state.selection import MOST_RINGS, to_label
+from gui.state.selection import MAX_RINGS, to_label
 from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 SIZE = (640, 480)
-FEW, MANY = tuple(range(60, 60 + MOST_RINGS)), tuple(range(60, 140))
+FEW, MANY = tuple(range(60, 60 + MAX_RINGS)), tuple(range(60, 140))
 pytestmark = pytest.mark.usefixtures("opened")
 
 

@@ -10,7 +10,7 @@ from scipy.stats import ortho_group
 from geometry.checkpoints.column_files import PositionColumn
 from gui.scene import scene
 from gui.scene.marks import RING_RADIUS
-from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MOST_LEGEND, HelixScene
+from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MAX_LEGEND, HelixScene
 from gui.scene.scene_state import net, resolve_scene
 from gui.scene.trails import Ways
 from gui.state.camera import AXES, CameraPose, fitted, framed
@@ -289,9 +289,9 @@ def test_categories_are_listed_beside_the_curve_and_drawn_in_their_colours(opene
     bar = made.scene._bar
     shown = [text.text for text in bar.names if text.actor.GetVisibility()]
     assert bar.title.text == "kind"
-    assert shown == [*scale.categories[: MOST_LEGEND - 1], f"{20 - MOST_LEGEND + 1} more"]
+    assert shown == [*scale.categories[: MAX_LEGEND - 1], f"{20 - MAX_LEGEND + 1} more"]
     for text, (name, color) in zip(
-        bar.names, scale.legend(LIGHT.viewport, MOST_LEGEND), strict=True
+        bar.names, scale.legend(LIGHT.viewport, MAX_LEGEND), strict=True
     ):
         _, y = text.actor.GetPosition()
         strip = picture[SIZE[1] - 1 - int(y), -40:].astype(int)
@@ -316,8 +316,8 @@ def test_a_low_view_lists_as_many_categories_as_it_has_room_for(opened, stage):
         boxes = [text.box(72) for text in (bar.title, *shown)]
         assert all(below[3] <= above[1] for above, below in pairwise(boxes))
         assert min(box[1] for box in boxes) > made.scene.arrows.box()[3]
-    assert counts == [counts[0], MOST_LEGEND, counts[0]]
-    assert 1 < counts[0] < MOST_LEGEND
+    assert counts == [counts[0], MAX_LEGEND, counts[0]]
+    assert 1 < counts[0] < MAX_LEGEND
     np.testing.assert_array_equal(picture, stage(LIGHT, (500, 260)).show(opened))
 
 

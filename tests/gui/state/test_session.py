@@ -11,11 +11,11 @@ import pytest
 
 from gui.panels.kit.choices import Shared
 from gui.panels.table import PANELS
-from gui.state.session import WANTED, Messages, Open, Results, Session, Wanted
+from gui.state.session import VIEW_FIELDS, Documents, Messages, Results, Session, ViewState
 from gui.window.lesson_player import ALWAYS, OF_MODEL
 
 ROOT = Path(__file__).resolve().parents[3]
-GROUPS = [Wanted, Open, Results, Messages]
+GROUPS = [ViewState, Documents, Results, Messages]
 
 
 def names(group):
@@ -97,10 +97,10 @@ def test_what_the_window_and_panels_set_by_name_is_wanted():
         if control.shared and not isinstance(control, Shared)
     }
     assert len(shared) > 4
-    assert named | shared | {*ALWAYS, *OF_MODEL} <= WANTED
+    assert named | shared | {*ALWAYS, *OF_MODEL} <= VIEW_FIELDS
 
 
-OF_SERVICES = names(Open) | names(Results)
+OF_SERVICES = names(Documents) | names(Results)
 
 
 def targets(node):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from geometry.checkpoints.plain_text import LONGEST_SENTENCE
+from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH
 from geometry.models.sources.source import Source
 from gui.commands.start_mark import FOLDER
 from gui.services.work_files.work_file import read_work, write_work
@@ -221,7 +221,7 @@ def test_many_damaged_lessons_are_one_sentence_and_a_list(start_application, set
     application = start_application(model)
     application.window.lesson_player.open()
     notice = application.session.notice
-    assert len(notice.text) <= LONGEST_SENTENCE
+    assert len(notice.text) <= MAX_SENTENCE_LENGTH
     assert notice.advice == "29 more cannot be read."
     assert len(notice.details.splitlines()) == 30
 

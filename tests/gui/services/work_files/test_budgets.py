@@ -23,7 +23,7 @@ from gui.services.work_files.work_file import (
     read_work,
     write_bookmarks,
 )
-from gui.state.fields import LONGEST_NAME, LONGEST_TEXT
+from gui.state.fields import MAX_NAME_LENGTH, MAX_TEXT_LENGTH
 from gui.state.work import MAX_BOOKMARKS, MAX_OTHERS, Bookmark
 from tests.gui.services.work_files.test_work_file import WORK, archive_of
 
@@ -128,7 +128,7 @@ OTHER = {"source": "a", "positions": [0, 1], "components": [1, 2, 3]}
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("model/source", "a" * (LONGEST_NAME + 1)),
+        ("model/source", "a" * (MAX_NAME_LENGTH + 1)),
         ("others", [OTHER] * (MAX_OTHERS + 1)),
         ("version", 10**400),
     ],
@@ -148,8 +148,8 @@ def test_values_that_no_window_has(name, value, path):
         ("window", [1e999, 1]),
         ("session/norms_after", 2**31),
         ("session/selection", list(range(100_001))),
-        ("session/prompt", "a" * (LONGEST_TEXT + 1)),
-        ("panel", "a" * (LONGEST_NAME + 1)),
+        ("session/prompt", "a" * (MAX_TEXT_LENGTH + 1)),
+        ("panel", "a" * (MAX_NAME_LENGTH + 1)),
     ],
 )
 def test_values_of_a_view_that_no_window_has_are_left_out(name, value, path):
