@@ -26,7 +26,7 @@ class Wishes(RuleBasedStateMachine):
     def start(self):
         self.session, self.hand = Session(), self.jobs()
         self.controller = Controller(
-            self.session, self.hand, lambda source, **_: self.models[int(source)]
+            self.session, self.hand, lambda source, **_: self.models[int(source.text)]
         )
         self.controller.open("0")
         self.hand.deliver_all()
