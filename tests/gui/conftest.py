@@ -221,37 +221,12 @@ def dress(qapp: QApplication) -> Iterator[Callable[[Theme], None]]:
     qapp.setPalette(palette)
 
 
-@pytest.fixture(scope="session")
-def _windows(
-    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SharedWindow]:
-    folder = tmp_path_factory.mktemp("shared")
-    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.json")
-    yield made
-    made.end()
-
-
 @pytest.fixture(scope="module", autouse=True)
-def _window_goes_on(
-    request: pytest.FixtureRequest, qapp: QApplication, _windows: SharedWindow
-) -> Iterator[None]:
-    """Keep the shared window for the next module if that uses it too, without a Hub of its own.
-
-    Other modules find the font as it was: a window sets its own.
-    """
-
-    def shares(module: object) -> bool:
-        used = {name for item in tests if item.module is module for name in item.fixturenames}
-        return "shared_window" in used and "hub_home" not in used
-
-    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
+def _font_is_as_before(qapp: QApplication) -> Iterator[None]:
+    """Leave the next module the font that this one found: a window sets its own."""
+    font = qapp.font()
     yield
-    modules = [*dict.fromkeys(item.module for item in tests), None]
-    following = modules[modules.index(request.module) + 1]
-    if not (shares(request.module) and shares(following)):
-        _windows.end()
-    if not _windows.is_open:
-        qapp.setFont(_windows.font)
+    qapp.setFont(font)
 
 
 @pytest.fixture
@@ -379,10 +354,20 @@ def start_application(
     qapp.setPalette(palette)
 
 
-@pytest.fixture
-def shared_window(_windows: SharedWindow) -> SharedWindow:
-    """The window of all tests; it leaves nothing behind either."""
-    return _windows
+@pytest.fixture(scope="module")
+def shared_window(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SharedWindow]:
+    """The window of the module's tests; it leaves nothing behind either."""
+    folder = tmp_path_factory.mktemp("shared")
+    before = Remains.of(qapp)
+    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.json")
+    yield made
+    made.close()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    left = Remains.of(qapp).described(since=before)
+    assert not left, f"left behind: {left}"
 
 
 @pytest.fixture
@@ -393,7 +378,8 @@ def show_model(
 ) -> Callable[[str | Path], Application]:
     """Show a model in the running application as after a start: ``show_model(source)``.
 
-    Its window is that of other tests: for one to close, there is ``start_application``.
+    Its window is that of the module's other tests: for one to close, there is
+    ``start_application``.
     """
     application = shared_window.get(wait_until_idle)
 
@@ -413,7 +399,7 @@ def application(
 ) -> Application:
     """The running application as after a start, with a tiny GPT-2 with a tokenizer painted.
 
-    As with ``show_model``, its window is that of other tests.
+    As with ``show_model``, its window is that of the module's other tests.
     """
     return shared_window.get(wait_until_idle)
 

@@ -1,4 +1,4 @@
-"""One window for many tests: each of them finds it as it is after a start."""
+"""One window for the tests of a module: each of them finds it as it is after a start."""
 
 import gc
 from collections.abc import Callable
@@ -15,7 +15,6 @@ from gui.export.save_picture import PictureOptions
 from gui.state.session import VIEW_FIELDS
 from gui.window.arrangement.docks import DOCKS
 from gui.window.settings.settings import Settings
-from tests.gui.remains import Remains
 
 FIELDS = (VIEW_FIELDS - {"positions"}) | {"recent", "lesson", "bookmarks", "columns"}
 """Of the session; the range comes with the model."""
@@ -45,8 +44,7 @@ class SharedWindow:
 
     def __init__(self, qt: QApplication, model: Path, settings: Path) -> None:
         self._qt, self._model, self._settings = qt, model, settings
-        self._palette, self.font = qt.palette(), qt.font()
-        self._before: Remains | None = None
+        self._palette = qt.palette()
         self._application: Application | None = None
         self._layout = QByteArray()
 
@@ -55,8 +53,6 @@ class SharedWindow:
         made = self._application
         if made is None or not self._can_be_reset(made):
             self.close()
-            if self._before is None:
-                self._before = Remains.of(self._qt)
             settings = Settings(self._settings)
             _clear(settings)
             made = Application(self._qt, settings, str(self._model))
@@ -72,23 +68,6 @@ class SharedWindow:
         else:
             self._reset(made, wait)
         return made
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a window."""
-        return self._application is not None
-
-    def end(self) -> None:
-        """Close the window, and fail if it or its predecessors left anything behind."""
-        self.close()
-        if self._before is None:
-            return
-        before, self._before = self._before, None
-        self._qt.setFont(self.font)
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        gc.collect()
-        left = Remains.of(self._qt).described(since=before)
-        assert not left, f"left behind: {left}"
 
     def close(self) -> None:
         """Close the window, if there is one."""

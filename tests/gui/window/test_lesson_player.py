@@ -336,10 +336,16 @@ def test_unknown_lesson_and_options(stage, own):
     assert stage.panel.title.text() == "Second"
 
 
+def hide_models(monkeypatch):
+    """Let no model be on this machine."""
+    for module in ("catalogue", "locating"):
+        monkeypatch.setattr(f"geometry.models.sources.{module}.locate", lambda *_: None)
+
+
 @pytest.mark.slow
 def test_lesson_on_the_bundled_model(own, start_application, monkeypatch, qtbot):
     with monkeypatch.context() as nothing_here:
-        nothing_here.setattr("geometry.models.sources.catalogue.locate", lambda *_: None)
+        hide_models(nothing_here)
         application = start_application(None)
     stage = with_lessons(qtbot, application, monkeypatch, own)
     offer = stage.window.empty_state.lesson
@@ -354,7 +360,7 @@ def test_lesson_on_the_bundled_model(own, start_application, monkeypatch, qtbot)
 
 @pytest.mark.slow
 def test_lesson_waits_for_a_model(own, start_application, monkeypatch, qtbot, write_gpt2):
-    monkeypatch.setattr("geometry.models.sources.catalogue.locate", lambda *_: None)
+    hide_models(monkeypatch)
     stage = with_lessons(qtbot, start_application(None), monkeypatch, own)
     stage.begin()
     assert "works on the open model" in stage.text
