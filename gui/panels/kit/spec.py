@@ -41,9 +41,9 @@ NO_CHOICES = NoChoices()
 class PanelSpec(ABC, Generic[C, R]):
     """A result panel.
 
-    Subclasses define class attributes and pure methods; they hold no state. Four members are
-    needed: :attr:`name`, :meth:`question`, :meth:`plots` and :meth:`numbers`. All others add to
-    what these give.
+    Subclasses define class attributes and pure methods; they hold no state. A panel works with four
+    members: :attr:`name`, :meth:`question`, :meth:`plots` and :meth:`numbers`. In the table of
+    panels it also has a :attr:`formula`, an :attr:`explanation` and a :meth:`script`.
     """
 
     name: ClassVar[str]
@@ -51,9 +51,9 @@ class PanelSpec(ABC, Generic[C, R]):
     formula: ClassVar[str] = ""
     meaning: ClassVar[str] = ""
     explanation: ClassVar[str] = ""
-    """The quantity as a formula, in words, and in two sentences."""
+    """The quantity as a formula, in words, and in exactly two sentences."""
     empty: ClassVar[str] = "Open a model to see this panel."
-    """Text without a model."""
+    """Text without a model, which begins like this one."""
     instead: ClassVar[str] = ""
     """An alternative if the question has no answer, as a sentence."""
     controls: ClassVar[tuple[Control, ...]] = ()
