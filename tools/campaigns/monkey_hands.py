@@ -360,6 +360,8 @@ class Hands:
         return ""
 
     def _resize(self) -> str:
+        if self.window.isFullScreen():  # which nobody can, and which ends it on Wayland
+            return "full screen"
         self.window.resize(self._random.randint(500, 1600), self._random.randint(360, 1000))
         return ""
 

@@ -341,7 +341,8 @@ class Child:
         window.viewport.camera.set_spinning(False)
         controller.comparing.clear()
         window.commands.by_name["reset_layout"].trigger()
-        window.resize(1300, 820)
+        if not window.isFullScreen():  # as the last one may have been
+            window.resize(1300, 820)
         controller.open("sample")
         self._until_idle()
         session = self.application.session
