@@ -29,6 +29,16 @@ MAX_CAMERAS = 50
 """Maximum number of stored cameras of removed views, for undo."""
 
 
+class _Views(QWidget):
+    """The part of the grid that the views share, without its bars."""
+
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+
 class ViewGrid(QWidget):
     """Shows the views of the open models.
 
@@ -66,7 +76,8 @@ class ViewGrid(QWidget):
         self.bar.rangesLinked.connect(lambda on: setattr(session, "ranges_linked", on))
         self.strip = ColorStrip(session, theme)
         self.strip.hide()
-        self._views = QWidget()
+        self._views = _Views()
+        self._views.resized.connect(self._on_resized)
         self._views.setObjectName("views")
         self._layout = QGridLayout(self._views)
         self._layout.setContentsMargins(0, 0, 0, 0)
@@ -139,11 +150,6 @@ class ViewGrid(QWidget):
         for cell in self.cells.values():
             cell.release()
             cell.viewport.close()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if len(self.cells) > 1:
-            self._lay_out()
 
     # ---- cells -------------------------------------------------------------------------
 
@@ -225,6 +231,10 @@ class ViewGrid(QWidget):
     def _shown(self) -> tuple[int, ...]:
         return self._keys() if self._alone is None else (self._alone,)
 
+    def _on_resized(self) -> None:
+        if len(self.cells) > 1:
+            self._lay_out()
+
     def _lay_out(self) -> None:
         keys = self._keys()
         for key, cell in self.cells.items():
@@ -252,6 +262,7 @@ class ViewGrid(QWidget):
             self._layout.setRowStretch(line, int(line < rows))
             self._layout.setColumnStretch(line, int(line < columns))
         self.strip.setVisible(len(shown) > 1)
+        self._layout.activate()  # a picture may be taken before the event loop does it
 
     def _show_next(self) -> None:
         if self._to_show:
