@@ -234,6 +234,7 @@ class ViewGrid(QWidget):
     def _on_resized(self) -> None:
         if len(self.cells) > 1:
             self._lay_out()
+            self._layout.activate()  # a picture may be taken before the event loop does it
 
     def _lay_out(self) -> None:
         keys = self._keys()
@@ -262,7 +263,6 @@ class ViewGrid(QWidget):
             self._layout.setRowStretch(line, int(line < rows))
             self._layout.setColumnStretch(line, int(line < columns))
         self.strip.setVisible(len(shown) > 1)
-        self._layout.activate()  # a picture may be taken before the event loop does it
 
     def _show_next(self) -> None:
         if self._to_show:
