@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, Self
+
+log = logging.getLogger(__name__)
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 """The last is sent on Windows, by Ctrl+Break and by a closed console, which may leave no time."""
@@ -78,4 +81,6 @@ def orderly_end() -> Iterator[None]:
 
 
 def _interrupt() -> NoReturn:
+    # Of objects whose making was interrupted, destructors may fail until the process has ended.
+    sys.unraisablehook = lambda failed: log.debug("%r", failed.object, exc_info=failed.exc_value)
     raise Ended

@@ -261,6 +261,27 @@ def test_output_that_nobody_reads_does_not_disturb_the_window(app, place, talk):
 
 # ---- commands --------------------------------------------------------------------------------
 
+#: While an object is made, whose destructor needs it whole.
+MAKES = """
+import os, signal
+from gui.commands.ends import orderly_end
+class Whole:
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        self.content = []
+    def __del__(self):
+        self.content.clear()
+with orderly_end():
+    Whole()
+"""
+
+
+def test_what_a_signal_leaves_half_made_is_silent(app, place):
+    with app.started(environment=place, program=("-c", MAKES)) as process:
+        assert process.communicate(timeout=PATIENCE) == ("", "")
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 #: Just before the first file is complete.
 WRITES = """
 import os, signal, sys
