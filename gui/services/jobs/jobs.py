@@ -255,10 +255,8 @@ class SlottedJobs:
 
     def __init__(self, jobs: Jobs, prefix: str) -> None:
         self._jobs, self._prefix = jobs, prefix
-        self._slots: set[str] = set()
 
     def start(self, slot: str, job: Job[Any, Any]) -> None:
-        self._slots.add(slot)
         self._jobs.start(self._name(slot), job)
 
     def cancel(self, slot: str) -> None:
@@ -269,11 +267,6 @@ class SlottedJobs:
 
     def resume(self, slot: str) -> None:
         self._jobs.resume(self._name(slot))
-
-    def cancel_all(self) -> None:
-        """Cancel all of its jobs, before it is removed."""
-        for slot in sorted(self._slots):
-            self.cancel(slot)
 
     def _name(self, slot: str) -> str:
         return f"{self._prefix} {slot}"

@@ -1,6 +1,5 @@
 """Tests of jobs that wait for each other, and of those under prefixed slots."""
 
-from functools import partial
 
 import pytest
 
@@ -132,18 +131,6 @@ def test_the_same_slot_of_two_is_two_jobs_and_each_supersedes_its_own_only(jobs,
         one.start("curve", Job(lambda text=text: text, got.append, pytest.fail))
     jobs.deliver_all()
     assert got == ["other", "new"]
-
-
-def test_all_of_one_are_given_up_and_stopped(jobs, two):
-    got, stopped = [], []
-    for one, name in zip(two, "ab", strict=True):
-        for slot in ("curve", "norms"):
-            stop = partial(stopped.append, f"{name} {slot}")
-            one.start(slot, Job(lambda name=name: name, got.append, pytest.fail, stop=stop))
-    two[0].cancel_all()
-    jobs.deliver_all()
-    assert got == ["b", "b"]
-    assert stopped == ["a curve", "a norms"]
 
 
 def test_one_is_held_back_without_the_other(jobs, two):
