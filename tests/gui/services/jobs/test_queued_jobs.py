@@ -1,6 +1,5 @@
 """Tests of jobs that wait for each other, and of those under prefixed slots."""
 
-
 import pytest
 
 from gui.services.answers import Answers
