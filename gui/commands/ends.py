@@ -5,18 +5,27 @@ They are sent by Ctrl+C, ``kill``, a stopped service, a closed terminal, and the
 
 from __future__ import annotations
 
+import _thread
 import logging
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 log = logging.getLogger(__name__)
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 """The last is sent on Windows, by Ctrl+Break and by a closed console, which may leave no time."""
 ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+
+
+_AGAIN_S = 0.01
+"""Seconds after which a signal is repeated: no destructor takes so long."""
 
 
 class Ended(KeyboardInterrupt):
@@ -47,6 +56,7 @@ class Ends:
     def __init__(self, react: Callable[[], object]) -> None:
         self.status: int | None = None
         self._react = react
+        self._reacted = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -60,17 +70,38 @@ class Ends:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, _: object) -> None:
-        first = self.status is None
-        if first:
+        if self.status is None:
             self.status = 128 + number
-        if first or number == signal.SIGINT:
+        if not self._reacted or number == signal.SIGINT:
+            self._reacted = True
             self._react()
+
+    def repeat(self) -> None:
+        """Send the first signal to the main thread once more, where its reaction had no effect."""
+        assert self.status is not None
+        self._reacted = False
+        number = self.status - 128
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+        else:
+            _thread.interrupt_main(number)
 
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
     """Let signals raise Ended in the block, and exit after it with their status."""
-    with Ends(_interrupt) as ends:
+
+    def interrupt() -> NoReturn:
+        sys.unraisablehook = unraisable
+        raise Ended
+
+    def unraisable(failed: UnraisableHookArgs) -> None:
+        # Of objects whose making was interrupted, destructors may fail until the process has ended.
+        log.debug("%r", failed.object, exc_info=failed.exc_value)
+        if isinstance(failed.exc_value, Ended):  # raised in a destructor, so it went no further
+            threading.Timer(_AGAIN_S, ends.repeat).start()
+
+    with Ends(interrupt) as ends:
         try:
             yield
         finally:
@@ -78,9 +109,3 @@ def orderly_end() -> Iterator[None]:
                 # Replaces errors that the end has caused, and what libraries log about them.
                 logging.getLogger().addHandler(logging.NullHandler())
                 raise SystemExit(ends.status)
-
-
-def _interrupt() -> NoReturn:
-    # Of objects whose making was interrupted, destructors may fail until the process has ended.
-    sys.unraisablehook = lambda failed: log.debug("%r", failed.object, exc_info=failed.exc_value)
-    raise Ended

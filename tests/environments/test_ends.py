@@ -276,8 +276,24 @@ with orderly_end():
 """
 
 
-def test_what_a_signal_leaves_half_made_is_silent(app, place):
-    with app.started(environment=place, program=("-c", MAKES)) as process:
+#: While a destructor runs, from which exceptions go no further.
+DESTROYS = """
+import os, signal, time
+from gui.commands.ends import orderly_end
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        self.content = []
+with orderly_end():
+    Last()
+    while True:
+        time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("program", [MAKES, DESTROYS], ids=["half made", "half destroyed"])
+def test_a_signal_amid_an_object_ends_the_process_silently(app, place, program):
+    with app.started(environment=place, program=("-c", program)) as process:
         assert process.communicate(timeout=PATIENCE) == ("", "")
     assert process.returncode == 128 + signal.SIGTERM
 
