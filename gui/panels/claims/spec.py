@@ -46,20 +46,12 @@ LAYER = 0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ledger:
-    """The claims checked on one model.
+    """The claims checked on one model."""
 
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive, of the claims about the shown range.
-    verdicts
-        In the order of the articles; a pending one has no outcome.
-    published
-        Numbers that papers give for this model, beside those measured here.
-    """
-
+    # First and last position, both inclusive, of the claims about the shown range
     positions: tuple[int, int]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict, ...]  # In the order of the articles; a pending one has no outcome
+    # Numbers that papers give for this model, beside those measured here
     published: tuple[Compared, ...] = ()
 
 
@@ -73,21 +65,12 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsOf:
-    """The ledger for a range of positions, and for a group of models.
+    """The ledger for a range of positions, and for a group of models."""
 
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive.
-    group
-        All models side by side, if there are several; empty for the open one alone.
-    effects
-        Costs of changes of the positions; None if not measured.
-    """
-
-    positions: tuple[int, int]
+    positions: tuple[int, int]  # First and last position, both inclusive
+    # All models side by side, if there are several; empty for the open one alone
     group: tuple[Beside, ...] = ()
-    effects: EffectsResult | None = None
+    effects: EffectsResult | None = None  # Costs of changes of the positions; None if not measured
 
     def tensors(self) -> tuple[Tensor, ...]:
         return tensors_of(

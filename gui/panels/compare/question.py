@@ -25,29 +25,17 @@ READING, FAILED = "it is still loading", "it could not be opened"
 
 @dataclass(frozen=True, slots=True)
 class RowOf:
-    """One row: a model with its shown positions and components.
+    """One row: a model with its shown positions and components."""
 
-    Attributes
-    ----------
-    key, name
-        Its key and name.
-    model
-        The model, as a weak reference; None while it is loading.
-    positions, components
-        Its shown positions and components.
-    failed
-        Whether it could not be opened.
-    current
-        Whether it is the current one.
-    """
-
+    # Its key and name
     key: int
     name: str
-    model: ref[PositionalModel] | None
+    model: ref[PositionalModel] | None  # The model, as a weak reference; None while it is loading
+    # Its shown positions and components
     positions: tuple[int, int]
     components: tuple[int, ...]
-    failed: bool = False
-    current: bool = False
+    failed: bool = False  # Whether it could not be opened
+    current: bool = False  # Whether it is the current one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,17 +81,10 @@ KEPT = Recent(MAX_KEPT)
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOf:
-    """Scalars of several models.
+    """Scalars of several models."""
 
-    Attributes
-    ----------
-    rows
-        All open models.
-    kept
-        Cache shared with other questions.
-    """
-
-    rows: tuple[RowOf, ...]
+    rows: tuple[RowOf, ...]  # All open models
+    # Cache shared with other questions
     kept: Recent = field(default_factory=lambda: Recent(MAX_KEPT), compare=False, repr=False)
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Comparison]:

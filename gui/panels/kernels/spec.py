@@ -85,35 +85,20 @@ Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the kernels panel.
+    """Choices of the kernels panel."""
 
-    Attributes
-    ----------
-    layer, content, averaged
-        As in :class:`HeadsOf`.
-    head
-        The head of map and curve; None for the one with the smallest mean lag.
-    sort
-        Order of the wall.
-    curve
-        The quantity by lag.
-    in_view
-        Whether positions that the current one attends to are enlarged on the curve.
-    tokens
-        Whether the attention over the prompt's tokens is shown, once the prompt was run.
-    prompt_run
-        The run of the prompt, from the session.
-    """
-
-    layer: int = 0
+    layer: int = 0  # As in :class:`HeadsOf`
+    # The head of map and curve; None for the one with the smallest mean lag
     head: int | None = None
-    sort: Sort = "nearest"
-    curve: Literal["attention", "score"] = "attention"
-    content: bool = False
-    averaged: bool = False
+    sort: Sort = "nearest"  # Order of the wall
+    curve: Literal["attention", "score"] = "attention"  # The quantity by lag
+    content: bool = False  # As in :class:`HeadsOf`
+    averaged: bool = False  # As in :class:`HeadsOf`
+    # Whether positions that the current one attends to are enlarged on the curve
     in_view: bool = True
+    # Whether the attention over the prompt's tokens is shown, once the prompt was run
     tokens: bool = False
-    prompt_run: PromptRun | None = None
+    prompt_run: PromptRun | None = None  # The run of the prompt, from the session
     by_lag: bool = False
     by_offset: bool = False
 

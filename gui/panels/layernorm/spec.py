@@ -80,27 +80,13 @@ Result = ErrorsByPosition | ComparedSums
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the LayerNorm panel.
+    """Choices of the LayerNorm panel."""
 
-    Attributes
-    ----------
-    page
-        Errors or two sums.
-    version
-        The version of LayerNorm of the errors.
-    measure
-        The measure of the histogram.
-    example
-        The example; None for the user's own sums.
-    sums
-        The user's own sums; None for an example.
-    """
-
-    page: Literal["errors", "interference"] = "errors"
-    version: Version = "orthogonal"
-    measure: Measure = MEASURES[0]
-    example: Example | None = "two tokens"
-    sums: tuple[Sum, Sum] | None = None
+    page: Literal["errors", "interference"] = "errors"  # The second: two sums
+    version: Version = "orthogonal"  # The version of LayerNorm of the errors
+    measure: Measure = MEASURES[0]  # The measure of the histogram
+    example: Example | None = "two tokens"  # The example; None for the user's own sums
+    sums: tuple[Sum, Sum] | None = None  # The user's own sums; None for an example
 
 
 LayerNormView = View[Choices, Result]

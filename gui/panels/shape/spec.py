@@ -49,71 +49,37 @@ MIN_POSITIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class FittedCurve:
-    """Numbers of a fitted curve.
+    """Numbers of a fitted curve."""
 
-    Attributes
-    ----------
-    name
-        "line", "circle", "helix" or "drifting_helix".
-    r2, score
-        1 − SSE/SST; the same out of sample: blocks of positions are left out in turn, and predicted
-        by the fit to the others.
-    turns
-        From the first position to the last; 0 for a line.
-    radius, drift
-        At the middle of the range, and its change from the first position to the last; in the
-        table's units.
-    climb_per_turn
-        Along the axis, in the table's units; 0 for line and circle.
-    n_free
-        Number of free parameters.
-    """
-
-    name: str
+    name: str  # "line", "circle", "helix" or "drifting_helix"
+    # 1 − SSE/SST; the same out of sample: blocks of positions are left out in turn, and predicted
+    # by the fit to the others
     r2: float
     score: float
-    turns: float
+    turns: float  # From the first position to the last; 0 for a line
+    # At the middle of the range, and its change from the first position to the last; in the table's
+    # units
     radius: float
     drift: float
-    climb_per_turn: float
-    n_free: int
+    climb_per_turn: float  # Along the axis, in the table's units; 0 for line and circle
+    n_free: int  # Number of free parameters
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shape:
-    """The fitted curves, and the curve that describes the positions.
+    """The fitted curves, and the curve that describes the positions."""
 
-    Attributes
-    ----------
-    pca
-        The components of the range.
-    components
-        Three of them, from 1.
-    curves
-        Line, circle, helix, drifting helix.
-    best
-        The curve that describes the positions by the rule: "line", "arc", "circle", "helix",
-        "drifting_helix" or "none".
-    evidence
-        The turning share of the positions; None for fewer than eight.
-    coordinates : (m, 3) float64
-        The positions in the components.
-    fits
-        The fits, by name.
-    rough
-        Roughness of the positions; None for fewer than eight.
-    nulls
-        Turning shares of random curves of this size; empty while they are unknown.
-    """
-
-    pca: PositionPCA
-    components: tuple[int, ...]
-    curves: tuple[FittedCurve, ...]
+    pca: PositionPCA  # The components of the range
+    components: tuple[int, ...]  # Three of them, from 1
+    curves: tuple[FittedCurve, ...]  # Line, circle, helix, drifting helix
+    # The curve that describes the positions by the rule: "line", "arc", "circle", "helix",
+    # "drifting_helix" or "none"
     best: str
-    evidence: TurningShare | None
-    coordinates: np.ndarray
-    fits: Mapping[str, ShapeFit]
-    rough: Roughness | None = None
+    evidence: TurningShare | None  # The turning share of the positions; None for fewer than eight
+    coordinates: np.ndarray  # (m, 3) float64: the positions in the components
+    fits: Mapping[str, ShapeFit]  # The fits, by name
+    rough: Roughness | None = None  # Roughness of the positions; None for fewer than eight
+    # Turning shares of random curves of this size; empty while they are unknown
     nulls: Mapping[str, Null] = field(default_factory=dict)
 
     @property
