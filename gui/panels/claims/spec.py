@@ -230,9 +230,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     body = "gui.panels.claims.table:ClaimsBody"
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
-        group = [
-            Beside(shown.name, ref(shown.model)) for shown in scope.grid if shown.model is not None
-        ]
+        group = [Beside(shown.name, shown.model) for shown in scope.grid if shown.model is not None]
         effects: EffectsResult | None = scope.results.get("effects")
         measured = effects is not None and effects.run is not None
         return ClaimsOf(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -22,17 +23,22 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """One of the open models."""
+    """One of the open models; it may stand in questions, which are kept longer than models."""
 
     key: int
     name: str
-    model: PositionalModel | None  # The model; None while it is loading
+    model: ref[PositionalModel] | None  # None while it is loading
     positions: tuple[int, int]  # First and last shown position, both inclusive
     components: tuple[int, ...]
     failed: bool = False  # Whether it could not be opened
     current: bool = False  # Whether it is the current one
+
+    @property
+    def open_model(self) -> PositionalModel | None:
+        """The model; None if it is not loaded yet, or closed meanwhile."""
+        return None if self.model is None else self.model()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
