@@ -74,8 +74,6 @@ class Kernels:
 class ByOffset:
     """The bias of all heads of a model for pictures, by offset in two directions."""
 
-    of: HeadsOf  # Not used: the heads are those of all blocks
-    positions: tuple[int, int]  # First and last row of the table
     head: int  # The head whose map is shown
     # (n_heads, rows, columns) float64: as of :func:`geometry.models.bias_heads.offset_attention`
     bias: np.ndarray
@@ -85,17 +83,23 @@ class ByOffset:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsOf:
-    """The kernels of a layer's heads over a range, and the map of one head."""
+class _OfHeads:
+    """A question about a layer's heads over a range."""
 
     of: HeadsOf  # Which queries and keys
     positions: tuple[int, int]  # First and last query, both inclusive
-    head: int | None = None  # The head of the map; None for the one with the smallest mean lag
 
     def tensors(self) -> tuple[Tensor, ...]:
         layer = self.of.layer
         tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
         return (("W_Q", layer), ("W_K", layer), *tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsOf(_OfHeads):
+    """The kernels of the heads, and the map of one head."""
+
+    head: int | None = None  # The head of the map; None for the one with the smallest mean lag
 
     def answer(self, context: QuestionContext) -> Kernels | ByOffset:
         """Compute them; the map of another head is fast, as projections are cached."""
@@ -131,18 +135,12 @@ class KernelsOf:
         distance = (attention * lengths).sum(axis=(1, 2))
         nearest = int(distance.argmin())
         head = nearest if self.head is None else min(self.head, len(bias) - 1)
-        return ByOffset(self.of, (0, model.n_positions - 1), head, bias, attention, distance)
+        return ByOffset(head, bias, attention, distance)
 
 
 @dataclass(frozen=True, slots=True)
-class KernelNullsOf:
-    """The kernels of all heads for randomly rotated positions; fields as of KernelsOf."""
-
-    of: HeadsOf
-    positions: tuple[int, int]
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        return KernelsOf(self.of, self.positions).tensors()
+class KernelNullsOf(_OfHeads):
+    """The kernels of all heads for randomly rotated positions."""
 
     def answer(self, context: QuestionContext) -> KernelNulls:
         from geometry.models.kernel_nulls import kernel_nulls
@@ -173,14 +171,8 @@ class NearestHead:
 
 
 @dataclass(frozen=True, slots=True)
-class NearestHeadOf:
+class NearestHeadOf(_OfHeads):
     """The head with the smallest mean lag, without its map, to save memory."""
-
-    of: HeadsOf
-    positions: tuple[int, int]
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        return KernelsOf(self.of, self.positions).tensors()
 
     def answer(self, context: QuestionContext) -> NearestHead:
         heads = _projected(self.of, context)

@@ -454,26 +454,29 @@ print(bias.shape)
 print(attention[{view.result.head}])
 """
             return python_script(lines, view.model)
-        if isinstance(view.result, Kernels) and view.result.by_lag:
-            return _script_of_bias(view, view.result)
-        of, positions = view.result.of, view.result.positions
+        of, positions, head = view.result.of, view.result.positions, view.result.head
         options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
         asked = list(options)
         if of.averaged:
             options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
             asked.append(f", block={BLOCK}")
+        heads = f"project_heads(model{''.join(options)})"
+        nulls = f"""\
+nulls = kernel_nulls(model, {positions}{"".join(asked)})
+near, null = found.mass_lag_0_10[{head}], nulls.mass_lag_0_10[{head}]
+print(near, null.draws, *null.band)
+print(weigh(near >= {LOCAL:g}, near, "above", null))
+{_lines_of_tokens(view)}"""
+        if isinstance(view.result, Kernels) and view.result.by_lag:
+            heads, nulls = "bias_heads(model)", ""
         lines = f"""
-heads = project_heads(model{"".join(options)})
+heads = {heads}
 found = head_kernels(heads, {positions})
 for head in range(found.n_heads):
     print(head, found.previous_token[head], found.own[head],
           found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
-print(attention_map(heads, {view.result.head}, {positions}).shape)
-nulls = kernel_nulls(model, {positions}{"".join(asked)})
-near, null = found.mass_lag_0_10[{view.result.head}], nulls.mass_lag_0_10[{view.result.head}]
-print(near, null.draws, *null.band)
-print(weigh(near >= {LOCAL:g}, near, "above", null))
-{_lines_of_tokens(view)}"""
+print(attention_map(heads, {head}, {positions}).shape)
+{nulls}"""
         return python_script(lines, view.model)
 
 
@@ -542,18 +545,6 @@ def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score
     label = f"{view.nulls.previous_token[result.head].draws} random rotations"
     lags = result.by_head.lags.astype(float)
     return [Band(lags, random.low, random.high, view.theme.muted, label)]
-
-
-def _script_of_bias(view: KernelsView, result: Kernels) -> str:
-    lines = f"""
-heads = bias_heads(model)
-found = head_kernels(heads, {result.positions})
-for head in range(found.n_heads):
-    print(head, found.previous_token[head], found.own[head],
-          found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
-print(attention_map(heads, {result.head}, {result.positions}).shape)
-"""
-    return python_script(lines, view.model)
 
 
 def _lines_of_tokens(view: KernelsView) -> str:
@@ -628,9 +619,9 @@ def map_by_offset(view: KernelsView, result: ByOffset) -> Image:
 
 def query_of(result: Kernels | ByOffset, current: int | None) -> int | None:
     """Return the current position if it is a query, else None."""
-    first, last = result.positions
     if current is None or isinstance(result, ByOffset) or result.by_lag:
         return None
+    first, last = result.positions
     return current if first <= current <= last else None
 
 
