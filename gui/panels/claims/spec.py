@@ -23,7 +23,7 @@ from geometry.claims.published import Compared, compare_published
 from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
-from geometry.models.residual_stream import Subject
+from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown
 from gui.panels.effects.spec import intervening
 from gui.panels.kit.choices import Choice, Option
@@ -73,14 +73,7 @@ class ClaimsOf:
     effects: EffectsResult | None = None  # Costs of changes of the positions; None if not measured
 
     def tensors(self) -> tuple[Tensor, ...]:
-        return tensors_of(
-            Subject("E"),
-            Subject("W_Q", LAYER),
-            Subject("W_K", LAYER),
-            Subject("W_V", LAYER),
-            Subject("W_O", LAYER),
-            Subject("W_in", LAYER),
-        )
+        return tensors_of(*(Subject(name, LAYER) for name in NAMES))
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Ledger]:
         """Check one claim after another, with partial results."""

@@ -35,6 +35,10 @@ class MeasuredRow:
     why: str = ""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
+    def value(self, key: str) -> float | str | None:
+        """Return the value of a quantity, by its key; None if it has no value."""
+        return next((s.value for s in self.scalars or () if s.quantity.key == key), None)
+
     def outcome(self, scalar: Scalar) -> Outcome | None:
         """Return the outcome of a quantity; None if it is not weighed, or has no value."""
         return None if scalar.value is None else self.outcomes.get(scalar.quantity.key)

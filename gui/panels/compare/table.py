@@ -432,7 +432,7 @@ class CompareTable(QWidget):
         """Fit the columns to their texts; the names within bounds, others as the user chose."""
         if self.values.titles.held:  # one is being dragged
             return
-        titles, texts = QFontMetrics(_small(self.font())), QFontMetrics(self.values.font())
+        titles, texts = QFontMetrics(sized(self.font(), SMALL)), QFontMetrics(self.values.font())
         rows = [cells(line) for line in self.rows.lines]
         space, widths = 2 * GRID + 4, self.widths
         for number, column in enumerate(COLUMNS):
@@ -555,7 +555,3 @@ class _View(QTableView):
         self.selectRow(row)
         self.scrollTo(self.model().index(row, FIXED))
         bar.setValue(before)
-
-
-def _small(font: QFont) -> QFont:
-    return sized(font, SMALL)
