@@ -156,12 +156,11 @@ class ComparedChip(QToolButton):
         faint = not curve.shown or bool(note)
         text = f"{curve.name} {note}".rstrip()
         color = QColor(model_color(curve.color, theme))
+        self._tone = QColor(theme.muted if faint else theme.text)
         if (text, color, faint) != (self._text, self._color, self._faint):
             self._text, self._color, self._faint = text, color, faint
-            self._tone = QColor(theme.muted if faint else theme.text)
             self.updateGeometry()
             self.update()
-        self._tone = QColor(theme.muted if faint else theme.text)
         verb = "Hide" if curve.shown else "Show"
         lines = [curve.name if curve.model is None else _ranged(curve)]
         lines.append(why or text_of(curve))

@@ -24,10 +24,9 @@ from gui.panels.kit.choices import Button, Play, Shared
 from gui.panels.kit.compared_legend import ComparedLegend
 from gui.panels.kit.compared_models import ComparedModels
 from gui.panels.kit.controls import ControlRow
-from gui.panels.kit.guiding import GuidePlayer
+from gui.panels.kit.guiding import GuidePlayer, Playback
 from gui.panels.kit.intents import ChangeShared, ShowPanel
 from gui.panels.kit.layout import ResultLayout
-from gui.panels.kit.playback import Playback
 from gui.panels.kit.result_header import ResultHeader
 from gui.panels.kit.saved_choices import restored, saved
 from gui.panels.kit.saving import ResultFiles

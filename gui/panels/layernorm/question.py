@@ -92,29 +92,24 @@ class ErrorsOf(ReadsTokens):
     def answer(self, context: QuestionContext) -> ErrorsByPosition:
         context.report(None, "Reading token embeddings")
         measured = Measurements(context.model, Scope(self.positions), context.measured())
-        errors = measured.layernorm
-        return ErrorsByPosition(
-            measured.positions,
-            len(errors.tokens),
-            _errors(errors, "orthogonal"),
-            _errors(errors, "constant_norm"),
-        )
+        return ErrorsByPosition(*_errors_of(measured))
 
 
 def layernorms_of(measured: Measurements) -> LayerNorms:
     """Combine the measurements."""
-    errors, cosines = measured.layernorm, measured.cosines
-    return LayerNorms(
-        measured.positions,
-        len(errors.tokens),
-        _errors(errors, "orthogonal"),
-        _errors(errors, "constant_norm"),
-        cosines.histogram,
-        tuple(
-            Alike(pair.token, _text(measured.model, pair.token), pair.position, pair.value)
-            for pair in cosines.most_alike(MAX_ALIKE)
-        ),
+    errors, cosines = _errors_of(measured), measured.cosines
+    alike = tuple(
+        Alike(pair.token, _text(measured.model, pair.token), pair.position, pair.value)
+        for pair in cosines.most_alike(MAX_ALIKE)
     )
+    return LayerNorms(*errors, cosines.histogram, alike)
+
+
+def _errors_of(measured: Measurements) -> tuple[tuple[int, int], int, Errors, Errors]:
+    """Return the fields of :class:`ErrorsByPosition`."""
+    errors = measured.layernorm
+    both = _errors(errors, "orthogonal"), _errors(errors, "constant_norm")
+    return measured.positions, len(errors.tokens), *both
 
 
 def _errors(errors: LayerNormErrors, version: Version) -> Errors:

@@ -31,6 +31,7 @@ from gui.style.theme import GRID, LIGHT, SMALL, Theme, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
+from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.table_text import Column, Row
@@ -277,9 +278,7 @@ class NullStrip(QWidget):
         return left + GRID, metrics.horizontalAdvance("0.00–0.00") + GRID
 
     def _font(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(self._theme.px(SMALL))
-        return font
+        return sized(self.font(), SMALL)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, theme = QPainter(self), self._theme

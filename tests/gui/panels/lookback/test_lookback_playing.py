@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.kit.playback import DURATION_MS
+from gui.panels.kit.guiding import DURATION_MS
 from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.guide import LINES, MAX_POINTS, Carried
 from gui.panels.lookback.question import LookBackOf
