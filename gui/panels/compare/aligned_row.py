@@ -95,15 +95,10 @@ HIDDEN = "hidden while a training step is shown · "
 
 
 class AlignedRow(Panel):
-    """Shows ``session.alignment``, and requests another one.
-
-    Signals
-    -------
-    alignmentRequested(CurveAlignment or None)
-        The requested alignment.
-    """
+    """Shows ``session.alignment``, and requests another one."""
 
     alignmentRequested = Signal(object)
+    """The requested :class:`CurveAlignment`; None for none."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)

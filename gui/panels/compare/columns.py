@@ -26,15 +26,10 @@ HINT = "Space shows or hides a column, Alt+↑ and Alt+↓ move it. Dragging mov
 
 
 class ColumnChooser(QDialog):
-    """All columns with a check mark each; the table follows every change.
-
-    Signals
-    -------
-    chosen(tuple)
-        The keys of the shown columns, in order.
-    """
+    """All columns with a check mark each; the table follows every change."""
 
     chosen = Signal(tuple)
+    """The keys of the shown columns, in order."""
 
     def __init__(self, shown: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)

@@ -272,30 +272,20 @@ def _outcome(line: MeasuredRow, column: int) -> Outcome | None:
 
 
 class CompareTable(QWidget):
-    """One row for each model.
-
-    Signals
-    -------
-    chosen(int)
-        Key of a row that was double-clicked, or on which Enter was pressed.
-    removed(int)
-        Key of a row on which Delete was pressed.
-    copyRequested()
-        Ctrl+C was pressed.
-    sorted(object)
-        The requested sorting; None for none.
-    arranged(tuple)
-        The keys and widths of the columns, after one was moved or its width was changed.
-    titleMenuRequested(str, QPoint)
-        The key of a column whose title was right-clicked, "" for a fixed one, and where.
-    """
+    """One row for each model."""
 
     chosen = Signal(int)
+    """Key of a row that was double-clicked, or on which Enter was pressed."""
     removed = Signal(int)
+    """Key of a row on which Delete was pressed."""
     copyRequested = Signal()
+    """Ctrl+C was pressed."""
     sorted = Signal(object)
+    """The requested sorting; None for none."""
     arranged = Signal(tuple)
+    """The keys and widths of the columns, after one was moved or its width was changed."""
     titleMenuRequested = Signal(str, QPoint)
+    """The key of a column whose title was right-clicked, "" for a fixed one, and where."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -25,16 +25,12 @@ class ComparedLegend(QWidget):
     """One row: the drawn quantity, and a button for each compared model.
 
     Long names are elided; tooltips have them in full.
-
-    Signals
-    -------
-    toggled(int), fetchRequested(int)
-        The model of this key is to be hidden or shown; the user agrees to the download for its
-        curve.
     """
 
     toggled = Signal(int)
+    """The model of this key is to be hidden or shown."""
     fetchRequested = Signal(int)
+    """The user agrees to the download for the curve of the model of this key."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
