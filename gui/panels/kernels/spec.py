@@ -627,15 +627,18 @@ def query_of(result: Kernels | ByOffset, current: int | None) -> int | None:
 
 def order_of(kernels: HeadKernels, sort: Sort) -> np.ndarray:
     """Return the sorted heads, (n_heads,) int."""
-    keys = {
-        "nearest": kernels.mean_lag,
-        "previous": -kernels.previous_token,
-        "self": -kernels.own,
-        "near": -kernels.mass_lag_0_10,
-        "lag": -kernels.by_lag_alone,
-        "number": np.arange(kernels.n_heads),
-    }
-    return np.argsort(keys[sort], kind="stable")
+    if sort == "number":
+        return np.arange(kernels.n_heads)
+    keys = kernels.mean_lag if sort == "nearest" else -_scores(kernels, sort)
+    return np.argsort(keys, kind="stable")
+
+
+def _scores(kernels: HeadKernels, sort: Sort) -> np.ndarray:
+    return {
+        "self": kernels.own,
+        "near": kernels.mass_lag_0_10,
+        "lag": kernels.by_lag_alone,
+    }.get(sort, kernels.previous_token)
 
 
 def score_of(kernels: HeadKernels, sort: Sort, head: int) -> str:
@@ -643,10 +646,7 @@ def score_of(kernels: HeadKernels, sort: Sort, head: int) -> str:
     if sort == "nearest":
         lag = float(kernels.mean_lag[head])
         return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
-    values = {"self": kernels.own, "near": kernels.mass_lag_0_10, "lag": kernels.by_lag_alone}.get(
-        sort, kernels.previous_token
-    )
-    return format_number(float(values[head]))
+    return format_number(float(_scores(kernels, sort)[head]))
 
 
 def described(kernels: HeadKernels, head: int) -> str:

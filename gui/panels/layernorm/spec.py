@@ -249,19 +249,14 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         result = view.result
         if isinstance(result, ComparedSums):
             return _tables_of_sums(result)
-        errors = {
-            "position": _positions(result),
-            "orthogonal_median": result.orthogonal.median,
-            "orthogonal_p95": result.orthogonal.p95,
-            "constant_norm_median": result.constant_norm.median,
-            "constant_norm_p95": result.constant_norm.p95,
-        }
+        errors = {"position": _positions(result)}
         spans: dict[str, np.ndarray] = {}
         for version in VERSIONS:
-            intervals = errors_of(result, version).intervals
-            if intervals is not None:
-                spans[f"{version}_median_interval"] = np.array(intervals.median)
-                spans[f"{version}_p95_interval"] = np.array(intervals.p95)
+            found = errors_of(result, version)
+            errors |= {f"{version}_median": found.median, f"{version}_p95": found.p95}
+            if found.intervals is not None:
+                spans[f"{version}_median_interval"] = np.array(found.intervals.median)
+                spans[f"{version}_p95_interval"] = np.array(found.intervals.p95)
         tables = {"": errors}
         if spans:
             tables["intervals"] = {"end": np.array(["low", "high"]), **spans}
