@@ -89,14 +89,15 @@ def _measured_row(
 ) -> MeasuredRow:
     from geometry.checkpoints.errors import RangeError
     from geometry.claims.scalar_results import scalar_results
-    from gui.panels.compare.question import MeasuredRow, RowOf
+    from gui.panels.compare.question import MeasuredRow
+    from gui.panels.kit.views import Shown
 
     shown = span or model.usual_positions
     try:
         results = scalar_results(model, shown, components)
     except RangeError as error:
         raise RangeError(f"{model.name}: {error}", error.advice) from error
-    return MeasuredRow(RowOf(key, model.name, ref(model), shown, components), results)
+    return MeasuredRow(Shown(key, model.name, ref(model), shown, components), results)
 
 
 def _write(out: Path, rows: list[MeasuredRow]) -> None:

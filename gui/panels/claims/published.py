@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QModelIndex, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QSizePolicy
 
@@ -13,9 +13,8 @@ from gui.panels.claims.words import published_cells, within
 from gui.style.outcomes import outcome_color
 from gui.style.theme import Theme
 from gui.widgets.fitted_table import FittedTable
-from gui.widgets.position_rows import Index, TitledRows
+from gui.widgets.position_rows import Index, TextRows
 from gui.widgets.table_text import Column
-from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
 
@@ -37,7 +36,7 @@ _ROOM = {SOURCE: 760, WITHIN: 520}
 """Minimum width of the table at which a column is shown, in pixels."""
 
 
-class PublishedRows(TitledRows):
+class PublishedRows(TextRows):
     """Compared numbers as rows."""
 
     compared: tuple[Compared, ...] = ()
@@ -46,25 +45,17 @@ class PublishedRows(TitledRows):
     def replace(self, compared: tuple[Compared, ...]) -> None:
         self.beginResetModel()
         self.compared = compared
+        self.cells, self.tips = tuple(map(published_cells, compared)), tuple(map(_tip, compared))
         self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        return 0 if parent.isValid() else len(self.compared)
-
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        compared, column = self.compared[index.row()], index.column()
+        row, column = index.row(), index.column()
         match role:
-            case Role.DisplayRole:
-                return published_cells(compared)[column]
             case Role.ForegroundRole if column == WITHIN:
-                return self.colors.get(compared.within)
-            case Role.ToolTipRole:
-                return wrapped(_tip(compared))
+                return self.colors.get(self.compared[row].within)
             case Role.AccessibleTextRole:
-                return f"{published_cells(compared)[column]}. {_tip(compared)}"
-            case Role.TextAlignmentRole:
-                return self.alignment(column)
-        return None
+                return f"{self.cells[row][column]}. {self.tips[row]}"
+        return super().data(index, role)
 
 
 def _tip(compared: Compared) -> str:

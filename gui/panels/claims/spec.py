@@ -23,7 +23,7 @@ from geometry.claims.published import Compared, compare_published
 from geometry.evidence.null import Outcome
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
-from geometry.models.residual_stream import Subject
+from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown
 from gui.panels.effects.spec import intervening
 from gui.panels.kit.choices import Choice, Option
@@ -46,20 +46,12 @@ LAYER = 0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ledger:
-    """The claims checked on one model.
+    """The claims checked on one model."""
 
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive, of the claims about the shown range.
-    verdicts
-        In the order of the articles; a pending one has no outcome.
-    published
-        Numbers that papers give for this model, beside those measured here.
-    """
-
+    # First and last position, both inclusive, of the claims about the shown range
     positions: tuple[int, int]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict, ...]  # In the order of the articles; a pending one has no outcome
+    # Numbers that papers give for this model, beside those measured here
     published: tuple[Compared, ...] = ()
 
 
@@ -73,31 +65,15 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsOf:
-    """The ledger for a range of positions, and for a group of models.
+    """The ledger for a range of positions, and for a group of models."""
 
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive.
-    group
-        All models side by side, if there are several; empty for the open one alone.
-    effects
-        Costs of changes of the positions; None if not measured.
-    """
-
-    positions: tuple[int, int]
+    positions: tuple[int, int]  # First and last position, both inclusive
+    # All models side by side, if there are several; empty for the open one alone
     group: tuple[Beside, ...] = ()
-    effects: EffectsResult | None = None
+    effects: EffectsResult | None = None  # Costs of changes of the positions; None if not measured
 
     def tensors(self) -> tuple[Tensor, ...]:
-        return tensors_of(
-            Subject("E"),
-            Subject("W_Q", LAYER),
-            Subject("W_K", LAYER),
-            Subject("W_V", LAYER),
-            Subject("W_O", LAYER),
-            Subject("W_in", LAYER),
-        )
+        return tensors_of(*(Subject(name, LAYER) for name in NAMES))
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Ledger]:
         """Check one claim after another, with partial results."""
@@ -247,9 +223,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     body = "gui.panels.claims.table:ClaimsBody"
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
-        group = [
-            Beside(shown.name, ref(shown.model)) for shown in scope.grid if shown.model is not None
-        ]
+        group = [Beside(shown.name, shown.model) for shown in scope.grid if shown.model is not None]
         effects: EffectsResult | None = scope.results.get("effects")
         measured = effects is not None and effects.run is not None
         return ClaimsOf(

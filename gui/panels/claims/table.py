@@ -211,15 +211,10 @@ class ClaimRows(TitledRows):
 
 
 class ClaimsTable(FittedTable):
-    """Claims, each in two lines.
-
-    Signals
-    -------
-    chosen(object)
-        The :class:`geometry.claims.claim.Claim` that was clicked, or on which Enter was pressed.
-    """
+    """Claims, each in two lines."""
 
     chosen = Signal(object)
+    """The :class:`geometry.claims.claim.Claim` that was clicked, or on which Enter was pressed."""
 
     def __init__(self, theme: Theme) -> None:
         self.rows = ClaimRows(_COLUMNS)

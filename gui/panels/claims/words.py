@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -28,23 +28,24 @@ SHORT_ARTICLES = {
     WHY: "Comments",
     OURS: "Helixscope",
 }
-_COLUMNS = (
-    "id",
-    "article",
-    "statement",
-    "quantity",
-    "expected",
-    "reason",
-    "measured",
-    "outcome",
-    "null",
-    "null_p5",
-    "null_p95",
-    "draws",
-    "why",
-    "interval_low",
-    "interval_high",
-)
+_COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
+    "id": lambda verdict: verdict.claim.id,
+    "article": lambda verdict: verdict.claim.article,
+    "statement": lambda verdict: verdict.claim.statement,
+    "quantity": lambda verdict: verdict.claim.quantity,
+    "expected": lambda verdict: verdict.claim.expected,
+    "reason": lambda verdict: verdict.claim.reason,
+    "measured": lambda verdict: verdict.value,
+    "outcome": lambda verdict: verdict.outcome,
+    "null": lambda verdict: verdict.null and verdict.null.name,
+    "null_p5": lambda verdict: verdict.null and verdict.null.band[0],
+    "null_p95": lambda verdict: verdict.null and verdict.null.band[2],
+    "draws": lambda verdict: verdict.null and verdict.null.draws,
+    "why": lambda verdict: verdict.why_null,
+    "interval_low": lambda verdict: verdict.interval and verdict.interval[0],
+    "interval_high": lambda verdict: verdict.interval and verdict.interval[1],
+}
+"""What stands in each column of a CSV file; None for an empty cell."""
 
 
 def word(verdict: Verdict) -> str:
@@ -153,28 +154,8 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for verdict in verdicts:
-        claim, null = verdict.claim, verdict.null
-        value = "" if verdict.value is None else repr(verdict.value)
-        drawn, texts = ("", "", "", ""), ("", "")
-        if null is not None:
-            low, _, high = null.band
-            drawn = (null.name, repr(low), repr(high), str(null.draws))
-        if verdict.interval is not None:
-            texts = (repr(verdict.interval[0]), repr(verdict.interval[1]))
-        row = (
-            claim.id,
-            claim.article,
-            claim.statement,
-            claim.quantity,
-            str(claim.expected),
-            claim.reason,
-            value,
-            verdict.outcome or "",
-            *drawn,
-            verdict.why_null or "",
-            *texts,
-        )
-        writer.writerow(map(cell, row))
+        values = (read(verdict) for read in _COLUMNS.values())
+        writer.writerow("" if value is None else cell(str(value)) for value in values)
     return file.getvalue()
 
 

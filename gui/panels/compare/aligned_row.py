@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QStandardItemModel
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -95,19 +93,13 @@ HIDDEN = "hidden while a training step is shown · "
 
 
 class AlignedRow(Panel):
-    """Shows ``session.alignment``, and requests another one.
-
-    Signals
-    -------
-    alignmentRequested(CurveAlignment or None)
-        The requested alignment.
-    """
+    """Shows ``session.alignment``, and requests another one."""
 
     alignmentRequested = Signal(object)
+    """The requested :class:`CurveAlignment`; None for none."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
-        self._filling = False
         self.what = _drop_down("What to overlay on the shown curve", WHAT_TIP)
         self.first, self.last = _position("First position"), _position("Last position")
         self.step = _drop_down("Training step", "The step whose table is overlaid")
@@ -168,16 +160,15 @@ class AlignedRow(Panel):
     def _fill(self) -> None:
         """Update the controls."""
         session, alignment = self.session, self.session.alignment
-        with self._quietly():
-            self.setEnabled(session.model is not None)
-            self._fill_what()
-            self._fill_range()
-            self._fill_steps()
-            if alignment is not None:
-                self.how.show_value(alignment.how)
-                self.mirror.setChecked(alignment.mirrored)
-                self.middle.show_value(alignment.taken_off)
-                self.coloring.show_value(alignment.coloring)
+        self.setEnabled(session.model is not None)
+        self._fill_what()
+        self._fill_range()
+        self._fill_steps()
+        if alignment is not None:
+            self.how.show_value(alignment.how)
+            self.mirror.setChecked(alignment.mirrored)
+            self.middle.show_value(alignment.taken_off)
+            self.coloring.show_value(alignment.coloring)
         what = None if alignment is None else alignment.what
         how = "" if alignment is None else alignment.how
         self.first.setVisible(isinstance(what, OfRange))
@@ -210,8 +201,9 @@ class AlignedRow(Panel):
         if model is None or alignment is None or not isinstance(alignment.what, OfRange):
             return
         for field, value in zip((self.first, self.last), alignment.what.positions, strict=True):
-            field.setRange(0, model.n_positions - 1)
-            field.setValue(value)
+            with QSignalBlocker(field):
+                field.setRange(0, model.n_positions - 1)
+                field.setValue(value)
 
     def _fill_steps(self) -> None:
         history, alignment = self.session.history, self.session.alignment
@@ -230,14 +222,6 @@ class AlignedRow(Panel):
         else:
             hidden = "" if session.snapshot is None else HIDDEN
             self.readout.setText(hidden + readout(aligned))
-
-    @contextmanager
-    def _quietly(self) -> Iterator[None]:
-        self._filling = True
-        try:
-            yield
-        finally:
-            self._filling = False
 
     # Requests of the user.
 
@@ -267,9 +251,8 @@ class AlignedRow(Panel):
         return first + (last - first + 1) // 2, last
 
     def _on_range(self) -> None:
-        if not self._filling:
-            first, last = sorted((self.first.value(), self.last.value()))
-            self._change(what=OfRange((first, last)))
+        first, last = sorted((self.first.value(), self.last.value()))
+        self._change(what=OfRange((first, last)))
 
     def _change(self, **fields: Any) -> None:
         alignment = self.session.alignment

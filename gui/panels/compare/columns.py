@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -26,15 +26,10 @@ HINT = "Space shows or hides a column, Alt+↑ and Alt+↓ move it. Dragging mov
 
 
 class ColumnChooser(QDialog):
-    """All columns with a check mark each; the table follows every change.
-
-    Signals
-    -------
-    chosen(tuple)
-        The keys of the shown columns, in order.
-    """
+    """All columns with a check mark each; the table follows every change."""
 
     chosen = Signal(tuple)
+    """The keys of the shown columns, in order."""
 
     def __init__(self, shown: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)
@@ -91,15 +86,13 @@ class ColumnChooser(QDialog):
                 | Qt.ItemFlag.ItemIsUserCheckable
                 | Qt.ItemFlag.ItemIsDragEnabled
             )
-            state = Qt.CheckState.Checked if key in shown else Qt.CheckState.Unchecked
-            item.setCheckState(state)
+            item.setCheckState(Qt.CheckState.Checked if key in shown else Qt.CheckState.Unchecked)
             self.list.addItem(item)
         self.list.setCurrentRow(0)
 
     def _set_shown(self, shown: Sequence[str]) -> None:
-        self.list.blockSignals(True)
-        self._fill(shown)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self._fill(shown)
         self._report()
 
     def _move(self, step: int) -> None:
@@ -107,11 +100,9 @@ class ColumnChooser(QDialog):
         to = row + step
         if row < 0 or not 0 <= to < self.list.count():
             return
-        self.list.blockSignals(True)
-        item = self.list.takeItem(row)
-        self.list.insertItem(to, item)
-        self.list.setCurrentRow(to)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.insertItem(to, self.list.takeItem(row))
+            self.list.setCurrentRow(to)
         self._report()
 
     def _report(self) -> None:

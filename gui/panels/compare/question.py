@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from weakref import ref
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.memo import Recent
@@ -14,6 +13,7 @@ from geometry.claims.scalar_results import Scalar, scalar_results
 from geometry.evidence.null import Outcome
 from geometry.measures.roughness import FEWEST
 from geometry.pca.pca import fit_pca
+from gui.panels.kit.views import Shown
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
@@ -23,33 +23,6 @@ MAX_KEPT = 512
 READING, FAILED = "it is still loading", "it could not be opened"
 
 
-@dataclass(frozen=True, slots=True)
-class RowOf:
-    """One row: a model with its shown positions and components.
-
-    Attributes
-    ----------
-    key, name
-        Its key and name.
-    model
-        The model, as a weak reference; None while it is loading.
-    positions, components
-        Its shown positions and components.
-    failed
-        Whether it could not be opened.
-    current
-        Whether it is the current one.
-    """
-
-    key: int
-    name: str
-    model: ref[PositionalModel] | None
-    positions: tuple[int, int]
-    components: tuple[int, ...]
-    failed: bool = False
-    current: bool = False
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class MeasuredRow:
     """The scalars of a row: None while they are computed, or with the reason in ``why``.
@@ -57,10 +30,14 @@ class MeasuredRow:
     ``outcomes`` are those of the quantities that are weighed beside random curves, by their keys.
     """
 
-    row: RowOf
+    row: Shown
     scalars: tuple[Scalar, ...] | None = None
     why: str = ""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+
+    def value(self, key: str) -> float | str | None:
+        """Return the value of a quantity, by its key; None if it has no value."""
+        return next((s.value for s in self.scalars or () if s.quantity.key == key), None)
 
     def outcome(self, scalar: Scalar) -> Outcome | None:
         """Return the outcome of a quantity; None if it is not weighed, or has no value."""
@@ -74,7 +51,7 @@ class Comparison:
     lines: tuple[MeasuredRow, ...]
 
 
-def turning_outcome(model: PositionalModel, row: RowOf) -> Outcome:
+def turning_outcome(model: PositionalModel, row: Shown) -> Outcome:
     """Return whether the shown positions turn more evenly than random smooth curves do."""
     from geometry.evidence.turning_share import turning_share
 
@@ -93,17 +70,10 @@ KEPT = Recent(MAX_KEPT)
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOf:
-    """Scalars of several models.
+    """Scalars of several models."""
 
-    Attributes
-    ----------
-    rows
-        All open models.
-    kept
-        Cache shared with other questions.
-    """
-
-    rows: tuple[RowOf, ...]
+    rows: tuple[Shown, ...]  # All open models
+    # Cache shared with other questions
     kept: Recent = field(default_factory=lambda: Recent(MAX_KEPT), compare=False, repr=False)
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Comparison]:
@@ -117,8 +87,8 @@ class ComparisonOf:
             lines[at] = self._line(row, context)
         yield Comparison(tuple(lines))
 
-    def _known(self, row: RowOf) -> MeasuredRow:
-        model = None if row.model is None else row.model()
+    def _known(self, row: Shown) -> MeasuredRow:
+        model = row.open_model
         if model is None:
             return MeasuredRow(row)
         key = (model.fingerprint, row.positions, row.components)
@@ -127,8 +97,8 @@ class ComparisonOf:
             return MeasuredRow(row)
         return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
 
-    def _line(self, row: RowOf, context: QuestionContext) -> MeasuredRow:
-        model = None if row.model is None else row.model()
+    def _line(self, row: Shown, context: QuestionContext) -> MeasuredRow:
+        model = row.open_model
         if model is None:
             return MeasuredRow(row, why=FAILED if row.failed else READING)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
-from weakref import ref
 
 import numpy as np
 from msgspec import Meta
 
 from gui.panels.compare import words
-from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow, RowOf
+from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.kit.choices import Button, Saved, Shared
 from gui.panels.kit.intents import AddModel
@@ -67,19 +66,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     body = "gui.panels.compare.table:CompareBody"
 
     def question(self, scope: Scope, choices: Choices) -> ComparisonOf:
-        rows = (
-            RowOf(
-                shown.key,
-                shown.name,
-                None if shown.model is None else ref(shown.model),
-                shown.positions,
-                shown.components,
-                shown.failed,
-                shown.current,
-            )
-            for shown in scope.grid
-        )
-        return ComparisonOf(tuple(rows), KEPT)
+        return ComparisonOf(scope.grid, KEPT)
 
     def plots(self, view: CompareView) -> Sequence[Part]:
         return ()
@@ -121,7 +108,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
             [
                 (model, row.positions, row.components)
                 for row in rows
-                if row.model is not None and (model := row.model()) is not None
+                if (model := row.open_model) is not None
             ]
         )
 

@@ -272,30 +272,20 @@ def _outcome(line: MeasuredRow, column: int) -> Outcome | None:
 
 
 class CompareTable(QWidget):
-    """One row for each model.
-
-    Signals
-    -------
-    chosen(int)
-        Key of a row that was double-clicked, or on which Enter was pressed.
-    removed(int)
-        Key of a row on which Delete was pressed.
-    copyRequested()
-        Ctrl+C was pressed.
-    sorted(object)
-        The requested sorting; None for none.
-    arranged(tuple)
-        The keys and widths of the columns, after one was moved or its width was changed.
-    titleMenuRequested(str, QPoint)
-        The key of a column whose title was right-clicked, "" for a fixed one, and where.
-    """
+    """One row for each model."""
 
     chosen = Signal(int)
+    """Key of a row that was double-clicked, or on which Enter was pressed."""
     removed = Signal(int)
+    """Key of a row on which Delete was pressed."""
     copyRequested = Signal()
+    """Ctrl+C was pressed."""
     sorted = Signal(object)
+    """The requested sorting; None for none."""
     arranged = Signal(tuple)
+    """The keys and widths of the columns, after one was moved or its width was changed."""
     titleMenuRequested = Signal(str, QPoint)
+    """The key of a column whose title was right-clicked, "" for a fixed one, and where."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -432,7 +422,7 @@ class CompareTable(QWidget):
         """Fit the columns to their texts; the names within bounds, others as the user chose."""
         if self.values.titles.held:  # one is being dragged
             return
-        titles, texts = QFontMetrics(_small(self.font())), QFontMetrics(self.values.font())
+        titles, texts = QFontMetrics(sized(self.font(), SMALL)), QFontMetrics(self.values.font())
         rows = [cells(line) for line in self.rows.lines]
         space, widths = 2 * GRID + 4, self.widths
         for number, column in enumerate(COLUMNS):
@@ -555,7 +545,3 @@ class _View(QTableView):
         self.selectRow(row)
         self.scrollTo(self.model().index(row, FIXED))
         bar.setValue(before)
-
-
-def _small(font: QFont) -> QFont:
-    return sized(font, SMALL)

@@ -95,11 +95,6 @@ def title_of(key: str) -> str:
     return COLUMNS[number_of(key)].title.partition("\n")[0]
 
 
-def _measured_columns(columns: Sequence[str]) -> list[int]:
-    """Return the places of shown columns among the quantities."""
-    return [ALL.index(key) - 1 for key in columns if key != RANGE]
-
-
 def written(scalar: Scalar) -> str:
     """Return the formatted value; a dash for none."""
     value, quantity = scalar.value, scalar.quantity
@@ -152,7 +147,7 @@ def sort_key(line: MeasuredRow, column: int) -> Any:
         return line.row.name.casefold()
     if column == FIXED:
         return None if line.row.model is None else (*line.row.positions, *line.row.components)
-    return None if line.scalars is None else line.scalars[column - FIXED - 1].value
+    return line.value(ALL[column - FIXED])
 
 
 def in_order(
@@ -174,8 +169,8 @@ def numbers(lines: Sequence[MeasuredRow]) -> dict[str, np.ndarray]:
         "last_position": np.array([line.row.positions[1] for line in measured], dtype=np.int64),
         "components": np.array([line.row.components for line in measured]).reshape(-1, 3),
     }
-    for number, quantity in enumerate(QUANTITIES):
-        values = [_value(line, number) for line in measured]
+    for quantity in QUANTITIES:
+        values = [line.value(quantity.key) for line in measured]
         if quantity.kind == "text":
             columns[quantity.key] = np.array([value or "" for value in values], dtype=np.str_)
         else:
@@ -206,17 +201,15 @@ def _separated(lines: Sequence[MeasuredRow], columns: Sequence[str], *, delimite
     writer.writerow(("model", *chain.from_iterable(names)))
     for line in lines:
         if line.scalars is not None:
-            values = (_values(line, line.scalars, key) for key in columns)
+            values = (_values(line, key) for key in columns)
             writer.writerow(map(cell, (line.row.name, *chain.from_iterable(values))))
     return file.getvalue()
 
 
-def _values(
-    line: MeasuredRow, scalars: Sequence[Scalar], key: str
-) -> tuple[float | int | str, ...]:
+def _values(line: MeasuredRow, key: str) -> tuple[float | int | str, ...]:
     if key == RANGE:
         return (*line.row.positions, " ".join(map(str, line.row.components)))
-    value = scalars[ALL.index(key) - 1].value
+    value = line.value(key)
     return ("" if value is None else value,)
 
 
@@ -225,22 +218,19 @@ def as_json(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
 
     Range and components are always included: the numbers depend on them.
     """
-    chosen = _measured_columns(columns)
+    chosen = [QUANTITIES[ALL.index(key) - 1] for key in columns if key != RANGE]
     models = [
         {
             "model": line.row.name,
             "positions": list(line.row.positions),
             "components": list(line.row.components),
-            **{QUANTITIES[at].key: line.scalars[at].value for at in chosen},
+            **{quantity.key: line.value(quantity.key) for quantity in chosen},
             "outcomes": {key: outcome for key, outcome in line.outcomes.items() if key in columns},
         }
         for line in lines
         if line.scalars is not None
     ]
-    quantities = (QUANTITIES[at] for at in chosen)
-    meanings = {
-        quantity.key: f"{quantity.meaning} {SCOPES[quantity.of]}" for quantity in quantities
-    }
+    meanings = {quantity.key: f"{quantity.meaning} {SCOPES[quantity.of]}" for quantity in chosen}
     return (
         json.dumps({"models": models, "quantities": meanings}, indent=2, ensure_ascii=False) + "\n"
     )
@@ -324,10 +314,6 @@ for model, positions, components in shown:
         print("", "Turning share", turning_share(rows, chosen).outcome, sep="\\t")
 """
     return python_script(lines)
-
-
-def _value(line: MeasuredRow, number: int) -> float | str | None:
-    return None if line.scalars is None else line.scalars[number].value
 
 
 # ---- a page for print ----

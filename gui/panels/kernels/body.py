@@ -96,24 +96,12 @@ class KernelsBody(PanelBody):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HeadCard:
-    """One head on the wall.
+    """One head on the wall."""
 
-    Attributes
-    ----------
-    head
-        Its number.
-    picture : (s, s) float32
-        Its small map.
-    score
-        The formatted number that heads are sorted by.
-    text
-        Text of the hover label.
-    """
-
-    head: int
-    picture: np.ndarray
-    score: str
-    text: str
+    head: int  # Its number
+    picture: np.ndarray  # (s, s) float32: its small map
+    score: str  # The formatted number that heads are sorted by
+    text: str  # Text of the hover label
 
 
 def _card_by_offset(result: ByOffset, head: int) -> HeadCard:

@@ -35,21 +35,11 @@ KEPT = 2
 
 @dataclass(frozen=True, slots=True)
 class HeadsOf:
-    """A choice of queries and keys.
+    """A choice of queries and keys."""
 
-    Attributes
-    ----------
-    layer
-        Their layer, from 0.
-    content
-        Whether a token is in LayerNorm's denominator.
-    averaged
-        Whether P is averaged in blocks of ten first.
-    """
-
-    layer: int = 0
-    content: bool = False
-    averaged: bool = False
+    layer: int = 0  # Their layer, from 0
+    content: bool = False  # Whether a token is in LayerNorm's denominator
+    averaged: bool = False  # Whether P is averaged in blocks of ten first
 
     def project(self, model: PositionalModel) -> HeadProjections:
         """Return the queries and keys in single precision, which exceeds the shown digits.
@@ -67,83 +57,49 @@ class HeadsOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Kernels:
-    """Attention of all heads by lag, and the map of one.
+    """Attention of all heads by lag, and the map of one."""
 
-    Attributes
-    ----------
-    of
-        Which queries and keys.
-    positions
-        First and last query, both inclusive.
-    by_head
-        The kernels of all heads.
-    before
-        The same without averaging, if P is averaged; else None.
-    head
-        The head of the map.
-    weights : (m, m) float32
-        Its attention: queries in rows, keys in columns, both of the range.
-    by_lag
-        Whether attention is by a bias alone: positions are those of a text, not rows of the table.
-    """
-
-    of: HeadsOf
-    positions: tuple[int, int]
-    by_head: HeadKernels
-    before: HeadKernels | None
-    head: int
+    of: HeadsOf  # Which queries and keys
+    positions: tuple[int, int]  # First and last query, both inclusive
+    by_head: HeadKernels  # The kernels of all heads
+    before: HeadKernels | None  # The same without averaging, if P is averaged; else None
+    head: int  # The head of the map
+    # (m, m) float32: its attention: queries in rows, keys in columns, both of the range
     weights: np.ndarray
+    # Whether attention is by a bias alone: positions are those of a text, not rows of the table
     by_lag: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ByOffset:
-    """The bias of all heads of a model for pictures, by offset in two directions.
+    """The bias of all heads of a model for pictures, by offset in two directions."""
 
-    Attributes
-    ----------
-    of
-        Not used: the heads are those of all blocks.
-    positions
-        First and last row of the table.
-    head
-        The head whose map is shown.
-    bias, attention : (n_heads, rows, columns) float64
-        As of :func:`geometry.models.bias_heads.offset_attention`.
-    distance : (n_heads,) float64
-        The mean length of an offset, in patches, weighted by the attention.
-    """
-
-    of: HeadsOf
-    positions: tuple[int, int]
-    head: int
+    head: int  # The head whose map is shown
+    # (n_heads, rows, columns) float64: as of :func:`geometry.models.bias_heads.offset_attention`
     bias: np.ndarray
     attention: np.ndarray
+    # (n_heads,) float64: the mean length of an offset, in patches, weighted by the attention
     distance: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsOf:
-    """The kernels of a layer's heads over a range, and the map of one head.
+class _OfHeads:
+    """A question about a layer's heads over a range."""
 
-    Attributes
-    ----------
-    of
-        Which queries and keys.
-    positions
-        First and last query, both inclusive.
-    head
-        The head of the map; None for the one with the smallest mean lag.
-    """
-
-    of: HeadsOf
-    positions: tuple[int, int]
-    head: int | None = None
+    of: HeadsOf  # Which queries and keys
+    positions: tuple[int, int]  # First and last query, both inclusive
 
     def tensors(self) -> tuple[Tensor, ...]:
         layer = self.of.layer
         tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
         return (("W_Q", layer), ("W_K", layer), *tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsOf(_OfHeads):
+    """The kernels of the heads, and the map of one head."""
+
+    head: int | None = None  # The head of the map; None for the one with the smallest mean lag
 
     def answer(self, context: QuestionContext) -> Kernels | ByOffset:
         """Compute them; the map of another head is fast, as projections are cached."""
@@ -179,18 +135,12 @@ class KernelsOf:
         distance = (attention * lengths).sum(axis=(1, 2))
         nearest = int(distance.argmin())
         head = nearest if self.head is None else min(self.head, len(bias) - 1)
-        return ByOffset(self.of, (0, model.n_positions - 1), head, bias, attention, distance)
+        return ByOffset(head, bias, attention, distance)
 
 
 @dataclass(frozen=True, slots=True)
-class KernelNullsOf:
-    """The kernels of all heads for randomly rotated positions; fields as of KernelsOf."""
-
-    of: HeadsOf
-    positions: tuple[int, int]
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        return KernelsOf(self.of, self.positions).tensors()
+class KernelNullsOf(_OfHeads):
+    """The kernels of all heads for randomly rotated positions."""
 
     def answer(self, context: QuestionContext) -> KernelNulls:
         from geometry.models.kernel_nulls import kernel_nulls
@@ -207,26 +157,13 @@ class KernelNullsOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NearestHead:
-    """The head of a layer with the smallest mean lag.
+    """The head of a layer with the smallest mean lag."""
 
-    Attributes
-    ----------
-    of, positions
-        As in :class:`Kernels`.
-    head
-        Its number, from 0.
-    lags : (L,) int
-        As in :class:`geometry.measures.kernels.HeadKernels`.
-    attention, scores : (L,) float64
-        Its attention and score by lag.
-    previous_token, mean_lag
-        Its scores.
-    """
-
-    of: HeadsOf
-    positions: tuple[int, int]
-    head: int
-    lags: np.ndarray
+    of: HeadsOf  # Which queries and keys
+    positions: tuple[int, int]  # First and last query, both inclusive
+    head: int  # Its number, from 0
+    lags: np.ndarray  # (L,) int: as in :class:`geometry.measures.kernels.HeadKernels`
+    # (L,) float64: its attention and score by lag
     attention: np.ndarray
     scores: np.ndarray
     previous_token: float
@@ -234,14 +171,8 @@ class NearestHead:
 
 
 @dataclass(frozen=True, slots=True)
-class NearestHeadOf:
+class NearestHeadOf(_OfHeads):
     """The head with the smallest mean lag, without its map, to save memory."""
-
-    of: HeadsOf
-    positions: tuple[int, int]
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        return KernelsOf(self.of, self.positions).tensors()
 
     def answer(self, context: QuestionContext) -> NearestHead:
         heads = _projected(self.of, context)

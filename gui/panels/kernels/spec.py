@@ -85,35 +85,20 @@ Sort = Literal["nearest", "previous", "self", "near", "lag", "number"]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the kernels panel.
+    """Choices of the kernels panel."""
 
-    Attributes
-    ----------
-    layer, content, averaged
-        As in :class:`HeadsOf`.
-    head
-        The head of map and curve; None for the one with the smallest mean lag.
-    sort
-        Order of the wall.
-    curve
-        The quantity by lag.
-    in_view
-        Whether positions that the current one attends to are enlarged on the curve.
-    tokens
-        Whether the attention over the prompt's tokens is shown, once the prompt was run.
-    prompt_run
-        The run of the prompt, from the session.
-    """
-
-    layer: int = 0
+    layer: int = 0  # As in :class:`HeadsOf`
+    # The head of map and curve; None for the one with the smallest mean lag
     head: int | None = None
-    sort: Sort = "nearest"
-    curve: Literal["attention", "score"] = "attention"
-    content: bool = False
-    averaged: bool = False
+    sort: Sort = "nearest"  # Order of the wall
+    curve: Literal["attention", "score"] = "attention"  # The quantity by lag
+    content: bool = False  # As in :class:`HeadsOf`
+    averaged: bool = False  # As in :class:`HeadsOf`
+    # Whether positions that the current one attends to are enlarged on the curve
     in_view: bool = True
+    # Whether the attention over the prompt's tokens is shown, once the prompt was run
     tokens: bool = False
-    prompt_run: PromptRun | None = None
+    prompt_run: PromptRun | None = None  # The run of the prompt, from the session
     by_lag: bool = False
     by_offset: bool = False
 
@@ -469,26 +454,29 @@ print(bias.shape)
 print(attention[{view.result.head}])
 """
             return python_script(lines, view.model)
-        if isinstance(view.result, Kernels) and view.result.by_lag:
-            return _script_of_bias(view, view.result)
-        of, positions = view.result.of, view.result.positions
+        of, positions, head = view.result.of, view.result.positions, view.result.head
         options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
         asked = list(options)
         if of.averaged:
             options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
             asked.append(f", block={BLOCK}")
+        heads = f"project_heads(model{''.join(options)})"
+        nulls = f"""\
+nulls = kernel_nulls(model, {positions}{"".join(asked)})
+near, null = found.mass_lag_0_10[{head}], nulls.mass_lag_0_10[{head}]
+print(near, null.draws, *null.band)
+print(weigh(near >= {LOCAL:g}, near, "above", null))
+{_lines_of_tokens(view)}"""
+        if isinstance(view.result, Kernels) and view.result.by_lag:
+            heads, nulls = "bias_heads(model)", ""
         lines = f"""
-heads = project_heads(model{"".join(options)})
+heads = {heads}
 found = head_kernels(heads, {positions})
 for head in range(found.n_heads):
     print(head, found.previous_token[head], found.own[head],
           found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
-print(attention_map(heads, {view.result.head}, {positions}).shape)
-nulls = kernel_nulls(model, {positions}{"".join(asked)})
-near, null = found.mass_lag_0_10[{view.result.head}], nulls.mass_lag_0_10[{view.result.head}]
-print(near, null.draws, *null.band)
-print(weigh(near >= {LOCAL:g}, near, "above", null))
-{_lines_of_tokens(view)}"""
+print(attention_map(heads, {head}, {positions}).shape)
+{nulls}"""
         return python_script(lines, view.model)
 
 
@@ -557,18 +545,6 @@ def _bands(view: KernelsView, result: Kernels, what: Literal["attention", "score
     label = f"{view.nulls.previous_token[result.head].draws} random rotations"
     lags = result.by_head.lags.astype(float)
     return [Band(lags, random.low, random.high, view.theme.muted, label)]
-
-
-def _script_of_bias(view: KernelsView, result: Kernels) -> str:
-    lines = f"""
-heads = bias_heads(model)
-found = head_kernels(heads, {result.positions})
-for head in range(found.n_heads):
-    print(head, found.previous_token[head], found.own[head],
-          found.mass_lag_0_10[head], found.mean_lag[head], found.by_lag_alone[head])
-print(attention_map(heads, {result.head}, {result.positions}).shape)
-"""
-    return python_script(lines, view.model)
 
 
 def _lines_of_tokens(view: KernelsView) -> str:
@@ -643,23 +619,26 @@ def map_by_offset(view: KernelsView, result: ByOffset) -> Image:
 
 def query_of(result: Kernels | ByOffset, current: int | None) -> int | None:
     """Return the current position if it is a query, else None."""
-    first, last = result.positions
     if current is None or isinstance(result, ByOffset) or result.by_lag:
         return None
+    first, last = result.positions
     return current if first <= current <= last else None
 
 
 def order_of(kernels: HeadKernels, sort: Sort) -> np.ndarray:
     """Return the sorted heads, (n_heads,) int."""
-    keys = {
-        "nearest": kernels.mean_lag,
-        "previous": -kernels.previous_token,
-        "self": -kernels.own,
-        "near": -kernels.mass_lag_0_10,
-        "lag": -kernels.by_lag_alone,
-        "number": np.arange(kernels.n_heads),
-    }
-    return np.argsort(keys[sort], kind="stable")
+    if sort == "number":
+        return np.arange(kernels.n_heads)
+    keys = kernels.mean_lag if sort == "nearest" else -_scores(kernels, sort)
+    return np.argsort(keys, kind="stable")
+
+
+def _scores(kernels: HeadKernels, sort: Sort) -> np.ndarray:
+    return {
+        "self": kernels.own,
+        "near": kernels.mass_lag_0_10,
+        "lag": kernels.by_lag_alone,
+    }.get(sort, kernels.previous_token)
 
 
 def score_of(kernels: HeadKernels, sort: Sort, head: int) -> str:
@@ -667,10 +646,7 @@ def score_of(kernels: HeadKernels, sort: Sort, head: int) -> str:
     if sort == "nearest":
         lag = float(kernels.mean_lag[head])
         return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
-    values = {"self": kernels.own, "near": kernels.mass_lag_0_10, "lag": kernels.by_lag_alone}.get(
-        sort, kernels.previous_token
-    )
-    return format_number(float(values[head]))
+    return format_number(float(_scores(kernels, sort)[head]))
 
 
 def described(kernels: HeadKernels, head: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from weakref import ref
 
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import Scope, Shown
@@ -51,7 +52,7 @@ def _shown(listed: OpenModel, of: Session) -> Shown:
     return Shown(
         listed.key,
         listed.name if session.model is None else session.model.name,
-        session.model,
+        None if session.model is None else ref(session.model),
         session.positions,
         session.components,
         failed=bool(listed.failed),

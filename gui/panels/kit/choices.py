@@ -26,36 +26,20 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """Base of controls.
+    """Base of controls."""
 
-    Attributes
-    ----------
-    field
-        The field of the panel's choices that it shows and changes.
-    tip
-        Its tooltip.
-    works
-        Returns whether it is enabled in a view; always if None.
-    when
-        Returns whether it is visible with some choices; always if None.
-    shared
-        Whether it is the session's field of the same name: saved with the session, and changed by
-        :class:`ChangeShared`.
-    kept
-        Whether it is saved in work files.
-    kind
-        The type of its choices; None if it follows from other attributes.
-    check
-        Returns whether a choice of that type is valid for any model; always if None.
-    """
-
-    field: str
-    tip: str = ""
+    field: str  # The field of the panel's choices that it shows and changes
+    tip: str = ""  # Its tooltip
+    # Returns whether it is enabled in a view; always if None
     works: Callable[[Any], bool] | None = None
+    # Returns whether it is visible with some choices; always if None
     when: Callable[[Any], bool] | None = None
+    # Whether it is the session's field of the same name: saved with the session, and changed by
+    # :class:`ChangeShared`
     shared: bool = False
-    kept: bool = True
-    kind: Any = None
+    kept: bool = True  # Whether it is saved in work files
+    kind: Any = None  # The type of its choices; None if it follows from other attributes
+    # Returns whether a choice of that type is valid for any model; always if None
     check: Callable[[Any], bool] | None = None
 
     @property
@@ -179,25 +163,13 @@ def is_of(subject: Subject, model: PositionalModel) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved(Control):
-    """A saved choice that is changed in the panel's body.
-
-    Attributes
-    ----------
-    reset
-        Text of a button that restores the default; "" for no button.
-    optional
-        Whether None is omitted from files.
-    suits
-        As :meth:`Control.fits`.
-    short
-        As :meth:`Control.expand`.
-    """
+    """A saved choice that is changed in the panel's body."""
 
     kind: Any
-    reset: str = ""
-    optional: bool = False
-    suits: Callable[[Any, PositionalModel], bool] | None = None
-    short: Callable[[Any], Any] | None = None
+    reset: str = ""  # Text of a button that restores the default; "" for no button
+    optional: bool = False  # Whether None is omitted from files
+    suits: Callable[[Any, PositionalModel], bool] | None = None  # As :meth:`Control.fits`
+    short: Callable[[Any], Any] | None = None  # As :meth:`Control.expand`
 
     def fits(self, choice: Any, model: PositionalModel) -> bool:
         return self.suits is None or self.suits(choice, model)

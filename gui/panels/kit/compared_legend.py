@@ -25,16 +25,12 @@ class ComparedLegend(QWidget):
     """One row: the drawn quantity, and a button for each compared model.
 
     Long names are elided; tooltips have them in full.
-
-    Signals
-    -------
-    toggled(int), fetchRequested(int)
-        The model of this key is to be hidden or shown; the user agrees to the download for its
-        curve.
     """
 
     toggled = Signal(int)
+    """The model of this key is to be hidden or shown."""
     fetchRequested = Signal(int)
+    """The user agrees to the download for the curve of the model of this key."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -156,12 +152,11 @@ class ComparedChip(QToolButton):
         faint = not curve.shown or bool(note)
         text = f"{curve.name} {note}".rstrip()
         color = QColor(model_color(curve.color, theme))
+        self._tone = QColor(theme.muted if faint else theme.text)
         if (text, color, faint) != (self._text, self._color, self._faint):
             self._text, self._color, self._faint = text, color, faint
-            self._tone = QColor(theme.muted if faint else theme.text)
             self.updateGeometry()
             self.update()
-        self._tone = QColor(theme.muted if faint else theme.text)
         verb = "Hide" if curve.shown else "Show"
         lines = [curve.name if curve.model is None else _ranged(curve)]
         lines.append(why or text_of(curve))

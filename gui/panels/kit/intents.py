@@ -43,18 +43,10 @@ class HideCurves:
 
 @dataclass(frozen=True, slots=True)
 class AddModel:
-    """Compare another model with the open one.
+    """Compare another model with the open one."""
 
-    Attributes
-    ----------
-    at
-        Where on the screen to show the menu.
-    in_grid
-        Whether it gets its own view, or only curves in panels.
-    """
-
-    at: tuple[int, int]
-    in_grid: bool = True
+    at: tuple[int, int]  # Where on the screen to show the menu
+    in_grid: bool = True  # Whether it gets its own view, or only curves in panels
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,17 +25,9 @@ MIN_RANDOM = 8
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of a panel's number beside its null distribution.
+    """The outcome of a panel's number beside its null distribution."""
 
-    Attributes
-    ----------
-    text
-        Part of a sentence: the number, and that of random tables.
-    outcome, null
-        The outcome, and the null distribution.
-    """
-
-    text: str
+    text: str  # Part of a sentence: the number, and that of random tables
     outcome: Outcome
     null: Null
 

@@ -24,10 +24,9 @@ from gui.panels.kit.choices import Button, Play, Shared
 from gui.panels.kit.compared_legend import ComparedLegend
 from gui.panels.kit.compared_models import ComparedModels
 from gui.panels.kit.controls import ControlRow
-from gui.panels.kit.guiding import GuidePlayer
+from gui.panels.kit.guiding import GuidePlayer, Playback
 from gui.panels.kit.intents import ChangeShared, ShowPanel
 from gui.panels.kit.layout import ResultLayout
-from gui.panels.kit.playback import Playback
 from gui.panels.kit.result_header import ResultHeader
 from gui.panels.kit.saved_choices import restored, saved
 from gui.panels.kit.saving import ResultFiles
@@ -409,10 +408,6 @@ class ResultPanel(Panel):
         """Return a script that computes and prints the shown result."""
         return self.files.python()
 
-    def file_name(self) -> str:
-        """Return the default file name, without an ending."""
-        return self.files.file_name()
-
     def _draw(self) -> None:
         """Draw the view; a hidden panel is drawn when it is shown."""
         self._stale = not self.is_shown
@@ -757,9 +752,8 @@ class ResultPanel(Panel):
             self._show_menu(event.globalPos())
 
     def menu(self) -> QMenu:
-        """Return the menu of saving and copying; the caller shows it."""
-        view = None if self._ready is None else self.view()
-        return self.files.menu(view, self._body, self.intended.emit)
+        """Return the menu of saving and copying a result; the caller shows it."""
+        return self.files.menu(self._body, self.intended.emit)
 
     def _show_menu(self, at: QPoint) -> None:
         menu = self._menu = self.menu()

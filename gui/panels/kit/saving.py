@@ -73,47 +73,32 @@ class ResultFiles:
         # A revision such as gpt2@refs/pr/1 has slashes.
         return f"{model.name.replace('/', '-')} {self._spec.name}"
 
-    def menu(
-        self, view: AnyView | None, body: PanelBody | None, intend: Callable[[object], None]
-    ) -> QMenu:
+    def menu(self, body: PanelBody | None, intend: Callable[[object], None]) -> QMenu:
         """Return the menu of saving and copying, with the entries of spec and body.
 
         Parameters
         ----------
-        view
-            Of the shown result; None without one.
         body
             The panel's, if it has one.
         intend
             Called with intents.
         """
-        menu = QMenu(self._panel)
-        for texts in () if view is None else self._spec.texts(view):
+        menu, view, name = QMenu(self._panel), self._view(None), self.file_name()
+        for texts in self._spec.texts(view):
             menu.addAction(f"{texts.title}…", partial(self._save_text, texts))
-        if body is not None and view is not None:
+        if body is not None:
             body.fill_menu(menu)
-        entries: list[tuple[str, Callable[[], object]]] = [
-            ("Save figure…", self._save_figure),
-            ("Save numbers…", self._save_numbers),
-            ("Copy figure", lambda: self._saver.copy_figure(self.figure())),
-        ]
-        if view is None or self._spec.script(view):
-            entries.append(("Copy as Python", lambda: self._saver.copy_text(self.python())))
-        for text, act in entries:
-            action = menu.addAction(text)
-            action.setEnabled(view is not None)
-            action.triggered.connect(lambda _=False, act=act: act())
-        acts = () if view is None else self._spec.acts(view)
-        if acts or self._spec.menu:
+        menu.addAction("Save figure…", self._save_figure)
+        menu.addAction("Save numbers…", self._save_numbers)
+        menu.addAction("Copy figure", lambda: self._saver.copy_figure(self.figure()))
+        if self._spec.script(view):
+            menu.addAction("Copy as Python", lambda: self._saver.copy_text(self.python()))
+        entries = [(entry.text, entry.make_intent(name)) for entry in self._spec.menu]
+        entries = [*self._spec.acts(view), *entries]
+        if entries:
             menu.addSeparator()
-        for text, intent in acts:
+        for text, intent in entries:
             menu.addAction(text, partial(intend, intent))
-        for entry in self._spec.menu:
-            action = menu.addAction(entry.text)
-            action.setEnabled(view is not None)
-            action.triggered.connect(
-                lambda _=False, entry=entry: intend(entry.make_intent(self.file_name()))
-            )
         return menu
 
     @property

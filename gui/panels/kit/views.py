@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -22,58 +23,34 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Shown:
-    """One of the open models.
-
-    Attributes
-    ----------
-    key, name
-        Its key and name.
-    model
-        The model; None while it is loading.
-    positions, components
-        Its shown positions and components.
-    failed
-        Whether it could not be opened.
-    current
-        Whether it is the current one.
-    """
+    """One of the open models; it may stand in questions, which are kept longer than models."""
 
     key: int
     name: str
-    model: PositionalModel | None
-    positions: tuple[int, int]
+    model: ref[PositionalModel] | None  # None while it is loading
+    positions: tuple[int, int]  # First and last shown position, both inclusive
     components: tuple[int, ...]
-    failed: bool = False
-    current: bool = False
+    failed: bool = False  # Whether it could not be opened
+    current: bool = False  # Whether it is the current one
+
+    @property
+    def open_model(self) -> PositionalModel | None:
+        """The model; None if it is not loaded yet, or closed meanwhile."""
+        return None if self.model is None else self.model()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scope:
-    """The scope of a question: a model, a range of its positions, the shown components.
+    """The scope of a question: a model, a range of its positions, the shown components."""
 
-    Attributes
-    ----------
-    model
-        An open model.
-    positions
-        First and last position, both inclusive.
-    components
-        Numbers of the components on the axes, from 1.
-    pca
-        The components of the range; None before they are fitted.
-    grid
-        All open models.
-    results
-        Complete results of the panels in :attr:`~PanelSpec.depends_on`, by name.
-    """
-
-    model: PositionalModel
-    positions: tuple[int, int]
-    components: tuple[int, ...]
-    pca: PositionPCA | None = None
-    grid: tuple[Shown, ...] = ()
+    model: PositionalModel  # An open model
+    positions: tuple[int, int]  # First and last position, both inclusive
+    components: tuple[int, ...]  # Numbers of the components on the axes, from 1
+    pca: PositionPCA | None = None  # The components of the range; None before they are fitted
+    grid: tuple[Shown, ...] = ()  # All open models
+    # Complete results of the panels in :attr:`~PanelSpec.depends_on`, by name
     results: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -83,41 +60,20 @@ def _no_label(position: int) -> str | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class View(Generic[C, R]):
-    """An answer with its context: the argument of plots, captions, numbers and scripts.
+    """An answer with its context: the argument of plots, captions, numbers and scripts."""
 
-    Attributes
-    ----------
-    scope
-        Scope of the question.
-    choices
-        The panel's choices.
-    question, result
-        The question and its result.
-    theme
-        Colours of the screen, or those for print.
-    name, color
-        Name and colour of the model; ``color`` is "" for the current model.
-    own_color
-        Colour of the current model beside others; "" if it is the only one.
-    others
-        The views of the compared models.
-    label_at
-        Returns the prompt's token or the row's label at a position, for display, or None.
-    nulls
-        The answer to :meth:`PanelSpec.nulls_question`; None while there is none.
-    """
-
-    scope: Scope
-    choices: C
+    scope: Scope  # Scope of the question
+    choices: C  # The panel's choices
     question: Any
     result: R
-    theme: Theme = LIGHT
-    name: str = ""
-    color: str = ""
-    own_color: str = ""
-    others: tuple[View[C, R], ...] = ()
+    theme: Theme = LIGHT  # Colours of the screen, or those for print
+    name: str = ""  # Name of the model
+    color: str = ""  # Colour of the model; "" for the current one
+    own_color: str = ""  # Colour of the current model beside others; "" if it is the only one
+    others: tuple[View[C, R], ...] = ()  # The views of the compared models
+    # Returns the prompt's token or the row's label at a position, for display, or None
     label_at: Callable[[int], str | None] = _no_label
-    nulls: Any = None
+    nulls: Any = None  # The answer to :meth:`PanelSpec.nulls_question`; None while there is none
 
     @property
     def model(self) -> PositionalModel:
@@ -164,24 +120,13 @@ AnyView = View[Any, Any]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reported:
-    """Measurements of a report, for the panels' figures.
+    """Measurements of a report, for the panels' figures."""
 
-    Attributes
-    ----------
-    measured
-        The cached measurements.
-    verdicts
-        The checked claims.
-    layer, fold_ln
-        Layer of the weights, and whether LayerNorm's gain is folded in.
-    answers
-        Answers to questions, shared by sections and figures.
-    """
-
-    measured: Measurements
-    verdicts: tuple[Verdict, ...]
-    layer: int
-    fold_ln: bool
+    measured: Measurements  # The cached measurements
+    verdicts: tuple[Verdict, ...]  # The checked claims
+    layer: int  # Layer of the weights
+    fold_ln: bool  # Whether LayerNorm's gain is folded in
+    # Answers to questions, shared by sections and figures
     answers: dict[Question[Any], Any] = field(default_factory=dict)
 
     @property
@@ -203,15 +148,8 @@ class Reported:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Texts:
-    """Texts for files.
+    """Texts for files."""
 
-    Attributes
-    ----------
-    title
-        Title of the menu entry.
-    kinds
-        By file ending: the name of the file type, and a function that returns the text.
-    """
-
-    title: str
+    title: str  # Title of the menu entry
+    # By file ending: the name of the file type, and a function that returns the text
     kinds: Mapping[str, tuple[str, Callable[[], str]]]

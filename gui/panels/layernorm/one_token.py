@@ -20,21 +20,11 @@ _NUMBER = re.compile(r"\s*#?(\d{1,18})\s*")
 
 @dataclass(frozen=True, slots=True)
 class AnyToken:
-    """A token, or why there is none.
+    """A token, or why there is none."""
 
-    Attributes
-    ----------
-    id
-        Its row of W_E; None if there is none.
-    text
-        Its readable text, with visible blanks; "token 7" without a tokenizer.
-    why
-        Why there is none, as a sentence; else "".
-    """
-
-    id: int | None
-    text: str = ""
-    why: str = ""
+    id: int | None  # Its row of W_E; None if there is none
+    text: str = ""  # Its readable text, with visible blanks; "token 7" without a tokenizer
+    why: str = ""  # Why there is none, as a sentence; else ""
 
 
 def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:

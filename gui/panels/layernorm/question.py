@@ -31,21 +31,12 @@ PLACES = (3, 6)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Errors:
-    """Relative error of one version of LayerNorm over the sampled tokens.
+    """Relative error of one version of LayerNorm over the sampled tokens."""
 
-    Attributes
-    ----------
-    median, p95 : (m,) float64
-        For each position of the range: median and 95th percentile over tokens.
-    overall
-        Both for all tokens and positions together.
-    intervals
-        95 % intervals of these two over samples of tokens; None if all tokens were taken.
-    """
-
-    median: np.ndarray
-    p95: np.ndarray
-    overall: tuple[float, float]
+    median: np.ndarray  # (m,) float64: over tokens, by position of the range
+    p95: np.ndarray  # (m,) float64: 95th percentile over tokens, by position of the range
+    overall: tuple[float, float]  # Both over all tokens and positions together
+    # 95 % intervals of these two over samples of tokens; None if all tokens were taken
     intervals: ErrorIntervals | None
 
 
@@ -61,39 +52,21 @@ class Alike:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ErrorsByPosition:
-    """Errors of a model.
+    """Errors of a model."""
 
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive, of the errors.
-    n_tokens
-        Number of tokens sampled for the errors.
-    orthogonal, constant_norm
-        The versions that assume orthogonal token and position, and also equal norms of
-        positions.
-    """
-
-    positions: tuple[int, int]
-    n_tokens: int
-    orthogonal: Errors
-    constant_norm: Errors
+    positions: tuple[int, int]  # First and last position, both inclusive, of the errors
+    n_tokens: int  # Number of tokens sampled for the errors
+    orthogonal: Errors  # Of the version that assumes orthogonal token and position
+    constant_norm: Errors  # Of the one that assumes also equal norms of positions
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LayerNorms(ErrorsByPosition):
-    """Errors and cosines of the open model.
+    """Errors and cosines of the open model."""
 
-    Attributes
-    ----------
-    histogram : (bins,) int
-        Counts of |cos| of all tokens with all stored positions, in equal bins from 0 to 1.
-    most_alike
-        The tokens most similar to a position, sorted.
-    """
-
+    # (bins,) int: counts of |cos| of all tokens with all positions, in equal bins from 0 to 1
     histogram: np.ndarray
-    most_alike: tuple[Alike, ...]
+    most_alike: tuple[Alike, ...]  # The tokens most similar to a position, sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,29 +92,24 @@ class ErrorsOf(ReadsTokens):
     def answer(self, context: QuestionContext) -> ErrorsByPosition:
         context.report(None, "Reading token embeddings")
         measured = Measurements(context.model, Scope(self.positions), context.measured())
-        errors = measured.layernorm
-        return ErrorsByPosition(
-            measured.positions,
-            len(errors.tokens),
-            _errors(errors, "orthogonal"),
-            _errors(errors, "constant_norm"),
-        )
+        return ErrorsByPosition(*_errors_of(measured))
 
 
 def layernorms_of(measured: Measurements) -> LayerNorms:
     """Combine the measurements."""
-    errors, cosines = measured.layernorm, measured.cosines
-    return LayerNorms(
-        measured.positions,
-        len(errors.tokens),
-        _errors(errors, "orthogonal"),
-        _errors(errors, "constant_norm"),
-        cosines.histogram,
-        tuple(
-            Alike(pair.token, _text(measured.model, pair.token), pair.position, pair.value)
-            for pair in cosines.most_alike(MAX_ALIKE)
-        ),
+    errors, cosines = _errors_of(measured), measured.cosines
+    alike = tuple(
+        Alike(pair.token, _text(measured.model, pair.token), pair.position, pair.value)
+        for pair in cosines.most_alike(MAX_ALIKE)
     )
+    return LayerNorms(*errors, cosines.histogram, alike)
+
+
+def _errors_of(measured: Measurements) -> tuple[tuple[int, int], int, Errors, Errors]:
+    """Return the fields of :class:`ErrorsByPosition`."""
+    errors = measured.layernorm
+    both = _errors(errors, "orthogonal"), _errors(errors, "constant_norm")
+    return measured.positions, len(errors.tokens), *both
 
 
 def _errors(errors: LayerNormErrors, version: Version) -> Errors:
@@ -178,38 +146,20 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One of the two sums, with its token.
+    """One of the two sums, with its token."""
 
-    Attributes
-    ----------
-    typed
-        The text and the position in the panel.
-    token
-        The token, or why there is none.
-    """
-
-    typed: Typed
-    token: AnyToken
+    typed: Typed  # The text and the position in the panel
+    token: AnyToken  # The token, or why there is none
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ComparedSums:
-    """Two sums with their similarity.
-
-    Attributes
-    ----------
-    first, second
-        The two sums.
-    among
-        Random pairs of sums.
-    similarity
-        Their similarity; None if one of them has no token.
-    """
+    """Two sums with their similarity."""
 
     first: Term
     second: Term
     among: RandomPairs
-    similarity: Interference | None
+    similarity: Interference | None  # Their similarity; None if one of them has no token
 
 
 class _OfTwoSums(ReadsTokens, ABC):
@@ -243,16 +193,11 @@ class InterferenceOf(_OfTwoSums):
 
 @dataclass(frozen=True, slots=True)
 class ExampleOf(_OfTwoSums):
-    """The similarity of an example's two sums, with tokens of this model.
+    """The similarity of an example's two sums, with tokens of this model."""
 
-    Attributes
-    ----------
-    name
-        "two tokens" at two positions; "one token" at two positions; two tokens at "one position";
-        the token that is "most alike" some position, elsewhere, with another token at that
-        position; the "nearest" of the random pairs.
-    """
-
+    # "two tokens" at two positions; "one token" at two positions; two tokens at "one position"; the
+    # token that is "most alike" some position, elsewhere, with another token at that position; the
+    # "nearest" of the random pairs
     name: Example
 
     def _sums(self, context: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:

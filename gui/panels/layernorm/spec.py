@@ -80,27 +80,13 @@ Result = ErrorsByPosition | ComparedSums
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the LayerNorm panel.
+    """Choices of the LayerNorm panel."""
 
-    Attributes
-    ----------
-    page
-        Errors or two sums.
-    version
-        The version of LayerNorm of the errors.
-    measure
-        The measure of the histogram.
-    example
-        The example; None for the user's own sums.
-    sums
-        The user's own sums; None for an example.
-    """
-
-    page: Literal["errors", "interference"] = "errors"
-    version: Version = "orthogonal"
-    measure: Measure = MEASURES[0]
-    example: Example | None = "two tokens"
-    sums: tuple[Sum, Sum] | None = None
+    page: Literal["errors", "interference"] = "errors"  # The second: two sums
+    version: Version = "orthogonal"  # The version of LayerNorm of the errors
+    measure: Measure = MEASURES[0]  # The measure of the histogram
+    example: Example | None = "two tokens"  # The example; None for the user's own sums
+    sums: tuple[Sum, Sum] | None = None  # The user's own sums; None for an example
 
 
 LayerNormView = View[Choices, Result]
@@ -263,19 +249,14 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         result = view.result
         if isinstance(result, ComparedSums):
             return _tables_of_sums(result)
-        errors = {
-            "position": _positions(result),
-            "orthogonal_median": result.orthogonal.median,
-            "orthogonal_p95": result.orthogonal.p95,
-            "constant_norm_median": result.constant_norm.median,
-            "constant_norm_p95": result.constant_norm.p95,
-        }
+        errors = {"position": _positions(result)}
         spans: dict[str, np.ndarray] = {}
         for version in VERSIONS:
-            intervals = errors_of(result, version).intervals
-            if intervals is not None:
-                spans[f"{version}_median_interval"] = np.array(intervals.median)
-                spans[f"{version}_p95_interval"] = np.array(intervals.p95)
+            found = errors_of(result, version)
+            errors |= {f"{version}_median": found.median, f"{version}_p95": found.p95}
+            if found.intervals is not None:
+                spans[f"{version}_median_interval"] = np.array(found.intervals.median)
+                spans[f"{version}_p95_interval"] = np.array(found.intervals.p95)
         tables = {"": errors}
         if spans:
             tables["intervals"] = {"end": np.array(["low", "high"]), **spans}

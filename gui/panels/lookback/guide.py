@@ -83,8 +83,3 @@ class Carried:
         ends = np.array([along.min() - margin, along.max() + margin])
         line: np.ndarray = screw.centre + ends[:, None] * screw.axis
         return (line[:, self._columns],)
-
-
-def can_be_shown(result: OfPositions, components: tuple[int, ...]) -> bool:
-    """Return whether the motions move all shown components, from 1."""
-    return max(components) <= len(result.back.pca.components)

@@ -28,20 +28,12 @@ COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """The motions of one set of points, and their angles.
+    """The motions of one set of points, and their angles."""
 
-    Attributes
-    ----------
-    look_back
-        The motions for every lag.
-    turning
-        The angle by lag in three dimensions; None if no rotation fits, or in other dimensions.
-    degrees : (L, planes) float64
-        Angle of each plane, 0 to 180, descending; no planes if there are too many.
-    """
-
-    look_back: LookBack
+    look_back: LookBack  # The motions for every lag
+    # The angle by lag in three dimensions; None if no rotation fits, or in other dimensions
     turning: Turning | None
+    # (L, planes) float64: angle of each plane, 0 to 180, descending; without planes if too many
     degrees: np.ndarray
 
     @cached_property
@@ -60,19 +52,11 @@ class Motions:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OfPositions:
-    """Looking back among the positions.
-
-    Attributes
-    ----------
-    back, motions
-        The motions, and their angles.
-    by_halves
-        The motions fitted and scored by halves, in a report.
-    """
+    """Looking back among the positions."""
 
     back: RangeLookBack
     motions: Motions
-    by_halves: LookBack | None = None
+    by_halves: LookBack | None = None  # The motions fitted and scored by halves, in a report
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -109,21 +93,11 @@ LookedBack = OfPositions | OfHeads
 
 @dataclass(frozen=True, slots=True)
 class LookBackOf:
-    """Looking back in the first components of a range, or all.
+    """Looking back in the first components of a range, or all."""
 
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive.
-    space
-        "3", "6" or "all".
-    scoring
-        See :class:`geometry.measures.lookback.LookBack`.
-    """
-
-    positions: tuple[int, int]
-    space: Space
-    scoring: Scoring
+    positions: tuple[int, int]  # First and last position, both inclusive
+    space: Space  # "3", "6" or "all"
+    scoring: Scoring  # See :class:`geometry.measures.lookback.LookBack`
 
     def answer(self, context: QuestionContext) -> OfPositions:
         context.report(None, "Finding the components")

@@ -23,7 +23,7 @@ from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope
 from gui.panels.kit.views import View as AnyView
-from gui.panels.lookback.guide import Carried, can_be_shown
+from gui.panels.lookback.guide import Carried
 from gui.panels.lookback.question import (
     COUNTS,
     HeadsLookBackOf,
@@ -91,8 +91,9 @@ View = AnyView[Choices, LookedBack]
 
 
 def _movable(view: View) -> bool:
-    result = view.result
-    return isinstance(result, OfPositions) and can_be_shown(result, view.scope.components)
+    """Return whether the motions move all shown components."""
+    result, last = view.result, max(view.scope.components)
+    return isinstance(result, OfPositions) and last <= len(result.back.pca.components)
 
 
 def _drawable(view: View) -> bool:
@@ -455,7 +456,7 @@ def _plot(
 ) -> Plot:
     """Return a plot of lines by lag, with a rule at N."""
     result, lag = view.result, lag_of(view)
-    lags = result.lags.astype(np.float64)
+    lags, place = result.lags.astype(np.float64), int(np.searchsorted(result.lags, lag))
     curves = [curve for line in lines for curve in line.curves(lags)]
     last = max((float(curve.x[-1]) for curve in curves), default=float(lags[-1]))
     of_report = isinstance(result, OfPositions) and result.by_halves is not None
@@ -466,8 +467,7 @@ def _plot(
         [*curves, *others],
         [Rule(float(lag), "x", style="solid")] if lines and lag <= last and not of_report else [],
         stretch=stretch,
-        readings=[_line_reading(line, _at(result, lag)) for line in lines]
-        or [Reading(_no_angles(result))],
+        readings=[_line_reading(line, place) for line in lines] or [Reading(_no_angles(result))],
         scrubs="lag",
         scrub_tip=SCRUB_TIP,
     )
@@ -495,10 +495,6 @@ def _beside_random(view: View, fits: Plot) -> Plot:
         bands.append(replace(band, middle=None))
         readings.append(band.reading(f"{format_number(low)}–{format_number(high)}"))
     return replace(fits, bands=bands, readings=readings)
-
-
-def _at(result: LookedBack, lag: int) -> int:
-    return int(np.searchsorted(result.lags, lag))
 
 
 def _heads(view: View, result: OfHeads) -> Table:

@@ -10,17 +10,17 @@ from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.evidence.null import Null, strictest
 from geometry.evidence.turning_nulls import MEANINGS as TURNING_NULLS
-from geometry.measures.shape_fit import FREE
+from geometry.measures.shape_fit import FREE, ShapeFit
 from gui.panels.kit.body import PanelBody
 from gui.panels.shape.spec import (
     CURVES,
     NAMES,
-    FittedCurve,
     Shape,
     ShapePanel,
     ShapeView,
     chosen,
     describes,
+    drift_of,
     rough_parts,
     verdict_name,
 )
@@ -31,6 +31,7 @@ from gui.style.theme import GRID, LIGHT, SMALL, Theme, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
+from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.table_text import Column, Row
@@ -115,7 +116,7 @@ NARROWEST, NARROW = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
 """Columns of a very narrow table, and of a narrow one."""
 
 
-def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
+def cells(curve: ShapeFit, *, best: bool) -> tuple[str, ...]:
     """Return a curve's formatted numbers; a dash for those that do not apply to it."""
     turning, climbing = curve.name != "line", curve.name not in ("line", "circle")
     return (
@@ -125,7 +126,7 @@ def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
         format_number(curve.score),
         format_number(curve.turns, 2) if best and turning else NO_NUMBER,
         format_number(curve.radius) if best and turning else NO_NUMBER,
-        format_number(curve.drift) if best and curve.name == "drifting_helix" else NO_NUMBER,
+        format_number(drift_of(curve)) if best and curve.name == "drifting_helix" else NO_NUMBER,
         format_number(curve.climb_per_turn) if best and climbing else NO_NUMBER,
     )
 
@@ -277,9 +278,7 @@ class NullStrip(QWidget):
         return left + GRID, metrics.horizontalAdvance("0.00–0.00") + GRID
 
     def _font(self) -> QFont:
-        font = QFont(self.font())
-        font.setPixelSize(self._theme.px(SMALL))
-        return font
+        return sized(self.font(), SMALL)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, theme = QPainter(self), self._theme
@@ -382,7 +381,7 @@ class ShapeNumbers(QWidget):
             line.setVisible(key in parts)
         self.table.set_rows(
             Row(number, cells(curve, best=describes(shape, curve.name)))
-            for number, curve in enumerate(shape.curves)
+            for number, curve in enumerate(shape.fits.values())
         )
 
     def show_chosen(self, name: str, theme: Theme) -> None:

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
 from geometry.measures.roughness import FEWEST, Roughness, roughness
 from geometry.measures.shape_fit import FREE
+from geometry.models.model import PositionalModel
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.services.questions import Progress, QuestionContext
-from gui.state.fields import one_of
-
-if TYPE_CHECKING:
-    from geometry.evidence.null import Null
-    from geometry.evidence.turning_share import TurningShare
-    from geometry.measures.shape import ShapeFit, Shapes
-
-import math
-from collections.abc import Sequence
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Literal
-
-from geometry.checkpoints.errors import TensorUnavailable
-from geometry.models.model import PositionalModel
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
 from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
+from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import python_script
+from gui.state.fields import one_of
 from gui.state.guides import Guide
 from gui.style.sentences import ranged
 from gui.style.theme import SMALL, format_number, format_percent
@@ -41,79 +30,30 @@ from gui.style.theme import SMALL, format_number, format_percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.evidence.null import Null
+    from geometry.evidence.turning_share import TurningShare
+    from geometry.measures.shape import ShapeFit, Shapes
+
 DRAWN_R2 = 0.5
 """Minimum R² of a fit that is drawn in the 3D view if no curve was chosen in the table."""
 MIN_POSITIONS = 4
 """Minimum number of positions: fewer lie on any of the curves."""
 
 
-@dataclass(frozen=True, slots=True)
-class FittedCurve:
-    """Numbers of a fitted curve.
-
-    Attributes
-    ----------
-    name
-        "line", "circle", "helix" or "drifting_helix".
-    r2, score
-        1 − SSE/SST; the same out of sample: blocks of positions are left out in turn, and predicted
-        by the fit to the others.
-    turns
-        From the first position to the last; 0 for a line.
-    radius, drift
-        At the middle of the range, and its change from the first position to the last; in the
-        table's units.
-    climb_per_turn
-        Along the axis, in the table's units; 0 for line and circle.
-    n_free
-        Number of free parameters.
-    """
-
-    name: str
-    r2: float
-    score: float
-    turns: float
-    radius: float
-    drift: float
-    climb_per_turn: float
-    n_free: int
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Shape:
-    """The fitted curves, and the curve that describes the positions.
+    """The fitted curves, and the curve that describes the positions."""
 
-    Attributes
-    ----------
-    pca
-        The components of the range.
-    components
-        Three of them, from 1.
-    curves
-        Line, circle, helix, drifting helix.
-    best
-        The curve that describes the positions by the rule: "line", "arc", "circle", "helix",
-        "drifting_helix" or "none".
-    evidence
-        The turning share of the positions; None for fewer than eight.
-    coordinates : (m, 3) float64
-        The positions in the components.
-    fits
-        The fits, by name.
-    rough
-        Roughness of the positions; None for fewer than eight.
-    nulls
-        Turning shares of random curves of this size; empty while they are unknown.
-    """
-
-    pca: PositionPCA
-    components: tuple[int, ...]
-    curves: tuple[FittedCurve, ...]
+    pca: PositionPCA  # The components of the range
+    components: tuple[int, ...]  # Three of them, from 1
+    # The curve that describes the positions by the rule: "line", "arc", "circle", "helix",
+    # "drifting_helix" or "none"
     best: str
-    evidence: TurningShare | None
-    coordinates: np.ndarray
-    fits: Mapping[str, ShapeFit]
-    rough: Roughness | None = None
+    evidence: TurningShare | None  # The turning share of the positions; None for fewer than eight
+    coordinates: np.ndarray  # (m, 3) float64: the positions in the components
+    fits: Mapping[str, ShapeFit]  # Line, circle, helix and drifting helix, by name
+    rough: Roughness | None = None  # Roughness of the positions; None for fewer than eight
+    # Turning shares of random curves of this size; empty while they are unknown
     nulls: Mapping[str, Null] = field(default_factory=dict)
 
     @property
@@ -136,14 +76,10 @@ class Shape:
         """Return the root mean square of these distances."""
         return float(np.sqrt(np.mean(np.square(self.distances(name)))))
 
-    def curve(self, name: str) -> FittedCurve:
-        """Return one of the curves."""
-        return next(curve for curve in self.curves if curve.name == name)
-
     @property
-    def better_helix(self) -> FittedCurve:
+    def better_helix(self) -> ShapeFit:
         """The better helix, whichever curve describes the positions."""
-        return max(self.curve("helix"), self.curve("drifting_helix"), key=lambda curve: curve.r2)
+        return max(self.fits["helix"], self.fits["drifting_helix"], key=lambda fit: fit.r2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,24 +160,16 @@ def shape_of(
     nulls
         Turning shares of random curves, if known.
     """
-    curves = tuple(
-        FittedCurve(
-            name,
-            fit.r2,
-            fit.score,
-            fit.turns,
-            fit.radius,
-            fit.drift * (len(coordinates) - 1),
-            fit.climb_per_turn,
-            FREE[name],
-        )
-        for name, fit in shapes.fits.items()
-    )
     fits: Mapping[str, ShapeFit] = {str(name): fit for name, fit in shapes.fits.items()}
     rough = roughness(coordinates) if len(coordinates) >= FEWEST else None
     return Shape(
-        pca, components, curves, shapes.best, shapes.evidence, coordinates, fits, rough, nulls or {}
+        pca, components, shapes.best, shapes.evidence, coordinates, fits, rough, nulls or {}
     )
+
+
+def drift_of(fit: ShapeFit) -> float:
+    """Return the change of the radius from the first position to the last, in the table's units."""
+    return fit.drift * (len(fit.values) - 1)
 
 
 VERDICTS = {
@@ -448,12 +376,12 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         Turning angles are in degrees, by position; NaN at both ends.
         """
         shape = view.result
-        names = ("r2", "score", "n_free", "turns", "radius", "drift", "climb_per_turn")
+        names, fits = list(shape.fits), list(shape.fits.values())
         first, last = shape.positions
         whole = {"verdict": np.array([shape.best])}
         positions = {
             "position": np.arange(first, last + 1),
-            **{f"distance_{curve.name}": shape.distances(curve.name) for curve in shape.curves},
+            **{f"distance_{name}": shape.distances(name) for name in names},
         }
         if shape.rough is not None:
             angles = np.pad(shape.rough.turning_angles, 1, constant_values=np.nan)
@@ -474,20 +402,24 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             }
             nulls = {f"turning_share_of_{name}": null.values for name, null in shape.nulls.items()}
         curves = {
-            "curve": np.array([curve.name for curve in shape.curves]),
-            "best": np.array([describes(shape, curve.name) for curve in shape.curves]),
-            **{name: np.array([getattr(curve, name) for curve in shape.curves]) for name in names},
-            "rms_distance": np.array([shape.rms(curve.name) for curve in shape.curves]),
+            "curve": np.array(names),
+            "best": np.array([describes(shape, name) for name in names]),
+            "r2": np.array([fit.r2 for fit in fits]),
+            "score": np.array([fit.score for fit in fits]),
+            "n_free": np.array([FREE[fit.name] for fit in fits]),
+            "turns": np.array([fit.turns for fit in fits]),
+            "radius": np.array([fit.radius for fit in fits]),
+            "drift": np.array([drift_of(fit) for fit in fits]),
+            "climb_per_turn": np.array([fit.climb_per_turn for fit in fits]),
+            "rms_distance": np.array([shape.rms(name) for name in names]),
         }
         tables = {"": curves, "positions": positions, "whole": whole}
         return {**tables, "null-curves": nulls} if nulls else tables
 
     def script(self, view: ShapeView) -> str:
         question, name = view.question, chosen(view)
-        (first, last), components = (
-            question.positions,
-            [number - 1 for number in question.components],
-        )
+        first, last = question.positions
+        components = [number - 1 for number in question.components]
         enough = last - first + 1 >= FEWEST
         nulls = rough = ""
         if enough:
@@ -575,12 +507,12 @@ def verdict_name(shape: Shape) -> str:
 def verdict_of(shape: Shape, name: str = "") -> str:
     """Return the verdict, with the R² of the shown curve."""
     if name and name != shape.first_choice:
-        drawn = f"{CURVES[name]}: R² {format_number(shape.curve(name).r2)}"
+        drawn = f"{CURVES[name]}: R² {format_number(shape.fits[name].r2)}"
         return f"{verdict_of(shape)}; drawn, {drawn}"
     if shape.best == "none":
         better = format_number(shape.better_helix.r2)
         return f"{verdict_name(shape)} (the better helix fit: R² {better})"
-    return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.first_choice).r2)})"
+    return f"{VERDICTS[shape.best]} (R² {format_number(shape.fits[shape.first_choice].r2)})"
 
 
 def _nan_for_none(value: float | None) -> float:

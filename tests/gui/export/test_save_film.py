@@ -193,11 +193,7 @@ def test_model_opened_during_the_dialog_is_a_notice(application, films, tmp_path
 def test_without_a_time_lapse_there_is_nothing_to_save(show_model, write_table):
     application = show_model(write_table())
     application.window.focus_on("training")
-    menu = application.window.panels["training"].menu()
-    enabled = {action.text(): action.isEnabled() for action in menu.actions()}
-    assert not enabled["Save time-lapse…"]
-    assert not enabled["Save coordinates…"]
-    menu.deleteLater()
+    assert not application.window.panels["training"].header.more.isEnabled()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gui.style.theme import LIGHT
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.on_screen import put_on_screen
 from tests.gui.open_models import show_others
-from tests.gui.result_stage import LEFT, NONE
+from tests.gui.result_stage import LEFT, NONE, choose, enter
 from tests.gui.training_stage import write_trained
 from tests.scripts import run_script
 
@@ -36,18 +36,6 @@ def row(qtbot, opened, other):
     return put_row(qtbot, opened)
 
 
-def choose(row, value, box=None):
-    """Go to what is to be laid over by the arrow keys; all on the way is laid over, too."""
-    box = box or row.what
-    box.setFocus()
-    while (left := box.findData(value) - box.currentIndex()) != 0:
-        before = box.currentIndex()
-        QTest.keyClick(box, Qt.Key.Key_Down if left > 0 else Qt.Key.Key_Up)
-        QApplication.processEvents()
-        assert box.currentIndex() != before
-    assert box.currentData() == value
-
-
 def press(button):
     QTest.mouseClick(button, LEFT, NONE, QPoint(10, button.height() // 2))
     QApplication.processEvents()
@@ -67,12 +55,12 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
     assert row.what.currentData() == NOTHING
     assert shown(row) == set()
     assert opened.guides == {}
-    choose(row, 4)
+    choose(row.what, 4)
     press(row.copy)
     printed = run_script(QApplication.clipboard().text()).splitlines()
     assert float(printed[0].split()[0]) == pytest.approx(opened.aligned.alignment.disparity)
     assert opened.status == "Copied as Python"
-    choose(row, 4)
+    choose(row.what, 4)
     assert opened.alignment == CurveAlignment(OfCompared(4))
     assert shown(row) == {"how", "mirror", "copy", "readout"}
     found = opened.aligned.alignment
@@ -93,11 +81,11 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
     assert opened.alignment.middle == "basis"
     assert np.abs(opened.shown_guides[0].lines[0] - before).max() > 0.01
     assert row.readout.text().startswith("PC\N{NO-BREAK SPACE}1, 2, 3 explain ")
-    choose(row, NOTHING)
+    choose(row.what, NOTHING)
     assert opened.alignment is None
     assert shown(row) == set()
     assert opened.shown_guides == ()
-    choose(row, 4)
+    choose(row.what, 4)
     show_others(opened)
     assert "other" not in names(row)
     assert row.what.currentData() == NOTHING
@@ -105,21 +93,16 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
 
 
 def test_other_positions_are_others_at_first_and_can_be_typed(row, opened):
-    choose(row, RANGE)
+    choose(row.what, RANGE)
     assert opened.alignment.what == OfRange((100, 199)), "all are shown: their later half"
-    choose(row, NOTHING)
+    choose(row.what, NOTHING)
     opened.positions = (20, 119)
-    choose(row, RANGE)
+    choose(row.what, RANGE)
     assert opened.alignment.what == OfRange((120, 199))
     assert shown(row) == {"first", "last", "how", "mirror", "copy", "readout"}
-    row.first.setFocus()
-    row.first.selectAll()
-    QTest.keyClicks(row.first, "150")
-    QTest.keyClick(row.first, Qt.Key.Key_Return)
+    enter(row.first, "150")
     assert opened.alignment.what == OfRange((150, 199))
-    row.last.selectAll()
-    QTest.keyClicks(row.last, "140")
-    QTest.keyClick(row.last, Qt.Key.Key_Return)
+    enter(row.last, "140")
     assert opened.alignment.what == OfRange((140, 150)), "in their order"
     assert (row.first.value(), row.last.value()) == (140, 150)
     QTest.keyClick(row.last, Qt.Key.Key_Up)
@@ -138,10 +121,10 @@ def test_steps_are_offered_and_printed_once_they_are_read(qtbot, session, contro
     assert "Training" in row.what.itemData(at, Qt.ItemDataRole.ToolTipRole)
     session.history = history_here(session.model)
     assert row.what.model().item(at).isEnabled()
-    choose(row, STEP)
+    choose(row.what, STEP)
     assert session.alignment.what == OfStep(0)
     assert shown(row) == {"step", "how", "mirror", "copy", "readout"}
-    choose(row, 1000, row.step)
+    choose(row.step, 1000)
     assert session.alignment.what == OfStep(1000)
     assert session.aligned.above.name.endswith("at step 1\N{THIN SPACE}000")
     session.snapshot = 0
@@ -157,7 +140,7 @@ def test_steps_are_offered_and_printed_once_they_are_read(qtbot, session, contro
 def test_why_not_is_said(row, opened, other):
     other.positions = (5, 9)
     opened.positions = (50, 90)
-    choose(row, 4)
+    choose(row.what, 4)
     assert row.readout.text() == "The positions 5–9 and 50–90 do not overlap."
     assert not row.copy.isEnabled()
 
@@ -182,7 +165,7 @@ def test_overlay_in_the_window(application, wait_until_idle, write_table, helix,
     qtbot.waitUntil(window.isActiveWindow)
     QTest.keyClick(window, Qt.Key.Key_Y, keys)
     assert window.focusWidget() is row.what
-    choose(row, other.key)
+    choose(row.what, other.key)
     wait_until_idle(application)
     state = window.viewport.scene.state
     (guide,) = state.guides

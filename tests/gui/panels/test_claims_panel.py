@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 
 import geometry
 from geometry.claims.claim_nulls import Curves
@@ -36,6 +36,7 @@ from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED
 from gui.window.arrangement.focus_navigation import in_front as can_be_seen
 from tests.gui.compare_stage import CompareStage
+from tests.gui.on_screen import put_on_screen
 from tests.gui.open_models import show_others
 from tests.gui.result_stage import LEFT, ResultStage
 from tests.scripts import run_script
@@ -74,14 +75,14 @@ def test_columns_have_the_room_that_their_texts_need(qtbot, dress):
     table.show_verdicts([Verdict(claim) for claim in CLAIMS])
     published.show_compared(tuple(Compared(one, one.value) for one in PUBLISHED))
     for one, width, columns in ((table, 1800, range(2, 4)), (published, 900, range(1, 4))):
-        qtbot.addWidget(one)
-        one.resize(width, 300)
-        one.show()
-        qtbot.waitExposed(one)
+        put_on_screen(qtbot, one, width, 300)
         for column in columns:
             assert one.columnWidth(column) >= one.sizeHintForColumn(column), column
         one.resize(500, 300)
         assert one.columnWidth(CLAIM if one is table else QUANTITY) >= 100
+    assert not table.isColumnHidden(EXPECTED)
+    table.resize(360, 300)
+    assert table.isColumnHidden(EXPECTED)
 
 
 @pytest.mark.slow
@@ -111,26 +112,21 @@ def in_front(window):
 
 @pytest.mark.slow
 def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims):
-    table = claims.table
-    cell = {
-        v.claim.id: [table.rows.index(row, c).data() for c in range(4)]
-        for row, v in enumerate(table.rows.verdicts)
-    }
-    below = {
-        v.claim.id: [table.rows.index(row, c).data(Qt.ItemDataRole.UserRole) for c in range(4)]
-        for row, v in enumerate(table.rows.verdicts)
-    }
-    outlier = cell["outlier.first"]
-    assert outlier[:2] == ["holds", "Position 0 is “always an outlier”."]
-    assert outlier[EXPECTED] == "more than 1"
-    assert re.fullmatch(r"random \d.*–\d.*", below["outlier.first"][EXPECTED])
-    assert below["outlier.first"][CLAIM].startswith("Helix · deviation of its norm")
-    assert cell["spectrum.E"][OUTCOME] == "undetermined"
-    assert below["spectrum.E"][EXPECTED] == ""
-    row = ids(table).index("spectrum.E")
-    why = table.rows.verdicts[row].why_null
-    assert below["spectrum.E"][CLAIM].endswith(f" · {why}")
-    assert "undetermined" in table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+    rows, below = claims.table.rows, Qt.ItemDataRole.UserRole
+
+    def cells(claim, role=Qt.ItemDataRole.DisplayRole):
+        return [rows.index(ids(claims.table).index(claim), c).data(role) for c in range(4)]
+
+    outcome, statement, _, bound = cells("outlier.first")
+    assert (outcome, statement) == ("holds", "Position 0 is “always an outlier”.")
+    assert bound == "more than 1"
+    assert re.fullmatch(r"random \d.*–\d.*", cells("outlier.first", below)[EXPECTED])
+    assert cells("outlier.first", below)[CLAIM].startswith("Helix · deviation of its norm")
+    assert cells("spectrum.E")[OUTCOME] == "undetermined"
+    assert cells("spectrum.E", below)[EXPECTED] == ""
+    why = rows.verdicts[ids(claims.table).index("spectrum.E")].why_null
+    assert cells("spectrum.E", below)[CLAIM].endswith(f" · {why}")
+    assert "undetermined" in cells("spectrum.E", Qt.ItemDataRole.ToolTipRole)[OUTCOME]
 
     def shape(how):
         image = claims.table.rows.marks[how].pixmap(12, 12).toImage()
@@ -170,19 +166,6 @@ def test_the_filter_shows_one_outcome_and_the_marked_claim_stays_marked(claims):
         assert ids(claims.table) == [v.claim.id for v in verdicts if v.outcome == shown]
     claims.press("all")
     assert ids(claims.table) == [claim.id for claim in EVERY]
-
-
-def test_narrow_tables_keep_the_claim(qtbot):
-    table = ClaimsTable(LIGHT)
-    qtbot.addWidget(table)
-    for width, hidden in (
-        (560, []),
-        (360, [EXPECTED]),
-    ):
-        table.resize(width, 200)
-        table.show()
-        QApplication.processEvents()
-        assert [c for c in range(4) if table.isColumnHidden(c)] == hidden
 
 
 @pytest.mark.slow
@@ -263,36 +246,19 @@ def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims
     session.answers = MappingProxyType({**at_first})
 
 
-@pytest.mark.parametrize(("ending", "kind"), [("md", None), ("csv", "CSV table (*.csv)")])
-def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, ending, kind):
-    def accept(dialog):
-        if kind is not None:
-            dialog.selectNameFilter(kind)
-            dialog.filterSelected.emit(kind)
-        dialog.selectFile(str(tmp_path / f"ledger.{ending}"))
-        return QFileDialog.DialogCode.Accepted
-
-    monkeypatch.setattr(QFileDialog, "exec", accept)
-    claims.choose("Save ledger…")
-    verdicts, text = (
-        claims.panel.result.verdicts,
-        (tmp_path / f"ledger.{ending}").read_text("utf-8"),
-    )
-    assert text == comma_separated(verdicts) if ending == "csv" else counts(verdicts) in text
-    assert f"ledger.{ending}" in claims.session.status
-
-
-def test_menu_numbers_and_unwritable_ledger(claims, tmp_path, monkeypatch):
-    assert [action.text() for action in claims.panel.menu().actions()] == [
-        "Save ledger…", "Save figure…", "Save numbers…", "Copy figure", "Copy as Python"
-    ]  # fmt: skip
+def test_saved_ledger_and_numbers_have_all_claims(claims, tmp_path, monkeypatch):
     claims.press("holds")
-    numbers = claims.panel.numbers()
-    assert list(numbers["claim"]) == [claim.id for claim in EVERY]
-    holds = [v.value is not None for v in claims.panel.result.verdicts]
-    assert (~np.isnan(numbers["measured"])).tolist() == holds
+    verdicts = claims.panel.result.verdicts
+    path = claims.save(monkeypatch, "Save ledger…", tmp_path / "ledger.csv")
+    assert path.read_text("utf-8") == comma_separated(verdicts)
+    path = claims.save(monkeypatch, "Save ledger…", tmp_path / "ledger.md")
+    assert counts(verdicts) in path.read_text("utf-8")
     claims.save(monkeypatch, "Save ledger…", tmp_path / "absent" / "ledger.md")
     assert "cannot be written" in claims.session.notice.text
+    numbers = claims.panel.numbers()
+    assert list(numbers["claim"]) == [claim.id for claim in EVERY]
+    known = [verdict.value is not None for verdict in verdicts]
+    assert (~np.isnan(numbers["measured"])).tolist() == known
 
 
 def test_script_prints_the_ledger_and_theme_of_marks(claims):
@@ -343,15 +309,15 @@ def test_choosing_a_claim_opens_its_panel(windowed, qtbot):
     QTest.keyClick(table, Qt.Key.Key_Down)
     QTest.keyClick(table, Qt.Key.Key_Return)
     assert in_front(window) == "Norms"
-    windowed.table.setFocus()
-    before = windowed.table.currentIndex().row()
-    QTest.keyClick(windowed.table, Qt.Key.Key_P)
-    assert windowed.table.currentIndex().row() == before
-    QTest.keyClick(windowed.table, Qt.Key.Key_1)
-    assert in_front(windowed.window) == "Norms"
+    table.setFocus()
+    before = table.currentIndex().row()
+    QTest.keyClick(table, Qt.Key.Key_P)
+    assert table.currentIndex().row() == before
+    QTest.keyClick(table, Qt.Key.Key_1)
+    assert in_front(window) == "Norms"
     for claim in EVERY:
         window.bring("claims")
-        windowed.table.chosen.emit(claim)
+        table.chosen.emit(claim)
         panel = panel_of(claim)
         if panel != "positions":
             assert in_front(window) == window.docks[panel].windowTitle()
@@ -376,14 +342,12 @@ def measured_here(monkeypatch):
     def here(measure, **request):
         assert measure == "effects"
         yield WorkerProgress("as it is", 0, 1, asdict(Effects(4.0, (Effect("top 0", 1, 1, 1),), 2)))
-        made = [
-            Effect(name, *[float("nan")] * 3, "This model has no token embeddings.")
-            if name == "into E" else
-            Effect(name, *[costs.get(name, 0.0)] * 3,
-                   by_window=tuple((costs.get(name, 0.0) * common).tolist()))
-            for name in request["changes"]
-        ]  # fmt: skip
-        return asdict(Effects(4.0, tuple(made), len(common)))
+        made = {}
+        for name in request["changes"]:
+            cost = costs.get(name, 0.0)
+            made[name] = Effect(name, *[cost] * 3, by_window=tuple((cost * common).tolist()))
+        made["into E"] = Effect("into E", *[np.nan] * 3, "This model has no token embeddings.")
+        return asdict(Effects(4.0, tuple(made.values()), len(common)))
 
     monkeypatch.setattr(module, "run_in_subprocess", here)
     return costs
@@ -410,10 +374,9 @@ def test_measured_effects_decide_what_needs_forward_passes(
     assert effects.result.effects.windows == 40
     window.bring("claims")
     wait_until_idle(application)
-    assert {name: one.outcome for name, one in told().items()} == {
-        "effects.three": "holds", "effects.helix": "holds", "effects.norms": "holds",
-        "effects.orthogonal": "not applicable", "effects.first": "does not hold",
-    }  # fmt: skip
+    outcomes = {name.removeprefix("effects."): one.outcome for name, one in told().items()}
+    assert all(outcomes.pop(name) == "holds" for name in ("three", "helix", "norms"))
+    assert outcomes == {"orthogonal": "not applicable", "first": "does not hold"}
     assert told()["effects.first"].value == pytest.approx(0.2 / 1.2)
     # Nothing else is checked again.
     now = {one.claim.id: one for one in panel.result.verdicts}
@@ -479,9 +442,8 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
 
     assert ids(table) == [claim.id for claim in EVERY]
     alone = ["undetermined"] * len(EFFECT_CLAIMS + GROUP_CLAIMS)
-    assert column(OUTCOME) == [
-        *("holds" if claim in ORDER[:3] else "…" for claim in CLAIMS), *alone,
-    ]  # fmt: skip
+    checked = ["holds" if claim in ORDER[:3] else "…" for claim in CLAIMS]
+    assert column(OUTCOME) == checked + alone
     assert f"{len(CLAIMS) - 3} to be checked" in panel.header.caption.text()
     assert not panel.header.more.isEnabled()
     QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)

@@ -63,15 +63,12 @@ def test_claims_report_progress_and_can_be_stopped(model):
     waiting = [v.claim for v in drawing.so_far.verdicts if v.outcome is None]
     assert waiting == [claim for claim in CLAIMS if isinstance(claim.null, Curves)]
 
-    class GivenUp(Exception):
-        pass
-
-    def tell(progress):
+    def stop(progress):
         if progress.message.startswith("Claim 3"):
-            raise GivenUp
+            raise InterruptedError
 
-    with pytest.raises(GivenUp):
-        resolve(ClaimsOf((1, 199)), QuestionContext(model, report=tell))
+    with pytest.raises(InterruptedError):
+        resolve(ClaimsOf((1, 199)), QuestionContext(model, report=stop))
 
 
 @pytest.mark.slow
@@ -100,8 +97,8 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
     about = QuestionContext(model)
     first = resolve(ClaimsOf((1, 199)), about)
     steps = list(ClaimsOf((30, 190)).steps(about))
-    alone = [one for one, other in zip(steps[-1].verdicts, first.verdicts, strict=True)
-             if one is other]  # fmt: skip
+    both = zip(steps[-1].verdicts, first.verdicts, strict=True)
+    alone = [one for one, other in both if one is other]
     assert 15 < len(alone) < len(CLAIMS)
     number = len(alone) + 1
     (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
@@ -111,8 +108,8 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
 
 @pytest.mark.slow
 def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
-    numbers = [[v.outcome for v in ledger.verdicts].count(one) for one in OUTCOMES]
-    holds, usual, fails, out, unknown = numbers
+    outcomes = [verdict.outcome for verdict in ledger.verdicts]
+    holds, usual, fails, out, unknown = map(outcomes.count, OUTCOMES)
     assert counts(ledger.verdicts) == (
         f"{holds} hold · {usual} as any smooth curve · {fails} do not hold · "
         f"{out} not applicable · {unknown} undetermined"
@@ -131,13 +128,10 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     assert null_text(drawn) == "90 % of 3 draws: −1.500 to 1.650; walks."
     assert null_text(waiting) == ""
     reached = null_of("walk", "walks", [*range(38), 8.5])
-    assert null_text(Verdict(CLAIMS[0], 2.5, null=reached)).endswith(
-        "; walks. 3 of them reach the measured value: 2 to 21 % of all such tables, with 95 % "
-        "confidence."
-    )
-    assert null_text(Verdict(CLAIMS[0], -1.0, null=reached)).endswith(
-        " None of them reach the measured value: 0 to 9 % of all such tables, with 95 % confidence."
-    )
+    for value, words in ((2.5, "; walks. 3 of them reach"), (-1.0, " None of them reach")):
+        share = "2 to 21 %" if value > 0 else "0 to 9 %"
+        said = f"{words} the measured value: {share} of all such tables, with 95 % confidence."
+        assert null_text(Verdict(CLAIMS[0], value, null=reached)).endswith(said)
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", reached)) == "as any curve"
     by_chance = null_of("frames", "random rotations", [0.0])
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)) == "as by chance"
@@ -156,13 +150,10 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     assert min(box.y0 for box in boxes) >= 0
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [(1.0, "1"), (0.905, "0.905"), (-0.6787, "−0.679"), (12.345, "12.35"), (123.45, "123.5"),
-     (0.000227, "0.000227"), (None, "–")],
-)  # fmt: skip
-def test_numbers_have_sensible_digits(value, written):
-    assert measured(Verdict(CLAIMS[0], value)) == written
+def test_numbers_have_sensible_digits():
+    values = (1.0, 0.905, -0.6787, 12.345, 123.45, 0.000227, None)
+    written = [measured(Verdict(CLAIMS[0], value)) for value in values]
+    assert written == ["1", "0.905", "−0.679", "12.35", "123.5", "0.000227", "–"]
 
 
 def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full():

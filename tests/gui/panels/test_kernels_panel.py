@@ -1,5 +1,6 @@
 """The kernels panel through real events: heads, curves, the map, what lights up on the curve."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.saved_models import saved
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import LEFT, NONE, hover, named
+from tests.gui.result_stage import LEFT, NONE, choose, hover, named
 from tests.scripts import run_script
 
 RANGE = (4, 60)
@@ -125,18 +126,14 @@ def test_it_can_be_given_up_between_heads(source):
 
 
 def test_heads_in_order_and_chosen_by_keys_and_clicks(panel, source):
-    nearest = int(expected(source).mean_lag.argmin())
-    assert panel.result.head == nearest
-    assert panel.content.wall.cards[0].head == nearest
-    assert panel.content.wall.head == nearest
-    first, second = (card.head for card in panel.content.wall.cards)
-    panel.content.wall.setFocus()
-    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
-    assert panel.result.head == second
-    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
-    assert panel.result.head == second
-    QTest.keyClick(panel.content.wall, Qt.Key.Key_Home)
-    assert panel.result.head == first
+    wall = panel.content.wall
+    first, second = (card.head for card in wall.cards)
+    assert panel.result.head == wall.head == first == int(expected(source).mean_lag.argmin())
+    wall.setFocus()
+    keys = Qt.Key
+    for key, head in ((keys.Key_Right, second), (keys.Key_Right, second), (keys.Key_Home, first)):
+        QTest.keyClick(wall, key)
+        assert panel.result.head == head
     for head in (1, 0):
         click_head(panel, head)
         assert panel.result.head == head
@@ -156,14 +153,13 @@ def test_the_wall_says_what_is_under_the_mouse_and_is_sorted_as_chosen(panel):
     assert f"self {found.own[1]:.3f}" in panel.content.wall.hover_text()
     hover(panel, panel.rect().topLeft())
     assert panel.content.wall.hover_text() == ""
-    panel.controls.widgets["sort"].setFocus()
-    for _ in range(panel.controls.widgets["sort"].count() - 1):
-        QTest.keyClick(panel.controls.widgets["sort"], Qt.Key.Key_Down)
-        order = order_of(found, panel.controls.widgets["sort"].currentData())
-        assert [card.head for card in panel.content.wall.cards] == order.tolist()
-    assert panel.controls.widgets["sort"].currentData() == "number"
-    assert order.tolist() == [0, 1]
-    assert panel.content.wall.cards[1].score == f"{found.previous_token[1]:.3f}"
+    box, wall = panel.controls.widgets["sort"], panel.content.wall
+    for at in range(1, box.count()):
+        choose(box, box.itemData(at))
+        assert [card.head for card in wall.cards] == order_of(found, box.currentData()).tolist()
+    assert box.currentData() == "number"
+    assert [card.head for card in wall.cards] == [0, 1]
+    assert wall.cards[1].score == f"{found.previous_token[1]:.3f}"
 
 
 def test_attention_and_score_by_lag_are_drawn_and_told(panel, source):
@@ -200,12 +196,12 @@ def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
 
 
 def test_tokens_in_the_denominator_and_why_there_are_none(panel, source, stage, small_gpt2):
-    click_box(panel.controls.widgets["content"])
+    box = panel.controls.widgets["content"]
+    click_box(box)
     kernels = expected(source, content=True)
     np.testing.assert_allclose(panel.result.by_head.own, kernels.own, rtol=1e-3)
     assert "a token in LayerNorm's denominator" in panel.header.caption.text()
     stage.open(small_gpt2("bare", tokens=0), positions=RANGE)
-    box = stage.panel.controls.widgets["content"]
     assert not box.isEnabled()
     assert not box.isChecked()
     assert "no token embeddings in this checkpoint" in box.toolTip().replace("\n", " ")
@@ -213,19 +209,15 @@ def test_tokens_in_the_denominator_and_why_there_are_none(panel, source, stage, 
 
 
 def test_deeper_layers_are_an_extrapolation(stage):
-    panel = stage.panel
-    assert panel.controls.widgets["layer"].count() == 3
+    panel, layers = stage.panel, stage.panel.controls.widgets["layer"]
+    assert layers.count() == 3
     assert "extrapolation" not in panel.header.caption.text()
-    panel.controls.widgets["layer"].setFocus()
-    QTest.keyClick(panel.controls.widgets["layer"], Qt.Key.Key_Down)
+    choose(layers, 1)
     assert panel.result.of.layer == 1
     said = "extrapolation: layer 1 does not read positions alone"
     assert said in panel.header.caption.text()
-    assert (
-        panel.controls.widgets["layer"].itemData(1, Qt.ItemDataRole.ToolTipRole)
-        == said.capitalize()
-    )
-    QTest.keyClick(panel.controls.widgets["layer"], Qt.Key.Key_Down)
+    assert layers.itemData(1, Qt.ItemDataRole.ToolTipRole) == said.capitalize()
+    choose(layers, 2)
     assert stage.answer.state == "impossible"
     assert panel.words.message.text() == "h.2.ln_1.weight is not in this checkpoint."
     assert "Choose another layer above." in panel.words.advice.text()
@@ -261,34 +253,27 @@ def test_selecting_a_query_lights_up_what_it_attends_to(stage):
     assert f"head {panel.result.head}" in after.caption
 
 
-@pytest.mark.parametrize("how", ["nothing selected", "outside the range", "switched off", "behind"])
-def test_nothing_lights_up(stage, how):
-    panel, session = stage.panel, stage.session
-    session.selection = (30,)
-    assert "kernels" in session.guides
-    if how == "nothing selected":
-        session.selection = ()
-    elif how == "outside the range":
-        session.selection = (2,)
-    elif how == "switched off":
-        click_box(panel.controls.widgets["in_view"])
-    else:
-        panel.set_in_front(False)
+def test_nothing_lights_up_without_a_query_or_switched_off(stage):
+    session = stage.session
+    for selected in ((30,), (), (2,), (30,)):
+        session.selection = selected
+        assert ("kernels" in session.guides) is (selected == (30,))
+    click_box(stage.panel.controls.widgets["in_view"])
     assert "kernels" not in session.guides
 
 
 def test_the_map_says_who_attends_to_whom_and_a_click_selects_the_query(stage):
-    panel = stage.panel
-    hover(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
+    image = map_of(stage.panel)
+    hover(image.viewport(), image.point_of(50, 20).toPoint())
     assert stage.session.hover == 20
-    value = panel.result.weights[50 - RANGE[0], 20 - RANGE[0]]
-    assert map_of(panel).hover_text() == f"50 → 20\nattention {value:.3f} · Δ = 30"
-    hover(map_of(panel).viewport(), map_of(panel).point_of(20, 50).toPoint())
-    assert map_of(panel).hover_text().endswith("attention 0.000 · Δ = \N{MINUS SIGN}30 (ahead)")
-    click(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
+    value = stage.panel.result.weights[50 - RANGE[0], 20 - RANGE[0]]
+    assert image.hover_text() == f"50 → 20\nattention {value:.3f} · Δ = 30"
+    hover(image.viewport(), image.point_of(20, 50).toPoint())
+    assert image.hover_text().endswith("attention 0.000 · Δ = \N{MINUS SIGN}30 (ahead)")
+    click(image.viewport(), image.point_of(50, 20).toPoint())
     assert stage.session.selection == (20, 50)
     assert stage.session.current == 50
-    click(map_of(panel).viewport(), map_of(panel).point_of(40, 40).toPoint())
+    click(image.viewport(), image.point_of(40, 40).toPoint())
     assert stage.session.selection == (40,)
 
 
@@ -309,31 +294,26 @@ def test_map_follows_theme_and_room(panel):
     panel.resize(600, 300)
     assert not curves_of(panel).isVisible()
     assert map_of(panel).isVisible()
-    assert panel.content.wall.isVisible()
-    card = panel.content.wall.cards[0]
-    many = [type(card)(head, card.picture, "0.1", "") for head in range(40)]
-    panel.content.wall.show_heads(many)
-    assert panel.content.wall.height() > panel.content.area.viewport().height()
+    wall = panel.content.wall
+    assert wall.isVisible()
+    wall.show_heads([replace(wall.cards[0], head=head) for head in range(40)])
+    assert wall.height() > panel.content.area.viewport().height()
     panel.content.area.show_head(39)
-    area = panel.content.wall.area_of(39)
-    seen = panel.content.wall.visibleRegion().boundingRect()
-    assert seen.contains(area.toRect())
+    assert wall.visibleRegion().boundingRect().contains(wall.area_of(39).toRect())
 
 
 def test_referred_head_until_another_model(panel, stage, small_gpt2):
     panel.configure(layer=1, head=1, sort="self", curve="score", averaged=True)
-    result = panel.result
-    assert (result.of, result.head) == (HeadsOf(1, averaged=True), 1)
+    assert (panel.result.of, panel.result.head) == (HeadsOf(1, averaged=True), 1)
     assert panel.controls.widgets["sort"].currentData() == "self"
     assert curves_of(panel).isVisible()
-    click_head(stage.panel, 1 - stage.panel.result.head)
-    stage.panel.configure(layer=1)
+    click_head(panel, 0)
     stage.open(small_gpt2("other", n_positions=40, n_layers=1))
-    result = stage.panel.result
+    result = panel.result
     assert result.of.layer == 0
     assert result.positions == stage.session.positions
     assert result.head == int(result.by_head.mean_lag.argmin())
-    assert stage.panel.controls.widgets["layer"].count() == 2
+    assert panel.controls.widgets["layer"].count() == 2
 
 
 def test_what_a_model_lacks_is_left_out_of_a_file(panel, open_table):
@@ -367,17 +347,14 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
 
 
 def test_numbers_of_all_heads_and_figure_titles(panel, stage, tmp_path, monkeypatch):
-    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "kernels.npz")
-    with np.load(path) as saved:
-        found = panel.result.by_head
-        np.testing.assert_array_equal(saved["previous_token"], found.previous_token)
-        np.testing.assert_array_equal(saved["attention_of_head_1"], found.attention[1])
-        np.testing.assert_array_equal(saved["score_of_head_0"], found.scores[0])
-        drawn = saved[f"map_of_head_{panel.result.head}"]
-    np.testing.assert_array_equal(drawn, panel.result.weights)
-    click_box(stage.panel.controls.widgets["averaged"])
+    numbers, found, head = panel.numbers(), panel.result.by_head, panel.result.head
+    np.testing.assert_array_equal(numbers["previous_token"], found.previous_token)
+    np.testing.assert_array_equal(numbers["attention_of_head_1"], found.attention[1])
+    np.testing.assert_array_equal(numbers["score_of_head_0"], found.scores[0])
+    np.testing.assert_array_equal(numbers[f"map_of_head_{head}"], panel.result.weights)
+    click_box(panel.controls.widgets["averaged"])
     drawn = stage.save(monkeypatch, "Save figure…", tmp_path / "kernels.svg").read_text("utf-8")
-    head = stage.panel.result.head
+    head = panel.result.head
     assert f"small · layer 0, head {head}: attention by position alone" in drawn
     assert "P averaged in blocks of 10 · queries 4–60, keys of all positions" in drawn
     assert f"head {1 - head}" in drawn
@@ -388,24 +365,15 @@ def test_the_python_prints_the_same_scores(stage, options):
     stage.panel.configure(**options)
     *lines, shape, null, outcome = run_script(stage.python()).splitlines()
     assert shape == "(57, 57)"
-    found = stage.panel.result.by_head
-    view = stage.panel.view()
+    found, head, view = stage.panel.result.by_head, stage.panel.result.head, stage.panel.view()
     assert outcome == stage.panel.spec.finding(view).outcome
-    head = stage.panel.result.head
     random = view.nulls.mass_lag_0_10[head]
     near, draws, *band = map(float, null.split())
     assert draws == random.draws == 19
     np.testing.assert_allclose((near, *band), (found.mass_lag_0_10[head], *random.band), rtol=1e-3)
-    for head, line in enumerate(lines):
-        number, *scores = line.split()
-        assert int(number) == head
-        shown = (
-            found.previous_token, found.own, found.mass_lag_0_10, found.mean_lag,
-            found.by_lag_alone,
-        )  # fmt: skip
-        np.testing.assert_allclose(
-            [float(score) for score in scores], [values[head] for values in shown], rtol=1e-3
-        )
+    names = ("previous_token", "own", "mass_lag_0_10", "mean_lag", "by_lag_alone")
+    shown = np.stack([np.arange(found.n_heads), *(getattr(found, name) for name in names)], axis=1)
+    np.testing.assert_allclose(np.loadtxt(lines), shown, rtol=1e-3)
 
 
 def test_the_null_is_that_of_the_turned_table_through_the_same_weights(stage, panel):
@@ -490,12 +458,10 @@ def test_that_of_a_picture_is_a_map_of_offsets(stage_of, written):
     np.testing.assert_allclose(shown.values.ravel(), weights / weights.sum(), rtol=1e-6)
     assert len(panel.content.wall.cards) == 2
     QTest.mouseClick(panel.controls.widgets["curve"].buttons["score"], LEFT)
-    np.testing.assert_allclose(
-        named(panel, "Bias by offset").values.ravel(), table[:, head], rtol=1e-6
-    )
+    shown = named(panel, "Bias by offset")
+    np.testing.assert_allclose(shown.values.ravel(), table[:, head], rtol=1e-6)
     other = 1 - head
-    area = panel.content.wall.area_of(other).center().toPoint()
-    click(panel.content.wall, area)
+    click_head(panel, other)
     assert panel.result.head == other
     assert f"head {other} of 2" in panel.header.caption.text()
     assert not panel.controls.widgets["sort"].isVisible()

@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
 from geometry.inside.prompt import correlation, run_prompt
-from geometry.models.sources.opening import open_model
 from gui.style.theme import format_number
 from gui.style.token_text import token_label
 from tests.gui.result_stage import LEFT, NONE, hover, named
@@ -24,8 +23,16 @@ def run():
 def stage(stage_of, run):
     stage = stage_of("kernels", "sample", (1, 200), size=(1000, 300))
     stage.session.prompt = TEXT
-    stage.session.tokens = open_model("sample").tokenize(TEXT)
+    stage.session.tokens = stage.session.model.tokenize(TEXT)
     return stage
+
+
+@pytest.fixture
+def panel(stage, run):
+    """The panel with the attention over the prompt beside that by position."""
+    stage.session.prompt_run = run
+    click_box(stage.panel)
+    return stage.panel
 
 
 def box(panel):
@@ -65,25 +72,17 @@ def test_it_is_offered_only_beside_a_result(stage, run):
     assert not box(panel).isVisible()
 
 
-def test_the_real_attention_of_the_chosen_head_and_layer(stage, run):
-    panel = stage.panel
-    stage.session.prompt_run = run
-    click_box(panel)
+def test_the_real_attention_of_the_chosen_head_and_layer(panel, run):
     for layer, head in ((0, 2), (0, 1), (1, 3)):
         panel.configure(layer=layer, head=head)
         shown = panel.spec.plots(panel.view())[2]
         np.testing.assert_array_equal(shown.values, run.attention[layer, head])
         assert shown.first == (0, 0)
-        np.testing.assert_array_equal(
-            panel.tables()["tokens"][f"attention_of_head_{head}_over_tokens"],
-            run.attention[layer, head],
-        )
+        written = panel.tables()["tokens"][f"attention_of_head_{head}_over_tokens"]
+        np.testing.assert_array_equal(written, run.attention[layer, head])
 
 
-def test_tokens_are_named_where_the_mouse_is(stage, run):
-    panel = stage.panel
-    stage.session.prompt_run = run
-    click_box(panel)
+def test_tokens_are_named_where_the_mouse_is(panel, run):
     panel.configure(layer=0, head=2)
     texts, weights = run.texts, panel.result.weights
     said = panel.spec.plots(panel.view())[2].hover(6, 5)
@@ -101,23 +100,16 @@ def test_tokens_are_named_where_the_mouse_is(stage, run):
     assert "attention " in image.hover_text()
 
 
-def test_the_correlation_is_stated_over_the_causal_triangle(stage, run):
-    panel, session = stage.panel, stage.session
-    session.prompt_run = run
-    click_box(panel)
+def test_the_correlation_is_stated_over_the_causal_triangle(panel, run):
     panel.configure(layer=0, head=2)
-    n = len(run.ids)
-    below = np.tril_indices(n - 1)
-    x, y = (run.attention[0, 2, 1:, 1:][below], panel.result.weights[: n - 1, : n - 1][below])
-    expected = np.corrcoef(x, y)[0, 1]
-    pairs = n * (n - 1) // 2
-    said = f"correlation {expected:.2f} with the attention over the prompt’s tokens ({pairs} pairs)"
-    assert said in panel.caption()
-    session.positions = (12, 200)
-    x, y = (m[np.tril_indices(n - 12)] for m in
-            (run.attention[0, 2, 12:, 12:], panel.result.weights[: n - 12, : n - 12]))  # fmt: skip
-    assert f"correlation {np.corrcoef(x, y)[0, 1]:.2f} with" in panel.caption()
-    session.positions = (100, 200)
+    for first in (1, 12):
+        panel.session.positions = (first, 200)
+        n = len(run.ids) - first
+        both = run.attention[0, 2, first:, first:], panel.result.weights[:n, :n]
+        expected = np.corrcoef([matrix[np.tril_indices(n)] for matrix in both])[0, 1]
+        said = f"correlation {expected:.2f} with the attention over the prompt’s tokens "
+        assert f"{said}({n * (n + 1) // 2} pairs)" in panel.caption()
+    panel.session.positions = (100, 200)
     assert "too few tokens in this range" in panel.caption()
 
 
@@ -147,10 +139,7 @@ def test_another_network_than_the_panels_is_not_shown(stage, run):
 
 
 @pytest.mark.slow
-def test_figure_and_script(stage, run, monkeypatch, tmp_path):
-    panel = stage.panel
-    stage.session.prompt_run = run
-    click_box(panel)
+def test_figure_and_script(stage, panel, run, monkeypatch, tmp_path):
     panel.configure(layer=0, head=2)
     drawn = stage.save(monkeypatch, "Save figure…", tmp_path / "kernels.svg").read_text("utf-8")
     assert "Token j of the prompt" in drawn

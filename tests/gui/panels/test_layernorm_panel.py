@@ -45,11 +45,9 @@ def layernorm(stage_of, gpt2_with_tokens):
 
 
 def test_errors_tokens_and_figures(minilm, of_minilm):
-    measured = Measurements(minilm, Scope((1, 511)))
-    for found, errors in (
-        (of_minilm.orthogonal, measured.layernorm.orthogonal),
-        (of_minilm.constant_norm, measured.layernorm.constant_norm),
-    ):
+    measured = Measurements(minilm, Scope((1, 511))).layernorm
+    for version in ("orthogonal", "constant_norm"):
+        found, errors = getattr(of_minilm, version), getattr(measured, version)
         assert found.median == pytest.approx(np.median(errors, axis=0))
         assert found.p95 == pytest.approx(np.percentile(errors, 95, axis=0))
         assert found.overall == pytest.approx(tuple(np.percentile(errors, (50, 95))))
@@ -80,38 +78,32 @@ def test_errors_of_a_sample_have_intervals_in_caption_numbers_and_python(minilm,
     spec, scope = PANELS["layernorm"].spec, views.Scope(minilm, (1, 511), (1, 2, 3))
     question = LayerNormOf((1, 511))
     view = views.View(scope, spec.defaults, question, of_minilm, name="MiniLM")
-    median, p95 = (format_number(one) for one in of_minilm.orthogonal.overall)
+    median, p95 = map(format_number, of_minilm.orthogonal.overall)
+    both = errors.intervals("orthogonal")
     of_median, of_p95 = (
         f"95 % interval {format_number(low)}–{format_number(high)}"
-        for low, high in (
-            errors.intervals("orthogonal").median,
-            errors.intervals("orthogonal").p95,
-        )
+        for low, high in (both.median, both.p95)
     )
     caption = f"orthogonal: median {median} ({of_median}), 95th percentile {p95} ({of_p95})"
     assert spec.caption(view).endswith(caption)
     assert spec.summary(view) == f"M{caption.removeprefix('orthogonal: m')}"
     numbers = spec.numbers(view)
     for version in ("orthogonal", "constant_norm"):
-        assert numbers[f"{version}_median_interval"].tolist() == list(
-            errors.intervals(version).median
-        )
-        assert numbers[f"{version}_p95_interval"].tolist() == list(errors.intervals(version).p95)
+        found = errors.intervals(version)
+        assert numbers[f"{version}_median_interval"].tolist() == list(found.median)
+        assert numbers[f"{version}_p95_interval"].tolist() == list(found.p95)
     assert "found.intervals(version)" in spec.script(view)
     lines = run_script(spec.script(view)).splitlines()
     assert lines[1::2][:2] == [str(errors.intervals(v)) for v in ("orthogonal", "constant_norm")]
 
 
 def test_it_can_be_given_up_between_its_steps(minilm):
-    class GivenUp(Exception):
-        pass
-
-    def tell(progress):
+    def stop(progress):
         if progress.message.startswith("Comparing"):
-            raise GivenUp
+            raise InterruptedError
 
-    with pytest.raises(GivenUp):
-        resolve(LayerNormOf((1, 511)), QuestionContext(minilm, report=tell))
+    with pytest.raises(InterruptedError):
+        resolve(LayerNormOf((1, 511)), QuestionContext(minilm, report=stop))
 
 
 def test_a_report_has_no_intervals_of_a_whole_vocabulary(gpt2_with_tokens):
@@ -156,15 +148,11 @@ def test_each_version_is_shown_and_the_caption_names_scope_and_errors(layernorm)
         median, p95 = found.overall
         said = panel.caption()
         assert said == f"{scope} · {name}: median {median:.3f}, 95th percentile {p95:.3f}"
-    panel, result = layernorm.panel, layernorm.panel.result
-    median, p95 = error_plot(panel).curves
-    assert median.y == pytest.approx(result.orthogonal.median)
-    QTest.mouseClick(panel.controls.widgets["version"].buttons["constant_norm"], LEFT)
-    median, p95 = error_plot(panel).curves
-    assert median.y == pytest.approx(result.constant_norm.median)
-    assert p95.y == pytest.approx(result.constant_norm.p95)
-    assert p95.style == "dashed"
-    assert median.x.tolist() == list(range(1, 200))
+        median, p95 = error_plot(panel).curves
+        assert median.y == pytest.approx(found.median)
+        assert p95.y == pytest.approx(found.p95)
+        assert p95.style == "dashed"
+        assert median.x.tolist() == list(range(1, 200))
 
 
 def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
@@ -205,25 +193,17 @@ def test_tokens_use_the_height_of_the_panel_and_begin_at_its_top(qtbot, dress):
         assert (body.tokens.y(), body.tokens.height()) == (0, seen)
 
 
-def test_versions_and_hovered_tokens(
-    layernorm,
-):
+def test_versions_and_hovered_tokens(layernorm):
     panel = layernorm.panel
     panel.configure(page="interference")
     panel.configure(version="constant_norm")
     assert panel.choices.page == "errors"
-    spec, model = layernorm.panel.spec, layernorm.session.model
     for sums in ([["#1", 2]], [["#1", 2], [3, 4]], [["#1", 2], ["#2", -1]], "#1"):
-        assert usable(spec, {"sums": sums}, model) == {}
-    table = layernorm.panel.content.tokens
+        assert usable(panel.spec, {"sums": sums}, layernorm.session.model) == {}
+    table = panel.content.tokens
     spot = table.visualRect(table.model().index(0, 0)).center()
     QTest.mouseClick(table.viewport(), LEFT, pos=spot)
     assert layernorm.session.selection == (30,)
-    panel = layernorm.panel
-    layernorm.session.hover = 50
-    assert error_plot(panel).hover_text().startswith("50: 0.")
-    layernorm.session.hover = 0
-    assert error_plot(panel).hover_text() == ""
     at = int(np.flatnonzero(panel.result.histogram)[0])
     plot = named(panel, "Cosines of tokens with positions")
     plot.pointHovered.emit((0, at))

@@ -23,7 +23,7 @@ from gui.scene.scene_state import resolve_scene
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import LEFT, NONE, hover, named, shape_view
+from tests.gui.result_stage import LEFT, NONE, named, shape_view
 from tests.scripts import run_script
 
 
@@ -81,9 +81,7 @@ def test_a_click_on_a_row_or_keys_show_another_curve(shape):
         fit = panel.result.fits[name]
         np.testing.assert_allclose(guide.lines[0][0], fit.values[0], atol=1e-9)
         np.testing.assert_array_equal(drawn(panel), panel.result.distances(name))
-        assert (f"the {name}: RMS distance {panel.result.rms(name):.3f}") in (
-            panel.header.caption.text()
-        )
+        assert f"the {name}: RMS distance {panel.result.rms(name):.3f}" in panel.caption()
         assert len(guide.dashed) == (name != "line")
     table = shape.panel.content.numbers.table
     table.selectRow(0)
@@ -107,13 +105,11 @@ def test_the_choice_stays_with_the_range_and_goes_with_the_model(shape, write_ta
 def test_the_check_box_or_another_panel_takes_it_out_of_the_view_and_back(shape):
     box = shape.panel.controls.widgets["in_view"]
     assert box.isChecked()
-    QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
-    assert shape.session.shown_guides == ()
-    click_row(shape.panel, "circle")
-    assert shape.session.shown_guides == ()
-    QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
-    (guide,) = shape.session.shown_guides
-    assert "fitted circle" in guide.caption
+    for shown in (False, True):
+        QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
+        click_row(shape.panel, "circle")
+        assert bool(shape.session.shown_guides) is shown
+    assert "fitted circle" in shape.session.shown_guides[0].caption
     shape.panel.configure(curve="line", in_view=False)
     assert chosen(shape.panel.view()) == "line"
     assert shape.session.shown_guides == ()
@@ -122,11 +118,7 @@ def test_the_check_box_or_another_panel_takes_it_out_of_the_view_and_back(shape)
     assert "fitted line" in guide.caption
 
 
-def test_guide_needs_front_length_and_rest(shape):
-    assert len(shape.session.shown_guides) == 1
-    shape.panel.set_in_front(False)
-    assert shape.session.shown_guides == ()
-    shape.panel.set_in_front(True)
+def test_guide_needs_length_and_rest(shape):
     assert len(shape.session.shown_guides) == 1
     shape.session.dragging = True
     shape.session.positions = (30, 160)
@@ -158,9 +150,7 @@ def test_many_turns_are_drawn_pale_and_flat_curves_have_a_short_axis(open_table)
 def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
     found = resolve(ShapeOf((100, 1022), (1, 2, 3)), QuestionContext(open_model(gpt2_folder)))
     guide = shape_guide(found, "helix")
-    nearest = np.array(
-        [np.linalg.norm(guide.lines[0] - p, axis=1).min() for p in found.coordinates]
-    )
+    nearest = [np.linalg.norm(guide.lines[0] - p, axis=1).min() for p in found.coordinates]
     assert np.median(nearest) < 0.2 * found.fits["helix"].radius
     assert 1.60 < found.fits["helix"].turns < 1.65
     assert not guide.pale
@@ -179,7 +169,7 @@ def show_turning(stage):
     QTest.mouseClick(stage.panel.controls.widgets["plotted"].buttons["turning"], LEFT)
 
 
-def test_numbers_are_of_shown_components(stage, tmp_path, monkeypatch):
+def test_numbers_are_of_shown_components(stage):
     stage.session.components = (2, 1, 4)
     result = stage.panel.result
     found = roughness(result.coordinates)
@@ -189,20 +179,16 @@ def test_numbers_are_of_shown_components(stage, tmp_path, monkeypatch):
         f"roughness {100 * found.high_frequency_energy:.4f}\N{NO-BREAK SPACE}%",
         f"loops {found.loops:.2f} (median)",
     ]
-    tips = [
-        line.toolTip().replace("\n", " ") for line in stage.panel.content.numbers.rough.values()
-    ]
-    assert "75 % for white noise" in tips[1]
-    assert "About 120° for independent random points" in tips[0]
-    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "shape.npz")
-    result = stage.panel.result
-    with np.load(path) as saved:
-        assert saved["turning_angle"][1:-1] == pytest.approx(result.rough.turning_angles)
-        assert np.isnan(saved["turning_angle"][[0, -1]]).all()
-        assert len(saved["turning_angle"]) == len(saved["position"])
-        assert saved["loops"].tolist() == [result.rough.loops]
-        assert saved["high_frequency_energy"].tolist() == [result.rough.high_frequency_energy]
-        assert saved["median_turning_angle"].tolist() == [result.rough.turning_angle]
+
+    tip = stage.panel.content.numbers.rough["high_frequency"].toolTip()
+    assert "75 % for white noise" in tip.replace("\n", " ")
+    numbers = stage.panel.numbers()
+    assert numbers["turning_angle"][1:-1] == pytest.approx(found.turning_angles)
+    assert np.isnan(numbers["turning_angle"][[0, -1]]).all()
+    assert len(numbers["turning_angle"]) == len(numbers["position"])
+    assert numbers["loops"].tolist() == [found.loops]
+    assert numbers["high_frequency_energy"].tolist() == [found.high_frequency_energy]
+    assert numbers["median_turning_angle"].tolist() == [found.turning_angle]
 
 
 def test_gpt2(gpt2_folder):
@@ -213,9 +199,8 @@ def test_gpt2(gpt2_folder):
     assert parts["high_frequency"].endswith(" 0.0004\N{NO-BREAK SPACE}%")
     figure = ShapePanel().figure(shape_view(shape))
     FigureCanvasAgg(figure).draw()
-    assert figure.get_suptitle().splitlines() == [
-        *ShapePanel().heading(shape_view(shape)), " · ".join(parts.values())
-    ]  # fmt: skip
+    lines = *ShapePanel().heading(shape_view(shape)), " · ".join(parts.values())
+    assert figure.get_suptitle() == "\n".join(lines)
 
 
 def test_a_range_too_short_for_it_leaves_it_out(stage):
@@ -257,12 +242,6 @@ def test_angles_hover_and_select(stage):
     assert plot.hover_text() == f"position 57 · {angles[57 - 2]:.1f}°"
     stage.session.hover = 1
     assert plot.hover_text() == ""
-    index = 40 - 2
-    hover(plot, plot.point_of(0, index).toPoint())
-    assert stage.session.hover == 40
-    QTest.mouseClick(plot.viewport(), LEFT, pos=plot.point_of(0, 100).toPoint())
-    assert stage.session.selection == (102,)
-    assert plot.marked() == (102,)
 
 
 def test_a_step_of_no_length_has_no_angle(stage, write_table, helix):

@@ -47,7 +47,7 @@ def marked(shown):
 def test_gpt2_is_a_helix_whose_drift_does_not_earn_its_parameter(of_gpt2):
     assert of_gpt2.best == of_gpt2.first_choice == "helix"
     assert of_gpt2.better_helix.name == "drifting_helix"
-    assert of_gpt2.curve("helix").turns == pytest.approx(1.85, abs=0.02)
+    assert of_gpt2.fits["helix"].turns == pytest.approx(1.85, abs=0.02)
     assert of_gpt2.evidence.b == pytest.approx(0.564, abs=0.002)
     assert of_gpt2.nulls["process"].band[2] < 0.5 < of_gpt2.evidence.b
     assert of_gpt2.coordinates.shape == (1023, 3)
@@ -58,14 +58,10 @@ def test_gpt2_is_a_helix_whose_drift_does_not_earn_its_parameter(of_gpt2):
 
 
 def test_numbers_are_those_of_the_report(model):
-    found = asked(model, (1, 150))
-    fits = Measurements(model, Scope((1, 150))).shapes.fits
-    for curve in found.curves:
-        fit = fits[curve.name]
-        assert curve.r2 == pytest.approx(fit.r2)
-        assert curve.turns == pytest.approx(fit.turns)
-        assert curve.climb_per_turn == pytest.approx(fit.climb_per_turn)
-        assert curve.drift == pytest.approx(fit.drift * 149)
+    found = asked(model, (1, 150)).fits
+    for name, fit in Measurements(model, Scope((1, 150))).shapes.fits.items():
+        for number in ("r2", "turns", "climb_per_turn", "drift"):
+            assert getattr(found[name], number) == pytest.approx(getattr(fit, number))
 
 
 def test_shown_components_and_too_few_rows(model, open_table):
@@ -103,10 +99,10 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     # What means something of a helix alone stands at none of the others.
     for name in ("line", "circle", "drifting_helix"):
         assert line(shown, name)[4:] == ["–"] * 4
-    assert line(shown, "helix")[4] == f"{of_gpt2.curve('helix').turns:.2f}"
+    helix = of_gpt2.fits["helix"]
+    assert line(shown, "helix")[3:5] == [f"{helix.score:.3f}", f"{helix.turns:.2f}"]
     assert line(shown, "helix")[6] == "–"
-    assert line(shown, "helix")[3] == f"{of_gpt2.curve('helix').score:.3f}"
-    r2 = {curve.name: f"{curve.r2:.3f}" for curve in of_gpt2.curves}
+    r2 = {name: f"{fit.r2:.3f}" for name, fit in of_gpt2.fits.items()}
     best = f"A helix (R² {r2['helix']})"
     assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "helix") == best
     assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
@@ -140,17 +136,18 @@ def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
 
 @pytest.mark.parametrize(
     ("changed", "met", "first"),
-    [({}, [True, True, True], "B ≥ 0.5: 0.6"), ({"b": 0.4}, [False, True, True], "B ≥ 0.5: 0.4"),
-     ({"b": 0.1, "b_prime": 0.9}, [True] * 3, "B without the climb ≥ 0.8: 0.9"),
-     ({"turns": 1.1}, [True, False, True], "B ≥ 0.5: 0.6"),
-     ({"climb_ratio": 0.2}, [True, True, False], "B ≥ 0.5: 0.6"),
-     ({"climb_ratio": None}, [True, True, False], "B ≥ 0.5: 0.6")],
-)  # fmt: skip
+    [
+        ({}, [True, True, True], "B ≥ 0.5: 0.6"),
+        ({"b": 0.4}, [False, True, True], "B ≥ 0.5: 0.4"),
+        ({"b": 0.1, "b_prime": 0.9}, [True] * 3, "B without the climb ≥ 0.8: 0.9"),
+        ({"turns": 1.1}, [True, False, True], "B ≥ 0.5: 0.6"),
+        ({"climb_ratio": 0.2}, [True, True, False], "B ≥ 0.5: 0.6"),
+        ({"climb_ratio": None}, [True, True, False], "B ≥ 0.5: 0.6"),
+    ],
+)
 def test_each_condition_is_told_apart(of_gpt2, changed, met, first):
-    evidence = TurningShare(**{
-        "b": 0.6, "b_prime": 0.7, "turns": 2.0, "share": 0.9, "climb_ratio": np.inf, **changed,
-    })  # fmt: skip
-    found = conditions(replace(of_gpt2, evidence=evidence))
+    evidence = TurningShare(b=0.6, b_prime=0.7, turns=2.0, share=0.9, climb_ratio=np.inf)
+    found = conditions(replace(of_gpt2, evidence=replace(evidence, **changed)))
     assert [one for one, _ in found] == met
     assert found[0][1].startswith(first)
 
@@ -207,8 +204,9 @@ def test_numbers_have_a_row_for_each_curve(shape):
     numbers = shape.panel.numbers()
     assert numbers["curve"].tolist() == list(NAMES)
     assert numbers["best"].sum() == 1
-    assert numbers["r2"].tolist() == [one.r2 for one in result.curves]
-    assert numbers["score"].tolist() == [one.score for one in result.curves]
+    for name in ("r2", "score", "turns", "radius", "climb_per_turn"):
+        assert numbers[name].tolist() == [getattr(fit, name) for fit in result.fits.values()]
+    assert numbers["drift"][3] == pytest.approx(result.fits["drifting_helix"].drift * 198)
     assert numbers["turning_share"].tolist() == [result.evidence.b]
     assert numbers["turning_share_of_walk"].tolist() == result.nulls["walk"].values.tolist()
     assert numbers["n_free"].tolist() == [6, 8, 9, 10]
@@ -234,11 +232,10 @@ def test_the_copied_python_prints_the_same(shape):
     shape.panel.configure(curve="circle")
     best, *lines, farthest, rough = run_script(shape.panel.python()).splitlines()
     assert best == shape.panel.result.best
-    for printed, curve in zip(lines[:4], shape.panel.result.curves, strict=True):
+    for printed, (curve, fit) in zip(lines[:4], shape.panel.result.fits.items(), strict=True):
         name, r2, score, *_ = printed.split()
-        assert name == curve.name
-        assert float(r2) == pytest.approx(curve.r2)
-        assert float(score) == pytest.approx(curve.score)
+        assert name == curve
+        assert (float(r2), float(score)) == pytest.approx((fit.r2, fit.score))
     evidence, nulls = shape.panel.result.evidence, shape.panel.result.nulls
     b, _, turns, remarkable = lines[4].split()
     assert (float(b), float(turns)) == pytest.approx((evidence.b, evidence.turns))

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.models.sources.source import Source
 from gui.panels.kit.panel import CANCELLED
+from gui.services.questions import Progress
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.working_strip import CANCELLED as STOPPED
 from tests.gui.on_screen import ask_menu
@@ -90,8 +91,6 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs):
     assert panel.strip.isVisible()
     assert panel.strip.message.text() == "Computing…"
     assert panel.strip.bar.maximum() == 0
-    from gui.services.questions import Progress
-
     hand_jobs.tell(job, Progress(0.25, "Adding up"))
     assert panel.strip.message.text() == "Adding up…"
     assert panel.strip.bar.value() == panel.strip.bar.maximum() / 4
@@ -103,8 +102,6 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs):
 
 
 def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs):
-    from gui.services.questions import Progress
-
     (job,) = hand_jobs.waiting
     hand_jobs.drag_on(job)
     hand_jobs.tell(job, Progress(0.5, "Adding up", np.array([1.5, 0.0])))
@@ -120,23 +117,17 @@ def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs):
     assert panel.header.more.isEnabled()
 
 
-def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs):
+@pytest.mark.parametrize("by_key", [True, False])
+def test_cancel_and_compute_again(slow, hand_jobs, by_key):
     """Here in a window of its own, as a panel that floats is."""
     slow.panel.setFocus()
     QTest.keyClick(slow.panel, Qt.Key.Key_Escape)  # before there is anything to see
     assert hand_jobs.waiting
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
-    QTest.keyClick(slow.panel, Qt.Key.Key_Escape)
-    assert not hand_jobs.waiting
-    assert words(slow.panel) == CANCELLED
-    QTest.mouseClick(slow.panel.words.button, LEFT)
-    hand_jobs.deliver_all()
-    assert slow.panel.content.label.isVisible()
-
-
-def test_cancel_and_compute_again(slow, hand_jobs):
-    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
-    QTest.mouseClick(slow.panel.strip.cancel, LEFT)
+    if by_key:
+        QTest.keyClick(slow.panel, Qt.Key.Key_Escape)
+    else:
+        QTest.mouseClick(slow.panel.strip.cancel, LEFT)
     assert not hand_jobs.waiting
     assert words(slow.panel) == CANCELLED
     assert slow.panel.words.button.text() == "Compute"
@@ -148,8 +139,6 @@ def test_cancel_and_compute_again(slow, hand_jobs):
 
 
 def test_cancelling_keeps_what_was_shown(slow, hand_jobs):
-    from gui.services.questions import Progress
-
     panel = slow.panel
     (job,) = hand_jobs.waiting
     hand_jobs.drag_on(job)
@@ -250,15 +239,8 @@ def test_a_hidden_panel_is_drawn_once_it_is_shown(opened, monkeypatch, behind_a_
     assert panel.content.theme is LIGHT
 
 
-def test_back_in_front_it_continues_with_the_old_result(slow, hand_jobs):
-    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
-    slow.panel.set_in_front(False)
-    assert hand_jobs.held == set(hand_jobs.waiting)
-    slow.panel.set_in_front(True)
-    assert not hand_jobs.held
-    assert len(hand_jobs.started) == 1  # it goes on, and does not begin anew
+def test_the_old_result_stays_until_there_is_another(slow, hand_jobs):
     hand_jobs.deliver_all()
-    assert slow.panel.content.label.isVisible()
     slow.panel.configure(column=3)
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     panel = slow.panel
@@ -272,6 +254,8 @@ def test_back_in_front_it_continues_with_the_old_result(slow, hand_jobs):
 
 
 def test_it_asks_only_when_its_question_changes(slow, hand_jobs):
+    slow.panel.set_in_front(False)
+    slow.panel.set_in_front(True)  # it goes on, and does not begin anew
     hand_jobs.deliver_all()
     slow.panel.ask()
     slow.panel.set_in_front(False)
@@ -323,9 +307,8 @@ def test_menu_and_copied_figure_in_any_theme(opened):
     panel = opened.panel
     shown = ask_menu(panel.content.label, QPoint(5, 5))
     assert isinstance(shown, QMenu)
-    assert [action.text() for action in shown.actions()] == [
-        "Save figure…", "Save numbers…", "Copy figure", "Copy as Python",
-    ]  # fmt: skip
+    texts = ["Save figure…", "Save numbers…", "Copy figure", "Copy as Python"]
+    assert [action.text() for action in shown.actions()] == texts
     shown.close()
     QTest.mouseClick(panel.header.more, LEFT)
     shown = QApplication.activePopupWidget()

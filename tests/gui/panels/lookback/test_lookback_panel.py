@@ -6,9 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.lookback_range import look_back_range
-from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
-from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
+from gui.panels.lookback.spec import FIRST_LAG
 from gui.style.theme import LIGHT, format_number
 from tests.gui.compared_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
@@ -65,16 +64,17 @@ def test_lag_by_slider_field_and_shorter_range(panel, stage):
 
 
 def test_arrow_keys_and_choices_ask_anew(panel):
-    press(named(panel, "R²"), Qt.Key.Key_Right)
-    press(named(panel, "R²"), Qt.Key.Key_Right)
-    press(named(panel, "R²"), Qt.Key.Key_Left)
-    assert panel.controls.number.value == 51
-    press(named(panel, "R²"), Qt.Key.Key_Home)
-    assert panel.controls.number.value == 1
-    press(named(panel, "R²"), Qt.Key.Key_Left)
-    assert panel.controls.number.value == 1
-    press(named(panel, "R²"), Qt.Key.Key_End)
-    assert panel.controls.number.value == panel.result.lags[-1]
+    keys, last = Qt.Key, panel.result.lags[-1]
+    for key, lag in (
+        (keys.Key_Right, 51),
+        (keys.Key_Right, 52),
+        (keys.Key_Left, 51),
+        (keys.Key_Home, 1),
+        (keys.Key_Left, 1),
+        (keys.Key_End, last),
+    ):
+        press(named(panel, "R²"), key)
+        assert panel.controls.number.value == lag
     QTest.mouseClick(panel.controls.widgets["scoring"].buttons["halves"], LEFT)
     assert panel.view().question == LookBackOf((1, 198), "3", "halves")
     assert "fitted on the first half" in panel.caption()
@@ -120,14 +120,12 @@ def test_all_dimensions_have_no_angles_and_spread_lags(noisy):
     assert [part.name for part in panel.spec.plots(panel.view())] == ["R²"]
     assert f"in {k} dimensions there are {k // 2} angles" in panel.caption()
     assert "turns" not in panel.caption()
-    lags = panel.result.lags
+    lags, number = panel.result.lags, panel.controls.number
     wide = int(lags[-10])
     panel.configure(lag=wide + 1)
-    assert panel.controls.number.value == wide
-    press(panel.controls.number.slider, Qt.Key.Key_Right)
-    assert panel.controls.number.value == lags[-9] > wide + 1
-    press(panel.controls.number.slider, Qt.Key.Key_Left)
-    assert panel.controls.number.value == wide
+    assert number.value == wide
+    press(number.slider, Qt.Key.Key_Right)
+    assert number.value == lags[-9] > wide + 1
 
 
 def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
@@ -139,19 +137,12 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
         "shift alone": (LIGHT.muted, "solid"),
         "rotation alone": (LIGHT.muted, "dashed"),
     }
-    for compared, positions in zip(made.session.others, ((2, 70), (0, 40)), strict=True):
-        found = look_back_range(compared.session.model.W_pos, positions).found
-        np.testing.assert_allclose(made.lines("R²")[compared.name].y, found.r2["screw"])
+    for other in made.session.others:
+        found = look_back_range(other.session.model.W_pos, other.session.positions).found
+        np.testing.assert_allclose(made.lines("R²")[other.name].y, found.r2["screw"])
     legends = [one.get_title().get_text() for one in panel.figure()().legends]
     assert legends == ["R² of rotation + shift"]
     made.close()
-
-
-def test_choices_that_make_no_sense_are_left_out(heads):
-    wrong = {"lag": (0, "x", True), "head": (-1, 2), "space": (["3"],)}
-    for field, values in wrong.items():
-        for value in values:
-            assert usable(LookBackPanel(), {field: value}, heads.session.model) == {}
 
 
 def test_heads_are_listed_and_chosen_by_click(heads, gpt2, qtbot):
@@ -182,10 +173,10 @@ def test_heads_are_listed_and_chosen_by_click(heads, gpt2, qtbot):
 
 
 @pytest.mark.parametrize("space", ["3", "6", "all"])
-def test_numbers_and_figure(noisy, tmp_path, monkeypatch, space):
+def test_numbers_and_figure(noisy, space):
     panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons[space], LEFT)
-    numbers = np.load(noisy.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
+    numbers = panel.numbers()
     np.testing.assert_allclose(numbers["lag"], panel.result.lags)
     np.testing.assert_allclose(numbers["r2_screw"], panel.result.back.found.r2["screw"])
     angles = [name for name in numbers if name.endswith("_deg")]
@@ -195,8 +186,8 @@ def test_numbers_and_figure(noisy, tmp_path, monkeypatch, space):
     assert figure.axes[0].get_ylim()[0] >= -0.6
 
 
-def test_figure_and_numbers_of_heads(heads, gpt2, tmp_path, monkeypatch):
-    numbers = np.load(gpt2.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
+def test_figure_and_numbers_of_heads(heads):
+    numbers = heads.numbers()
     assert numbers["query_r2"].shape == (len(heads.result.lags), 2)
     np.testing.assert_array_equal(numbers["preferred_lag"], heads.result.back.preferred)
     labels = [text.get_text() for text in heads.figure()().axes[0].get_legend().texts]

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.kit.playback import DURATION_MS
+from gui.panels.kit.guiding import DURATION_MS
 from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.guide import LINES, MAX_POINTS, Carried
 from gui.panels.lookback.question import LookBackOf
@@ -69,7 +69,6 @@ def test_guide_needs_the_front_and_its_box(panel, stage):
     assert guide(stage) is not None
     box = panel.controls.widgets["in_view"]
     QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
-    assert guide(stage) is None
     panel.controls.number.slider.setValue(20)
     assert guide(stage) is None
     QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
@@ -145,6 +144,8 @@ def test_what_cannot_move_does_not_play_and_whether_it_plays_is_not_saved(panel)
     assert panel.choices.play
     assert panel.options().keys() == {"lag", "space", "scoring", "head", "in_view"}
     assert usable(panel.spec, {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
+    for wrong in ({"lag": 0}, {"lag": True}, {"head": -1}, {"head": 2}, {"space": ["3"]}):
+        assert usable(panel.spec, wrong, panel.session.model) == {}
 
 
 @pytest.mark.slow
