@@ -11,7 +11,6 @@ import numpy as np
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit.choices import Choice, Number, Option
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
@@ -298,9 +297,6 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         good, d = int((result.sinusoids.r2 >= GOOD).sum()), len(result.variance)
         waves = f"sinusoid R² ≥ {GOOD} for {format_count(good)} of {format_count(d)} entries"
         return f"{view.model.name} · {_scope(view)} · {fits} · {waves}"
-
-    def numbers(self, view: DimensionsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: DimensionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by position, and one by entry."""

@@ -27,7 +27,6 @@ from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.nulls import Finding
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
@@ -366,9 +365,6 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     def caption(self, view: DirectionsView) -> str:
         words = _summary(view.result, tuple(_colors(view)))
         return f"{view.model.name} · {_scope(view)} · {words}"
-
-    def numbers(self, view: DirectionsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: DirectionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by direction, one by position, one by entry, and single numbers."""

@@ -15,7 +15,6 @@ from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Layer, Saved, Toggle
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
@@ -125,9 +124,6 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
 
     def caption(self, view: FourierView) -> str:
         return f"{view.model.name} · {_scope(view)}"
-
-    def numbers(self, view: FourierView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: FourierView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by frequency, one by direction, and one by head."""

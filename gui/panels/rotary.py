@@ -15,7 +15,6 @@ from geometry.models.schemes.rotary import Rotary
 from geometry.models.sources.source import Source
 from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle
 from gui.panels.kit.intents import ShowBeside
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
@@ -286,9 +285,6 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
         if result.use_missing:
             parts.append(f"no use by heads: {result.use_missing}")
         return " · ".join(parts)
-
-    def numbers(self, view: RotaryView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: RotaryView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by pair and one by lag."""

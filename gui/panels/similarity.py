@@ -32,7 +32,6 @@ from gui.panels.kit.nulls import (
     null_band,
     random_name,
 )
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Tiles, values_at
@@ -278,9 +277,6 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         means = _means(view)
         lags = f" · mean cosine at {means}" if means else ""
         return f"{view.model.name} · {_scope(view)}{lags}"
-
-    def numbers(self, view: SimilarityView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: SimilarityView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return tables by lag, of all pairs, and of a whole picture by offset."""

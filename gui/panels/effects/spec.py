@@ -14,7 +14,6 @@ from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.kit.choices import Number, Saved, Toggle
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope
 from gui.panels.kit.views import View as AnyView
@@ -167,9 +166,6 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
         if effects.windows:
             text += f" · from {format_count(effects.windows)} windows of text"
         return text
-
-    def numbers(self, view: View) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return how far each row moves, and the known effects."""

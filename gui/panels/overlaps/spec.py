@@ -15,7 +15,6 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle, is_of, matrix
 from gui.panels.kit.nulls import Finding
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.subject_text import TABLES
 from gui.panels.kit.views import Reported, Scope
@@ -291,9 +290,6 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
 
         draw = draw_pair if isinstance(view.result, Overlap) else draw_cells
         return draw(view, self.caption(view))
-
-    def numbers(self, view: OverlapsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: OverlapsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table for each matrix of overlaps, one of random frames, and one by layer."""

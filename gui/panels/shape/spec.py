@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Literal
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.model import PositionalModel
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
@@ -438,9 +437,6 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             color=theme.text,
         )
         return figure
-
-    def numbers(self, view: ShapeView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: ShapeView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by curve, one by position, one of single numbers, and the null curves.
