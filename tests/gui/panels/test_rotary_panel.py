@@ -154,7 +154,7 @@ def test_compared_models_have_a_curve_each(panel, scaled_panel):
     view = replace(panel.view(), others=(replace(other, name="scaled", color="#123456"),))
     by_pair, kernel, _ = panel.spec.plots(view)
     assert [curve.name for curve in by_pair.curves] == ["", "scaled"]
-    np.testing.assert_array_equal(by_pair.curves[1].y, other.result.turns)
+    np.testing.assert_array_equal(by_pair.curves[1].y, other.result.own.turns)
     assert kernel.hover(1, 0) == "scaled · Δ = 0 · 1.000"
 
 
