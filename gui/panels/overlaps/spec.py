@@ -86,24 +86,13 @@ RANDOM_SCRIPT = """\
 """Part of the script about random matrices, within its loop."""
 
 
-def _random_script(found: Overlap) -> str:
-    apart = _apart(found.rows, found.columns)
-    relation, side = ("<", "below") if apart else (">", "above")
-    return RANDOM_SCRIPT.format(relation=relation, side=side)
-
-
-def _apart(rows: Subject, columns: Subject) -> bool:
+def _apart(overlap: Overlap) -> bool:
     """Return whether two matrices' strong directions differ according to the articles."""
-    return {rows.name, columns.name} in APART
+    return {overlap.rows.name, overlap.columns.name} in APART
 
 
 def _matrix(field: str) -> Saved:
-    return Saved(
-        field=field,
-        kind=Subject,
-        suits=is_of,
-        short=matrix,
-    )
+    return Saved(field=field, kind=Subject, suits=is_of, short=matrix)
 
 
 def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Fields:
@@ -206,7 +195,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         assert isinstance(view.result, Overlap)
         nulls, contrast = view.nulls, view.result.contrast
         low, _, high = nulls.corner.band
-        apart = _apart(view.result.rows, view.result.columns)
+        apart = _apart(view.result)
         words = (
             f"TL {format_number(contrast.TL, 2)} × chance (expected {'<' if apart else '>'} 1); "
             f"90 % of random corners {format_number(low, 2)}–{format_number(high, 2)}, "
@@ -320,7 +309,10 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             f"    ({written(cell.rows)}, {written(cell.columns)}),\n"
             for cell in cells_of(view.result)
         )
-        random = _random_script(view.result) if isinstance(view.result, Overlap) else ""
+        random = ""
+        if isinstance(view.result, Overlap):
+            relation, side = ("<", "below") if _apart(view.result) else (">", "above")
+            random = RANDOM_SCRIPT.format(relation=relation, side=side)
         lines = f"""
 stream = ResidualStream(model)
 pairs = [
