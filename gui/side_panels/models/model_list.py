@@ -16,14 +16,19 @@ from PySide6.QtGui import (
     QStandardItem,
     QStandardItemModel,
 )
-from PySide6.QtWidgets import QAbstractItemView, QListView
+from PySide6.QtWidgets import QAbstractItemView, QListView, QPushButton, QWidget
 
 from gui.side_panels.models.model_delegate import ROLE, ModelDelegate
 from gui.side_panels.models.model_line import Group, ModelLine
-from gui.side_panels.models.sticky_offer import HEIGHT, StickyOffer
-from gui.style.theme import Theme
+from gui.style.theme import GRID, Theme
+from gui.widgets.label import without_keys
 from gui.widgets.position_rows import MOVES
 from gui.widgets.tooltips import wrapped
+
+HEIGHT = 25
+"""Of the offer to search the Hub, in pixels."""
+_INDENT = 22
+"""Left edge of the list's titles."""
 
 
 class ModelList(QListView):
@@ -285,6 +290,47 @@ class ModelList(QListView):
         line = index.data(ROLE)
         if isinstance(line, ModelLine) and line.kind != "note":
             self.chosen.emit(line)
+
+
+class StickyOffer(QPushButton):
+    """A copy of a line under the list, for the mouse, while the line itself is not visible."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.line: ModelLine | None = None
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFixedHeight(HEIGHT)
+        self.setAccessibleName("Search the Hub")
+        self.setToolTip("Search the Hub for the text typed above")
+        self.set_theme(theme)
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        self.setStyleSheet(
+            f"QPushButton {{ background: {theme.field}; color: {theme.text}; text-align: left;"
+            f" border: none; border-top: 1px solid {theme.line}; border-radius: 0;"
+            f" padding: 0 {GRID}px 0 {_INDENT}px; min-height: 0; }}"
+            f"QPushButton:hover {{ background: {theme.line}; }}"
+        )
+
+    def show_line(self, line: ModelLine) -> None:
+        """Show a line."""
+        self.line = line
+        self.setAccessibleName(line.title)
+        self.setToolTip(wrapped(f"{line.title}\n{line.tip}"))
+        self._elide()
+        self.show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        if self.line is not None:
+            room = self.width() - _INDENT - GRID
+            metrics = self.fontMetrics()
+            text = metrics.elidedText(self.line.title, Qt.TextElideMode.ElideMiddle, room)
+            self.setText(without_keys(text))
 
 
 def _lines(groups: Sequence[Group]) -> chain[ModelLine]:

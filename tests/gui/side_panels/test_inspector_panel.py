@@ -123,7 +123,7 @@ def test_shows_the_numbers_of_the_current_position(make, session):
     assert panel.card.title.text() == "30"
     assert panel.card.norm.value.text() == format_number(float(np.linalg.norm(W_POS[30])))
     assert panel.card.residual.value.text() == format_number(session.curve.residual[30])
-    assert [n.title for n in panel.card.coordinates] == ["PC 1", "PC 2", "PC 3"]
+    assert [n.value.accessibleName() for n in panel.card.coordinates] == ["PC 1", "PC 2", "PC 3"]
     expected = [format_number(v) for v in session.curve.coordinates[30]]
     assert [n.value.text() for n in panel.card.coordinates] == expected
     assert "Off-subspace residual" in panel.card.residual.toolTip()
@@ -151,7 +151,7 @@ def test_other_components_and_a_range_with_too_few_of_them(make, session):
     session.curve = place_curve(W_POS, fit_pca(W_POS, (10, 12)), session.components)
     panel.answers.select((11,))
     fitted = len(session.pca.components)
-    assert [n.title for n in panel.card.coordinates] == ["PC 2", "PC 4", "PC 1"]
+    assert [n.value.accessibleName() for n in panel.card.coordinates] == ["PC 2", "PC 4", "PC 1"]
     shown = [n.value.text() for n in panel.card.coordinates]
     if fitted < 4:
         assert shown[1] == "–"

@@ -8,8 +8,7 @@ from PySide6.QtTest import QTest
 
 from gui.services.lessons.reader import parse_lesson
 from gui.services.lessons.text import wanted_for
-from gui.side_panels.lesson import LessonPanel
-from gui.side_panels.lesson_question import FactsOf
+from gui.side_panels.lesson import FactsOf, LessonPanel
 from gui.state.answer import Answer
 from gui.state.lessons import Course
 from gui.state.session import Session
