@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from gui.state.session import Session
 from gui.state.values import LINE_WIDTHS, OPACITIES, POINT_SIZES, CurveLook
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.real_slider import NAME_WIDTH, RealSlider, Scale
 from gui.widgets.segmented import Segmented
@@ -50,10 +51,8 @@ class CurveOptions(QFrame):
             ),
             "After refitting, when a handle of the range slider is released",
         )
-        self.reset = QPushButton("Reset")
-        self.reset.setToolTip(wrapped("Restore the default line and points"))
+        self.reset = push_button("Reset", "Restore the default line and points")
         self.reset.setAccessibleName("Reset line width, point size, opacity and parts")
-        self.reset.setAutoDefault(False)
         self._title = title = label("After refit", "muted")
         title.setToolTip(wrapped(self.after_drag.accessibleName()))
         vbox(

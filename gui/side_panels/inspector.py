@@ -19,6 +19,7 @@ from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
 from gui.widgets.position_rows import REMOVE, Column, Row
@@ -348,8 +349,7 @@ def _selection_table() -> PositionTableView:
 
 
 def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(wrapped(tip))
+    button = push_button(text, tip)
     # After a click, arrow keys still step along the curve.
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

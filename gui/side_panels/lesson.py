@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtWidgets import QPushButton
 
 from geometry.inside.intervene import Effects
 from gui.services.effects import EffectsResult
@@ -22,6 +21,7 @@ from gui.state.lessons import OPEN_LINK, PANEL_LINK, Course, Section
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.links import open_web_page
@@ -77,17 +77,17 @@ class LessonPanel(Panel):
         self.page = LessonPage(theme)
         self.page.linked.connect(self._on_linked)
         self.note = label(role="small", wrap=True)
-        self.fetch = QPushButton()
+        self.fetch = push_button("")
         self.fetch.clicked.connect(lambda: self._ask(fetch=True))
-        self.again = _button("Restore setup", AGAIN)
-        self.previous = _button("Previous", "Previous step")
-        self.next = _button("Next", "Next step")
+        self.again = push_button("Restore setup", AGAIN)
+        self.previous = push_button("Previous", "Previous step")
+        self.next = push_button("Next", "Next step")
         self.again.clicked.connect(self.againRequested)
         self.previous.clicked.connect(lambda: self.stepRequested.emit(-1))
         self.next.clicked.connect(self._on_next)
         self.next.setText(FINISH)  # the wider of its two texts
         self.next.setMinimumWidth(self.next.sizeHint().width())
-        self.further = QPushButton()
+        self.further = push_button("")
         self.further.clicked.connect(self._on_further)
         self._lay_out()
         events = session.events
@@ -270,12 +270,6 @@ class LessonPanel(Panel):
         )
         page.insertSpacing(page.indexOf(self.title), GRID // 2)
         page.insertSpacing(page.indexOf(self.page), GRID // 2)
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(wrapped(tip))
-    return button
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
     QFrame,
-    QPushButton,
     QSpinBox,
     QWidget,
 )
@@ -39,6 +38,7 @@ from gui.services.effects import EffectsRun, kept, named
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -92,12 +92,11 @@ class EffectsBody(PanelBody):
         super().__init__(session, theme)
         self._choices = Choices()
         self._view: View | None = None
-        self.texts = QPushButton("Texts…")
+        self.texts = push_button("Texts…")
         self.texts.clicked.connect(self._open_settings)
         self.settings = TextSettings(self)
         self.settings.chosen.connect(self.chosen)
-        self.measure = QPushButton("Measure")
-        self.measure.setToolTip(wrapped(MEASURE_TIP))
+        self.measure = push_button("Measure", MEASURE_TIP)
         self.measure.clicked.connect(self._on_measure)
         self.table = ChangesTable()
         self.table.chosen.connect(lambda change: self.chosen.emit("change", change))

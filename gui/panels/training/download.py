@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QLabel, QSpinBox, QWidget
 
 from geometry.models.sources.source import Source
 from gui.panels.kit.intents import (
@@ -19,6 +19,7 @@ from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.fetch_status import FetchBar
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -39,6 +40,8 @@ TAKE_TIP = (
     "Number of checkpoints to load, at steps as evenly spaced on a logarithmic scale as possible; "
     "always includes the first and the last"
 )
+
+CANCEL_TIP = "Stop; checkpoints already loaded are kept and can be shown"
 
 
 class DownloadForm(Panel):
@@ -62,8 +65,7 @@ class DownloadForm(Panel):
         self.bar = FetchBar()
         self.bar.setAccessibleName("Checkpoints loaded")
         self.progress = FixedText(1, SMALL)
-        self.button, self.cancel = QPushButton(), QPushButton("Cancel")
-        self.cancel.setToolTip("Stop; checkpoints already loaded are kept and can be shown")
+        self.button, self.cancel = push_button(""), push_button("Cancel", CANCEL_TIP)
         self._lay_out()
         self.count.valueChanged.connect(lambda count: self.intended.emit(PlanCheckpoints(count)))
         self.button.clicked.connect(self._on_button)
