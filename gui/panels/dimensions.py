@@ -86,17 +86,7 @@ class Dimensions:
 
 @dataclass(frozen=True, slots=True)
 class DimensionsOf:
-    """The best sinusoids of all entries.
-
-    Attributes
-    ----------
-    positions
-        First and last position, both included.
-    components
-        The shown ones, from 1.
-    projected
-        Whether the waves are fitted to the rows after projection on these.
-    """
+    """The best sinusoids of all entries, perhaps after projection on the shown components."""
 
     positions: tuple[int, int]
     components: tuple[int, ...]

@@ -86,13 +86,7 @@ class TopDirections:
 
 @dataclass(frozen=True, slots=True)
 class DirectionsOf:
-    """P's strongest directions; all of its rows.
-
-    Attributes
-    ----------
-    with_E
-        Whether to read E, for its share on the large entries.
-    """
+    """P's strongest directions, of all rows; and E's share on the large entries, if it is read."""
 
     with_E: bool
 

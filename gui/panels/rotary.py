@@ -112,12 +112,7 @@ class Turned:
 class RotaryOf:
     """The rotation of a model's pairs, with a kernel for lags within the range.
 
-    Attributes
-    ----------
-    positions
-        First and last, both inclusive.
-    layer
-        The layer whose heads' use of pairs is measured; None for none, as that reads weights.
+    Heads' use of pairs is measured in one layer; in none if it is None, as that reads weights.
     """
 
     positions: tuple[int, int]

@@ -53,12 +53,7 @@ LEVELS = (-1.0, 1.0)
 class SimilarityOf:
     """Cosines of all rows of a range.
 
-    Attributes
-    ----------
-    positions
-        First and last position, both included.
-    components
-        If not None, rows are projected on the range's mean and these components, from 1.
+    If there are components, from 1, the rows are projected on the range's mean and these.
     """
 
     positions: tuple[int, int]

@@ -92,24 +92,21 @@ class PositionCard(QWidget):
     def show_numbers(
         self, details: PositionDetails | None, components: tuple[int, ...], fitted: int
     ) -> None:
-        """Show the numbers.
+        """Show the numbers; None while they are computed.
 
-        Parameters
-        ----------
-        details
-            The numbers; None while they are computed.
-        components
-            The shown components, 1-based.
-        fitted
-            Number of fitted components; further ones have no coordinates.
+        Of the shown components, from 1, only the ``fitted`` ones have coordinates.
         """
+        missing = NOT_YET if details is None else ABSENT
+        values = iter(() if details is None else details.coordinates)
         self.norm.set_value(NOT_YET if details is None else format_number(details.norm))
         self.residual.set_value(NOT_YET if details is None else format_number(details.residual))
-        values = iter(() if details is None else details.coordinates)
         for number, component in zip(self.coordinates, components, strict=False):
-            number.set_title(f"PC {component}", _component_tip(component))
+            tip = (
+                f"Coordinate along principal component {component} of the shown range: the row "
+                "minus the range's mean, projected; in the table's own units"
+            )
+            number.set_title(f"PC {component}", tip)
             value = next(values, None) if component <= fitted else None
-            missing = NOT_YET if details is None else ABSENT
             number.set_value(missing if value is None else format_number(float(value)))
 
     def show_flags(self, position: int, positions: tuple[int, int], outlier: bool) -> None:
@@ -184,13 +181,6 @@ class PairCard(QWidget):
         self.cosine.set_value(format_number(pair.cosine))
         sign = "+" if pair.steps > 0 else ""
         self.steps.set_value(sign + format_count(pair.steps))
-
-
-def _component_tip(component: int) -> str:
-    return (
-        f"Coordinate along principal component {component} of the shown range: the row minus the "
-        "range's mean, projected; in the table's own units"
-    )
 
 
 def _set_text(shown: QLabel, text: str) -> None:

@@ -274,15 +274,7 @@ class LessonPanel(Panel):
 
 @dataclass(frozen=True, slots=True)
 class FactsOf:
-    """Facts about the open model.
-
-    Attributes
-    ----------
-    wanted
-        The wanted facts, without duplicates.
-    effects
-        Results of the panel of effects, if facts need them; None before they are measured.
-    """
+    """Facts about the open model, without duplicates; some need results of the panel of effects."""
 
     wanted: tuple[Wanted, ...]
     effects: Effects | None = None

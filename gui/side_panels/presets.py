@@ -30,19 +30,9 @@ class Preset:
 
 
 def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | None:
-    """Return the longest range without outliers; the first one of equally long ones.
+    """Return the longest range without outliers; None if every position is one.
 
-    Parameters
-    ----------
-    n_positions
-        The number of rows in the table.
-    outliers
-        Positions to omit, in any order.
-
-    Returns
-    -------
-    tuple of int or None
-        First and last position; None if every position is an outlier.
+    Of equally long ones it is the first. Outliers may be in any order.
     """
     fences = [-1, *sorted(set(outliers)), n_positions]
     runs = [(left + 1, right - 1) for left, right in pairwise(fences)]
@@ -53,12 +43,7 @@ def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | 
 def range_presets(n_positions: int, outliers: Sequence[int] | None) -> tuple[Preset, ...]:
     """Return the presets for a table, always the same ones in the same order.
 
-    Parameters
-    ----------
-    n_positions
-        The number of rows in the table.
-    outliers
-        Positions with outlying norms; None if the norms are unknown.
+    ``outliers`` are positions with outlying norms; None if the norms are unknown.
     """
     last = n_positions - 1
     short = f"This table has only {n_positions} positions."
@@ -78,14 +63,15 @@ def range_presets(n_positions: int, outliers: Sequence[int] | None) -> tuple[Pre
 
 
 def _without_outliers(n_positions: int, outliers: Sequence[int] | None) -> Preset:
-    label, name = "No outliers", "Without outliers"
+    run = None if outliers is None else longest_run(n_positions, outliers)
+    if run is not None and run[0] == run[1]:
+        run = None
     if outliers is None:
-        return Preset(label, name, None, "The norms of this table are not known yet.")
-    run = longest_run(n_positions, outliers)
-    if run is None or run[0] == run[1]:
-        return Preset(
-            label, name, None, "There is no range of two or more positions without outliers."
-        )
-    if not outliers:
-        return Preset(label, name, run, "No norm of this table is an outlier.")
-    return Preset(label, name, run, "The longest range in which no norm is an outlier.")
+        why = "The norms of this table are not known yet."
+    elif run is None:
+        why = "There is no range of two or more positions without outliers."
+    elif outliers:
+        why = "The longest range in which no norm is an outlier."
+    else:
+        why = "No norm of this table is an outlier."
+    return Preset("No outliers", "Without outliers", run, why)

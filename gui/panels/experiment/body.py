@@ -317,16 +317,9 @@ class CurvePicture(QWidget):
         return QSize(20 * GRID, 12 * GRID)
 
     def show_points(self, points: np.ndarray, reach: np.ndarray, colors: list[QColor]) -> None:
-        """Draw other points.
+        """Draw other points, (n, 2) across and upwards, from the first position to the last.
 
-        Parameters
-        ----------
-        points : (n, 2)
-            Across and upwards.
-        reach : (2,)
-            Maximum of both to either side, shared by all pictures.
-        colors
-            From the first position to the last.
+        ``reach`` is the maximum of both to either side, shared by all pictures.
         """
         self.points, self._reach, self._colors = points, reach, colors
         self.update()

@@ -213,12 +213,7 @@ def _about_text(plan: HistoryPlan) -> str:
 def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
     """Return a description of a choice of checkpoints, with its download size.
 
-    Parameters
-    ----------
-    plan
-        The choice.
-    whole
-        Bytes if whole files are necessary, -1 if the size is unknown; else 0.
+    ``whole`` is the size if whole files are necessary, -1 if it is unknown; else 0.
     """
     n, away = len(plan.snapshots), len(plan.to_fetch)
     first, last = (format_count(plan.snapshots[i].step) for i in (0, -1))

@@ -71,13 +71,8 @@ class ModelList(QListView):
     def show_groups(self, groups: Sequence[Group], *, searched: bool = False) -> None:
         """Set the lines.
 
-        Parameters
-        ----------
-        groups
-            The groups.
-        searched
-            Whether they belong to another search: then they are shown from the top, with the
-            preferred line as the current one; without a search, with the open model visible.
+        ``searched`` is whether they belong to another search: then they are shown from the top,
+        with the preferred line as the current one; without a search, with the open model visible.
         """
         self._show_groups(groups, searched=searched)
         self._place_offer()
@@ -105,12 +100,11 @@ class ModelList(QListView):
         self._go_to(same if same and (self.hasFocus() or not preferred) else preferred)
         if asking and not same:
             self._show_searching(asking)
-        elif self._searching and _lines_of(groups, self._searching) == _lines_of(
-            before, self._searching
-        ):
-            self._show_searching(self._searching)
-        elif self._searching:
-            self._show_results()
+        elif title := self._searching:
+            if _lines_of(groups, title) == _lines_of(before, title):
+                self._show_searching(title)
+            else:
+                self._show_results()
         elif visible or opened != self._open_keys():
             self._scroll_to_open()
 
@@ -235,9 +229,10 @@ class ModelList(QListView):
             for line in group.lines:
                 self._items.appendRow(_item(line))
 
-    def _indexes(self) -> list[QModelIndex]:
+    def _indexes(self, kind: type[ModelLine | Group] = ModelLine) -> list[QModelIndex]:
+        """Return the indexes of lines, or of headings."""
         indexes = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        return [index for index in indexes if isinstance(index.data(ROLE), ModelLine)]
+        return [index for index in indexes if isinstance(index.data(ROLE), kind)]
 
     def _current(self) -> ModelLine | None:
         row = self.currentIndex().data(ROLE)
@@ -277,9 +272,8 @@ class ModelList(QListView):
         return self.window().focusWidget() is self
 
     def _heading_of(self, title: str) -> QModelIndex:
-        indexes = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        headings = [index for index in indexes if isinstance(index.data(ROLE), Group)]
-        return next((index for index in headings if index.data(ROLE).title == title), QModelIndex())
+        headings = (index for index in self._indexes(Group) if index.data(ROLE).title == title)
+        return next(headings, QModelIndex())
 
     def _scroll_to_open(self) -> None:
         for index in self._indexes():

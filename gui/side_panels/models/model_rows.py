@@ -40,16 +40,8 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
     """Return the groups of the model list.
 
     Recent folders and files come first, then the catalogue's groups, then lines about the Hub
-    for the search. Recent sources in the catalogue are listed once.
-
-    Parameters
-    ----------
-    session
-        The session, with the models and the results from the Hub.
-    search
-        The search; "" for all lines.
-    opened
-        The stored name of the open source; "" for none.
+    for the search. Recent sources in the catalogue are listed once. ``opened`` is the id of the
+    open source; "" for none.
     """
     text, typed = " ".join(search.split()), parsed(search.strip())
     exact = identity(typed) if text else None
