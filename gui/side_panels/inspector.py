@@ -22,7 +22,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
-from gui.widgets.position_rows import REMOVE, Column, Row
+from gui.widgets.position_rows import REMOVE, Column, Row, clicked
 from gui.widgets.position_table import PositionTableView
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
@@ -165,11 +165,7 @@ class InspectorPanel(Panel):
             self.selectionRequested.emit((target,))
 
     def _on_neighbour_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        self.selectionRequested.emit(
-            select.click(self.session.selection, position, toggle=shift, extend=shift and control)
-        )
+        self.selectionRequested.emit(clicked(self.session.selection, position, modifiers))
 
     def _on_listed_chosen(self, position: int) -> None:
         self.selectionRequested.emit(select.make_current(self.session.selection, position))
