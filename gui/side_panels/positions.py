@@ -18,6 +18,7 @@ from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.panel import Panel
 from gui.widgets.range_slider import RangeSlider
 from gui.widgets.readout import Readout
@@ -76,19 +77,11 @@ class PositionsPanel(Panel):
     # -- building ---------------------------------------------------------------------------
 
     def _make_field(self, which: str) -> QSpinBox:
-        field = QSpinBox()
-        # Typing "1023" must not request 1, 10 and 102.
-        field.setKeyboardTracking(False)
-        field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        field.setFixedWidth(68)
-        field.setAccessibleName(f"{which} position")
-        field.setToolTip(
-            wrapped(
-                f"{which} position of the range; Enter applies it. A value beyond the other end "
-                "moves the whole range."
-            )
+        tip = (
+            f"{which} position of the range; Enter applies it. A value beyond the other end moves "
+            "the whole range."
         )
-        return field
+        return number_field(f"{which} position", 68, tip)
 
     def _make_preset(self, index: int) -> QToolButton:
         button = QToolButton()
@@ -175,8 +168,7 @@ class PositionsPanel(Panel):
     def _on_opening_changed(self) -> None:
         model = self.session.model
         if model is None:
-            opening = self.session.opening
-            self.message.setText("Opening the model…" if opening else _EMPTY)
+            self.message.setText("Opening the model…" if self.session.opening else _EMPTY)
             self._stack.setCurrentIndex(0)
             return
         self.slider.set_limits(0, max(1, model.n_positions - 1))
@@ -194,12 +186,11 @@ class PositionsPanel(Panel):
     def _on_norms_changed(self) -> None:
         for button, preset in zip(self.presets, self._offered(), strict=True):
             button.setText(preset.label)
-            button.setEnabled(preset.positions is not None)
-            reach = "" if preset.positions is None else " {}–{}".format(*preset.positions)
+            where = preset.positions
+            button.setEnabled(where is not None)
+            reach = "" if where is None else ": positions {}–{}".format(*where)
             button.setAccessibleName(preset.name)
-            button.setToolTip(
-                wrapped(f"{preset.name}{': positions' + reach if reach else ''}\n{preset.why}")
-            )
+            button.setToolTip(wrapped(f"{preset.name}{reach}\n{preset.why}"))
 
     def _on_positions_changed(self) -> None:
         first, last = self.session.positions
@@ -219,8 +210,7 @@ class PositionsPanel(Panel):
 
     def _update_badge(self) -> None:
         pca = self.session.pca
+        badge = "fast fit" if self.session.dragging else "refitting…"
         if pca is not None and pca.exact and pca.positions == self.session.positions:
-            self.components.show_badge("exact fit {}–{}".format(*pca.positions))
-        else:
-            dragging = self.session.dragging
-            self.components.show_badge("fast fit" if dragging else "refitting…")
+            badge = "exact fit {}–{}".format(*pca.positions)
+        self.components.foot.set_note(badge)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
     QFrame,
-    QSpinBox,
     QWidget,
 )
 
@@ -41,6 +40,7 @@ from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.buttons import push_button
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.opening_row import FixedText
 from gui.widgets.position_rows import TextRows
 from gui.widgets.real_slider import RealSlider, Scale
@@ -196,8 +196,10 @@ class TextSettings(QFrame):
         self.setAccessibleName("Texts")
         self.source = TextsChoice()
         self.source.chosen.connect(lambda texts: self.chosen.emit("texts", texts))
-        self.windows = _number("Windows of text", MIN_WINDOWS, MAX_WINDOWS)
-        self.length = _number("Tokens of a window", MIN_LENGTH, MAX_LENGTH)
+        self.windows = number_field("Windows of text", 8 * GRID)
+        self.length = number_field("Tokens of a window", 8 * GRID)
+        self.windows.setRange(MIN_WINDOWS, MAX_WINDOWS)
+        self.length.setRange(MIN_LENGTH, MAX_LENGTH)
         self.windows.valueChanged.connect(lambda n: self.chosen.emit("windows", n))
         self.length.valueChanged.connect(lambda n: self.chosen.emit("length", n))
         self.heads = QCheckBox("Attention of each head")
@@ -301,14 +303,3 @@ def _tip(effects: Effects, change: str) -> str:
     effect = effects.of(change)
     about = (CHANGES[change].__doc__ or "").partition("\n")[0] if change in CHANGES else ""
     return "\n".join(filter(None, (about, effect.why if effect is not None else "")))
-
-
-def _number(name: str, minimum: int, maximum: int) -> QSpinBox:
-    field = QSpinBox()
-    field.setRange(minimum, maximum)
-    field.setAccessibleName(name)
-    field.setToolTip(wrapped(name))
-    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-    field.setFixedWidth(8 * GRID)
-    field.setKeyboardTracking(False)
-    return field

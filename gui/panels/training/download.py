@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QLabel, QSpinBox, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from geometry.models.sources.source import Source
 from gui.panels.kit.intents import (
@@ -22,6 +22,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.buttons import push_button
 from gui.widgets.fetch_status import FetchBar
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.opening_row import FixedText
 from gui.widgets.panel import Panel
 from gui.widgets.tooltips import wrapped
@@ -53,13 +54,7 @@ class DownloadForm(Panel):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.message, self.advice = _line(""), _line("muted")
-        self.count = QSpinBox()
-        self.count.setAccessibleName("Checkpoints to load")
-        self.count.setToolTip(wrapped(TAKE_TIP))
-        self.count.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.count.setFixedWidth(7 * GRID)
-        # No plan for each typed digit.
-        self.count.setKeyboardTracking(False)
+        self.count = number_field("Checkpoints to load", 7 * GRID, TAKE_TIP)
         self.budget = label()
         self.skipped = _line("badge")
         self.bar = FetchBar()
