@@ -128,7 +128,8 @@ def dimensions_of(
     from geometry.measures.single_dimensions import best_sinusoids
 
     first, last = pca.positions
-    rows, basis = W_pos[first : last + 1], _basis(pca, components)
+    kept = [c - 1 for c in components if c <= len(pca.components)]
+    rows, basis = W_pos[first : last + 1], np.array(pca.components[kept])
     scores = (rows - pca.mean) @ basis.T
     if sinusoids is None:
         projected = scores @ basis
@@ -139,10 +140,6 @@ def dimensions_of(
     for array in (variance, scores, basis):
         array.flags.writeable = False
     return Dimensions(rows, sinusoids, variance, after_projection_r2, pca.mean, scores, basis)
-
-
-def _basis(pca: PositionPCA, components: tuple[int, ...]) -> np.ndarray:
-    return np.array(pca.components[[c - 1 for c in components if c <= len(pca.components)]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +244,10 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         def hover(curve: int, row: int) -> str:
             entry = entries[curve]
             value, wave = _values(view, entry)[row], result.sinusoids.values(entry)[row]
-            before = ""
-            if view.question.projected:
-                before = f" · raw {format_number(result.rows[row, entry])}"
-            return (
-                f"{view.row} {view.at(first + row)} · entry {entry}: {format_number(value)}"
-                f" · wave {format_number(wave)}{before}"
-            )
+            where = f"{view.row} {view.at(first + row)} · entry {entry}"
+            raw = f" · raw {format_number(result.rows[row, entry])}"
+            before = raw if view.question.projected else ""
+            return f"{where}: {format_number(value)} · wave {format_number(wave)}{before}"
 
         return [
             Plot(

@@ -141,9 +141,9 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
 
         def hover(_: int, at: int) -> str:
             where = "kept" if at < result.kept else "held out"
-            values = [f"{NAMES[m]} {format_number(float(result.errors[m][at]), 2)}" for m in NAMES]
+            values = [f"{NAMES[m]} {format_number(result.errors[m][at], 2)}" for m in NAMES]
             if at >= result.kept:
-                values.append(f"last row {format_number(float(result.last[at - result.kept]), 2)}")
+                values.append(f"last row {format_number(result.last[at - result.kept], 2)}")
             return " · ".join([f"position {view.at(at)}, {where}", *values])
 
         readings = [
