@@ -238,11 +238,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             tip="Show how much each head of a layer uses each pair, by its weights, and its kernel",
             unavailable=_no_heads,
         ),
-        Layer(
-            field="layer",
-            tip="The layer of the heads",
-            enabled=lambda choices: choices.heads,
-        ),
+        Layer(field="layer", tip="The layer of the heads", enabled=lambda choices: choices.heads),
     )
 
     def concerns(self, model: PositionalModel) -> bool:

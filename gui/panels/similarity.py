@@ -181,10 +181,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         ),
     )
     figures = {"similarity-projected": {"rows": "projected"}}
-    claims = {
-        "similarity.periodic": {"rows": "raw"},
-        "similarity.explained": {"rows": "projected"},
-    }
+    claims = {"similarity.periodic": {"rows": "raw"}, "similarity.explained": {"rows": "projected"}}
     follows_drag = True
 
     def question(self, scope: Scope, choices: Choices) -> SimilarityOf:

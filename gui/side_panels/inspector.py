@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QPushButton,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QPushButton, QStackedWidget, QWidget
 
 from geometry.checkpoints.number_files import cell
 from geometry.measures.neighbours import Neighbour, PositionDetails

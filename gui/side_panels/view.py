@@ -34,11 +34,7 @@ _COLOR_BY = (
         "Share of each centred row's length outside the shown components",
     ),
     ("component", "Component", "Coordinate along any component, including those on no axis"),
-    (
-        "token",
-        "Token",
-        "Token of the prompt, or label of the row; equal ones have the same colour",
-    ),
+    ("token", "Token", "Token of the prompt, or label of the row; equal ones have the same colour"),
     (
         "column",
         "Column",

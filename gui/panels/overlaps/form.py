@@ -7,13 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDoubleSpinBox,
-    QSizePolicy,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QSizePolicy, QSpinBox, QWidget
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Subject

@@ -130,19 +130,13 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
                     "The article's eight panels: W_Q, W_K, W_V and W_O with P and E",
                 ),
                 Option(
-                    "mlp",
-                    "MLP figure",
-                    "The article's two panels: the MLP's fan-out with E and P",
+                    "mlp", "MLP figure", "The article's two panels: the MLP's fan-out with E and P"
                 ),
             ),
         ),
         _matrix("rows"),
         _matrix("columns"),
-        Saved(
-            field="look",
-            kind=Look,
-            check=lambda look: look.colormap in (GREY, *COLORMAPS),
-        ),
+        Saved(field="look", kind=Look, check=lambda look: look.colormap in (GREY, *COLORMAPS)),
         Saved(field="ends", kept=False, kind=type(None)),
         Toggle(
             field="layers",

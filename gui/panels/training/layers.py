@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.inside.published import (
-    CONDITIONS,
-    QUANTITIES,
-    RELATIVE_NORM,
-    SOURCE,
-    STABLE_RANK,
-)
+from geometry.inside.published import CONDITIONS, QUANTITIES, RELATIVE_NORM, SOURCE, STABLE_RANK
 from geometry.models.sources.layer_tables import RESOLVED, LayerTables
 from gui.panels.training.by_snapshot import (
     NO_TURNS,

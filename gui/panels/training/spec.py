@@ -103,11 +103,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                     "Turns",
                     "Turns of the fitted helix, at the steps where its R² is 0.5 or more",
                 ),
-                Option(
-                    "loss",
-                    "Loss",
-                    "Training loss in nats per token, where it was recorded",
-                ),
+                Option("loss", "Loss", "Training loss in nats per token, where it was recorded"),
                 Option(
                     "sparsity",
                     "Sparsity",
