@@ -221,9 +221,9 @@ def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
 def test_the_null_is_that_of_turned_directions(gpt2):
     null = gpt2.view().nulls
     d = gpt2.result.over_index.shape[1]
-    single = np.array([
-        np.sort(np.square(random_directions(1, d, seed))[0])[::-1] for seed in range(300)
-    ])  # fmt: skip
+    single = np.array(
+        [np.sort(np.square(random_directions(1, d, seed))[0])[::-1] for seed in range(300)]
+    )
     masses = single[:, :40].sum(axis=1)
     np.testing.assert_allclose(null.mass_top40.band, np.percentile(masses, (5, 50, 95)), atol=0.02)
     counts = (np.cumsum(single, axis=1) < 0.9).sum(axis=1) + 1

@@ -73,9 +73,14 @@ def rows(panel):
 def partial(name):
     """What is told after two windows."""
     effect = {
-        "name": name, "delta": 1.0, "low": 0.5, "high": 2.0, "why": "", "attention": [],
+        "name": name,
+        "delta": 1.0,
+        "low": 0.5,
+        "high": 2.0,
+        "why": "",
+        "attention": [],
         "by_window": [],
-    }  # fmt: skip
+    }
     return {"baseline": 4.0, "windows": 2, "effects": [effect]}
 
 
@@ -318,9 +323,14 @@ def test_layer_change_shows_heads_that_notice(stage_of, texts, asked, tmp_path_f
     assert panel.content.failure.text() == ""
     assert (asked[0]["source"], asked[0]["layer"]) == ("sample", str(run / "layer 1"))
     expected = intervene(
-        "sample", str(texts), ["top 0"], layer=str(run / "layer 1"), attention=True, length=24,
+        "sample",
+        str(texts),
+        ["top 0"],
+        layer=str(run / "layer 1"),
+        attention=True,
+        length=24,
         texts_at_most=4,
-    )  # fmt: skip
+    )
     found = panel.result.effects.of("top 0")
     assert found.delta == pytest.approx(expected.effects[0].delta, abs=1e-9)
     image = panel.spec.plots(panel.view())[2]

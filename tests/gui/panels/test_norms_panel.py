@@ -172,8 +172,11 @@ def test_everything_fits_zooms_and_follows_the_range(norms):
     assert norms.plot.view.spans()[1] == pytest.approx(full_span(view))
     norms.choose_quantity("residual")
     session = norms.session
-    for change in (lambda: None, lambda: norms.controller.request_positions(20, 60),
-                   lambda: setattr(session, "components", (1, 2, 5))):  # fmt: skip
+    for change in (
+        lambda: None,
+        lambda: norms.controller.request_positions(20, 60),
+        lambda: setattr(session, "components", (1, 2, 5)),
+    ):
         change()
         QApplication.processEvents()
         np.testing.assert_allclose(norms.values, session.curve.residual, atol=1e-9)
@@ -373,8 +376,7 @@ def test_relative_to_their_means_models_lie_on_one_another(three):
 
 
 @pytest.mark.parametrize(
-    ("quantity", "centred"),
-    [("norm", False), ("norm", True), ("step", True), ("residual", False)],
+    ("quantity", "centred"), [("norm", False), ("norm", True), ("step", True), ("residual", False)]
 )
 def test_figure_numbers_and_python_are_what_is_shown(norms, quantity, centred):
     norms.session.change(norms_quantity=quantity, norms_centred=centred)

@@ -106,9 +106,13 @@ def test_kinds_of_layers_have_their_own_rates(stage_of, tmp_path):
         "full_attention": {"rope_type": "default", "rope_theta": BASE},
     }
     folder = write_small_llama(
-        tmp_path / "gemma", n_positions=256, model_type="gemma3_text", head_dim=16,
-        layer_types=["sliding_attention", "full_attention"], rope_parameters=kinds,
-    )  # fmt: skip
+        tmp_path / "gemma",
+        n_positions=256,
+        model_type="gemma3_text",
+        head_dim=16,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_parameters=kinds,
+    )
     panel = stage_of("rotary", folder, size=(1100, 280)).panel
     by_pair, kernel, _ = parts(panel)
     sliding, full = (turning_rates(base, 16) for base in (100.0, BASE))

@@ -13,15 +13,7 @@ from gui.panels.similarity import SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import (
-    LEFT,
-    NONE,
-    SHIFT,
-    ResultStage,
-    double_click,
-    hover,
-    named,
-)
+from tests.gui.result_stage import LEFT, NONE, SHIFT, ResultStage, double_click, hover, named
 from tests.scripts import run_script
 
 

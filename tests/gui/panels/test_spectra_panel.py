@@ -158,10 +158,19 @@ def test_k_is_dragged_kept_and_missing_parts_named(small):
     assert len(rows(small)) == 2
     spec, model = SpectraPanel(), small.session.model
     for subjects in (
-        [], [{**SAVED, "name": "W_X"}], [{"name": "P"}], [{**SAVED, "more": 1}], ["P"], "P", 3,
-        [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
-        [{**SAVED, "layer": 9}], [{**SAVED, "head": 2}],
-    ):  # fmt: skip
+        [],
+        [{**SAVED, "name": "W_X"}],
+        [{"name": "P"}],
+        [{**SAVED, "more": 1}],
+        ["P"],
+        "P",
+        3,
+        [{**SAVED, "side": "left"}],
+        [{**SAVED, "layer": -1}],
+        [{**SAVED, "head": True}],
+        [{**SAVED, "layer": 9}],
+        [{**SAVED, "head": 2}],
+    ):
         assert usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
     assert usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
@@ -186,6 +195,4 @@ def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, smal
     others.close()
 
 
-SAVED = {
-    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
-}  # fmt: skip
+SAVED = {"name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False}

@@ -347,9 +347,13 @@ def enter(go_to: GoTo, text: str) -> None:
 
 def test_selects_what_is_typed(go_to):
     for typed, expected in (
-        ("17", (17,)), ("10-13", (10, 11, 12, 13)), ("13 - 10", (13, 12, 11, 10)),
-        ("5, 9 40", (5, 9, 40)), ("3, 1-4", (3, 1, 2, 4)), ("63", (63,)),
-    ):  # fmt: skip
+        ("17", (17,)),
+        ("10-13", (10, 11, 12, 13)),
+        ("13 - 10", (13, 12, 11, 10)),
+        ("5, 9 40", (5, 9, 40)),
+        ("3, 1-4", (3, 1, 2, 4)),
+        ("63", (63,)),
+    ):
         enter(go_to, typed)
         assert go_to.asked.pop() == expected
         assert not go_to.message.isVisible()
@@ -360,8 +364,9 @@ def test_says_what_is_wrong_and_keeps_the_text(go_to):
     for typed, said in (
         ("64", "There is no position 64; the table has 0–63"),
         ("10-99", "There is no position 99; the table has 0–63"),
-        ("-5", "“-5” is not a position"), ("twelve", "“twelve” is not a position"),
-    ):  # fmt: skip
+        ("-5", "“-5” is not a position"),
+        ("twelve", "“twelve” is not a position"),
+    ):
         enter(go_to, typed)
         assert said in go_to.message.text()
         assert go_to.message.isVisible()

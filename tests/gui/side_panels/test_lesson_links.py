@@ -21,14 +21,35 @@ PAGES = [
     "https://xn--bcher-kva.example/",
 ]
 REFUSED = [
-    "", "http://example.org", "file:///etc/passwd", "/etc/passwd", "ftp://example.org", "ssh://x",
-    "javascript:alert(1)", "data:text/html,x", "vbscript:x", "smb://host/share", "mailto:a@b.c",
-    "ms-msdt:/id", "https:example.org", "https://", "https:///etc/passwd", "https://a@example.org",
-    "https://huggingface.co@example.org/", "https://user:word@example.org", "//example.org",
-    "https://example.org\\@other.org", "https://exa mple.org", "https://example.org/\x1b[2J",
-    "https://example.org/\u202egnp.exe", "https://example.org:port/", "https://аррӏе.com/",
-    "https://[::1", "\nhttps://example.org", "https\t://example.org",
-]  # fmt: skip
+    "",
+    "http://example.org",
+    "file:///etc/passwd",
+    "/etc/passwd",
+    "ftp://example.org",
+    "ssh://x",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "vbscript:x",
+    "smb://host/share",
+    "mailto:a@b.c",
+    "ms-msdt:/id",
+    "https:example.org",
+    "https://",
+    "https:///etc/passwd",
+    "https://a@example.org",
+    "https://huggingface.co@example.org/",
+    "https://user:word@example.org",
+    "//example.org",
+    "https://example.org\\@other.org",
+    "https://exa mple.org",
+    "https://example.org/\x1b[2J",
+    "https://example.org/\u202egnp.exe",
+    "https://example.org:port/",
+    "https://аррӏе.com/",
+    "https://[::1",
+    "\nhttps://example.org",
+    "https\t://example.org",
+]
 
 
 @pytest.fixture

@@ -65,8 +65,13 @@ def facts(panel, **known):
     return MappingProxyType({one: known[one[0]] for one in wanted})
 
 
-KNOWN = {"norm_mean": "2.50", "norm_last": "0.10", "helix": True, "tokens": False,
-         "capture_end": None}  # fmt: skip
+KNOWN = {
+    "norm_mean": "2.50",
+    "norm_last": "0.10",
+    "helix": True,
+    "tokens": False,
+    "capture_end": None,
+}
 
 
 def test_dots_until_numbers_come(panel):

@@ -143,9 +143,11 @@ def test_an_end_typed_beyond_the_other_moves_the_range_along(panel):
     heard = record(panel)
     follow(panel)
     for field, typed, expected in (
-        (panel.first, "120", (120, 160)), (panel.first, "180", (180, 199)),
-        (panel.last, "50", (10, 50)), (panel.last, "20", (0, 20)),
-    ):  # fmt: skip
+        (panel.first, "120", (120, 160)),
+        (panel.first, "180", (180, 199)),
+        (panel.last, "50", (10, 50)),
+        (panel.last, "20", (0, 20)),
+    ):
         panel.session.positions = (60, 100)
         enter(field, typed)
         assert heard.pop() == ("range", *expected)

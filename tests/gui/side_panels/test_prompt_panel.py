@@ -17,8 +17,7 @@ from gui.style.theme import DARK, LIGHT
 from tests.gui.on_screen import put_on_screen
 
 ADAM = TokenizedPrompt(
-    (50256, 15496, 616, 1438, 318, 7244),
-    ("<|endoftext|>", "Hello", " my", " name", " is", " Adam"),
+    (50256, 15496, 616, 1438, 318, 7244), ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
 )
 
 

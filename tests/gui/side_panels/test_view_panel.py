@@ -182,9 +182,11 @@ def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot)
     qtbot.mouseClick(options.reset, Qt.MouseButton.LeftButton)
     usual = CurveLook()
     assert heard == [
-        ("line_width", usual.line_width), ("point_size", usual.point_size),
-        ("opacity", usual.opacity), ("curve_parts", "both"),
-    ]  # fmt: skip
+        ("line_width", usual.line_width),
+        ("point_size", usual.point_size),
+        ("opacity", usual.opacity),
+        ("curve_parts", "both"),
+    ]
     assert not options.reset.isEnabled()
     QTest.keyClick(options, Qt.Key.Key_Escape)
     assert not options.isVisible()
@@ -219,8 +221,9 @@ def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
     assert heard == [("file",)]
     assert panel.color_by.currentData() == "position"  # until there is one
     loss, kind = (
-        PositionColumn("loss", "a.csv", (1.0, 2.0)), PositionColumn("kind", "a.csv", ("x", "y")),
-    )  # fmt: skip
+        PositionColumn("loss", "a.csv", (1.0, 2.0)),
+        PositionColumn("kind", "a.csv", ("x", "y")),
+    )
     panel.session.change(columns=(loss, kind), color_column=loss, color_by="column")
     assert panel.column.isVisible()
     assert [panel.column.itemText(i) for i in range(3)] == ["loss", "kind", "Other file…"]

@@ -160,12 +160,17 @@ def test_gpt2_part_says_what_it_lacks(gpt2):
     assert pair_of(gpt2).isVisible()
     model = gpt2.session.model
     for options in (
-        {"rows": {**MATRIX, "side": "left"}}, {"columns": "P"}, {"rows": [MATRIX]},
-        {"look": {**LOOK, "blur": float("nan")}}, {"look": {**LOOK, "blur": 9}},
-        {"look": {**LOOK, "blur": True}}, {"look": {**LOOK, "colormap": "pink"}},
-        {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
+        {"rows": {**MATRIX, "side": "left"}},
+        {"columns": "P"},
+        {"rows": [MATRIX]},
+        {"look": {**LOOK, "blur": float("nan")}},
+        {"look": {**LOOK, "blur": 9}},
+        {"look": {**LOOK, "blur": True}},
+        {"look": {**LOOK, "colormap": "pink"}},
+        {"look": {**LOOK, "log": 1}},
+        {"look": {"blur": 1.0}},
         {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
-    ):  # fmt: skip
+    ):
         assert usable(gpt2.spec, options, model) == {}, options
     for lacking in ({"layer": 12}, {"head": 12}):
         options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
@@ -188,9 +193,7 @@ def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):
     assert "layer 5 head 11" in caption(gpt2)
 
 
-MATRIX = {
-    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
-}  # fmt: skip
+MATRIX = {"name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False}
 LOOK = {"blur": 1.0, "colormap": "viridis", "log": False}
 
 
@@ -264,8 +267,10 @@ def test_other_layers_are_compared_where_they_are_asked_for(small):
     assert small.numbers()["layer_TL"].tolist() == [other.TL]
     number, corner, sums = run_script(small.python()).splitlines()[-1].split()
     assert (int(number), float(corner), float(sums)) == (
-        1, pytest.approx(other.TL), pytest.approx(other.top3)
-    )  # fmt: skip
+        1,
+        pytest.approx(other.TL),
+        pytest.approx(other.top3),
+    )
 
 
 def test_other_layers_come_one_by_one_after_the_random_matrices(qtbot, hand_jobs, small_gpt2):

@@ -31,11 +31,22 @@ def found(name, downloads=None, note=""):
 FETCHED = "stanford-crfm/alias-gpt2-small-x21@checkpoint-1000"
 ROWS = (
     *(ModelRow(entry, STATES.get(entry.id, "online")) for entry in read_catalogue()),
-    ModelRow(CatalogueEntry(FETCHED, FETCHED.rsplit("/")[-1], "Downloaded before", 1024, 768, "A "
-        "gpt2 model on this machine."), "cached"),
-)  # fmt: skip
-DUTCH = (found("GroNLP/gpt2-small-dutch", 3412, "A model for text generation."),
-         found("yhavinga/gpt2-medium-dutch-nedd"))  # fmt: skip
+    ModelRow(
+        CatalogueEntry(
+            FETCHED,
+            FETCHED.rsplit("/")[-1],
+            "Downloaded before",
+            1024,
+            768,
+            "A gpt2 model on this machine.",
+        ),
+        "cached",
+    ),
+)
+DUTCH = (
+    found("GroNLP/gpt2-small-dutch", 3412, "A model for text generation."),
+    found("yhavinga/gpt2-medium-dutch-nedd"),
+)
 
 
 def session(**fields):
@@ -115,8 +126,14 @@ def test_revisions_are_models_and_the_open_one_works():
 
 
 def test_few_recent_sources_come_first_and_none_comes_twice():
-    recent = ("/home/x/checkpoints/run-7", "gpt2", "openai-community/gpt2", FETCHED,
-              "EleutherAI/gpt-neo-125m@refs/pr/3", f"someone/theirs@{COMMIT}")  # fmt: skip
+    recent = (
+        "/home/x/checkpoints/run-7",
+        "gpt2",
+        "openai-community/gpt2",
+        FETCHED,
+        "EleutherAI/gpt-neo-125m@refs/pr/3",
+        f"someone/theirs@{COMMIT}",
+    )
     group = list_groups(session(recent=recent))[0]
     assert group.title == "Recent"
     assert [(line.title, line.state) for line in group.lines] == [

@@ -170,8 +170,10 @@ def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
     QTest.keyClicks(panel.search, "gpt2")
     panel.search.setText("stanford")
     assert current(panel) == "Alias"
-    rows = [ModelRow(row.entry, "cached" if row.entry.title == "Caprica" else row.state)
-            for row in panel.session.models]  # fmt: skip
+    rows = [
+        ModelRow(row.entry, "cached" if row.entry.title == "Caprica" else row.state)
+        for row in panel.session.models
+    ]
     panel.session.models = tuple(rows)
     assert current(panel) == "Alias"
     panel.session.offline = True
@@ -313,10 +315,7 @@ def test_menu_compares_and_checks_for_updates(panel, heard, menu):
     assert not menu("GPT-2 small")["Check for a newer version"].isEnabled()
 
 
-@pytest.mark.parametrize(
-    ("source", "commit"),
-    [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)],
-)
+@pytest.mark.parametrize(("source", "commit"), [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)])
 def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, commit):
     panel.session.recent = (source,)
     panel.session.model = SimpleNamespace(source=Source.parse(source), commit=commit)
