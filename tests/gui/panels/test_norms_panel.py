@@ -16,7 +16,7 @@ from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_
 from gui.plots.thinning import envelope
 from gui.services.questions import QuestionContext
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, hover
+from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, enter, hover
 from tests.scripts import run_script
 
 N = 300
@@ -288,10 +288,7 @@ def test_line_is_dragged_typed_and_reset(norms):
     double_click(norms.plot.viewport(), norms.line)
     assert (session.norms_after, session.selection) == (100, (7,))
     field = norms.panel.controls.widgets["norms_after"].field
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClicks(field, "25")
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    enter(field, "25")
     assert session.norms_after == 25
     QTest.keyClick(field, Qt.Key.Key_Up)
     assert session.norms_after == 26

@@ -12,6 +12,7 @@ from gui.state.session import Session
 from gui.style.theme import LIGHT
 from gui.widgets import links
 from gui.widgets.links import is_web_page, open_web_page
+from gui.widgets.markdown_page import blocks, runs
 from tests.command_line import ROOT
 
 PAGES = [
@@ -84,17 +85,9 @@ def page(qtbot):
 
 def targets(page):
     """Of the links that can be followed, in their order."""
-    found, block = [], page.document().begin()
-    while block.isValid():
-        runs = block.begin()
-        while not runs.atEnd():
-            look = runs.fragment().charFormat()
-            assert not look.isImageFormat()
-            if look.isAnchor():
-                found.append(look.anchorHref())
-            runs += 1
-        block = block.next()
-    return found
+    looks = [look for block in blocks(page.document()) for _, _, look in runs(block)]
+    assert not any(look.isImageFormat() for look in looks)
+    return [look.anchorHref() for look in looks if look.isAnchor()]
 
 
 def test_other_links_are_text(page):
