@@ -235,6 +235,11 @@ def in_front(show_model, wait_until_idle):
     return shown
 
 
+def listed(session):
+    """Whether checkpoints were looked for, and a plan made."""
+    return session.gathering is not None and session.gathering.plan is not None
+
+
 @pytest.mark.slow
 def test_twenty_hub_revisions_become_a_moving_curve(hub, in_front, qtbot, wait_until_idle):
     application = in_front(NAME)
@@ -242,10 +247,7 @@ def test_twenty_hub_revisions_become_a_moving_curve(hub, in_front, qtbot, wait_u
     assert body.download.isVisible()
     assert not body.checkpoints.isVisible()
     QTest.mouseClick(body.download.button, LEFT)
-    qtbot.waitUntil(
-        lambda: session.gathering is not None and session.gathering.plan is not None,
-        timeout=TIMEOUT_MS,
-    )
+    qtbot.waitUntil(lambda: listed(session), timeout=TIMEOUT_MS)
     hub.forget_requests()
     QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.timeline is not None, timeout=TIMEOUT_MS)
@@ -269,10 +271,7 @@ def test_fewer_checkpoints_replace_all(in_front, tmp_path, qtbot, wait_until_idl
     assert session.history.n_snapshots == 5
     QTest.mouseClick(body.checkpoints, LEFT)
     QTest.mouseClick(body.download.button, LEFT)
-    qtbot.waitUntil(
-        lambda: session.gathering is not None and session.gathering.plan is not None,
-        timeout=TIMEOUT_MS,
-    )
+    qtbot.waitUntil(lambda: listed(session), timeout=TIMEOUT_MS)
     body.download.count.setValue(3)
     QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.timeline.n_snapshots == 3, timeout=TIMEOUT_MS)
