@@ -36,6 +36,14 @@ def parts(panel):
     return panel.spec.plots(panel.view())
 
 
+def write_tables(folder, P, E):
+    """Write a small GPT-2 with these positions and tokens."""
+    file = write_small_gpt2(folder, d_model=40) / "model.safetensors"
+    tables = {"wpe.weight": P.astype(np.float32), "wte.weight": E.astype(np.float32)}
+    save_file(load_file(file) | tables, file)
+    return folder
+
+
 def test_it_says_what_it_reads():
     assert CaptureOf(E).tensors() == tensors_of(E) == (("W_E", 0),)
 
@@ -135,13 +143,9 @@ def test_random_directions_keep_out_of_nobodys_way(panel, stage):
 
 def test_directions_that_have_nothing_of_p_keep_out_of_its_way(stage, tmp_path):
     rng = np.random.default_rng(0)
-    folder = write_small_gpt2(tmp_path / "apart", d_model=40)
-    tensors = dict(load_file(folder / "model.safetensors"))
     P, E = rng.standard_normal((64, 40)), rng.standard_normal((90, 40))
     P[:, 20:], E[:, :20] = 1e-3 * P[:, 20:], 1e-3 * E[:, :20]
-    tensors["wpe.weight"], tensors["wte.weight"] = P.astype(np.float32), E.astype(np.float32)
-    save_file(tensors, folder / "model.safetensors")
-    stage.open(folder)
+    stage.open(write_tables(tmp_path / "apart", P, E))
     stage.panel.configure(k=15)
     found = stage.panel.spec.finding(stage.panel.view())
     assert found.outcome == "holds"
@@ -150,14 +154,9 @@ def test_directions_that_have_nothing_of_p_keep_out_of_its_way(stage, tmp_path):
 
 def test_centring_takes_out_what_all_positions_have_in_common(stage, panel, tmp_path):
     rng = np.random.default_rng(0)
-    folder = write_small_gpt2(tmp_path / "common", d_model=40)
-    tensors = dict(load_file(folder / "model.safetensors"))
     common = rng.standard_normal(40)
     P, E = rng.standard_normal((64, 40)), rng.standard_normal((90, 40))
-    tensors["wpe.weight"] = (P + 20 * common).astype(np.float32)
-    tensors["wte.weight"] = (E + 20 * common).astype(np.float32)
-    save_file(tensors, folder / "model.safetensors")
-    stage.open(folder)
+    stage.open(write_tables(tmp_path / "common", P + 20 * common, E + 20 * common))
     panel.configure(k=1)
     assert panel.result.by_rank[0, 0] > 0.9
     QTest.mouseClick(panel.controls.widgets["centred"], Qt.MouseButton.LeftButton)

@@ -64,11 +64,6 @@ def narrow(stage_of, helix_table):
     return stage_of("experiment", helix_table, size=NARROW).panel
 
 
-def type_into(slider, text):
-    """Type a number into a slider's field, and press Enter."""
-    enter(slider.field, text)
-
-
 def button(panel, field, value):
     return panel.controls.widgets[field].buttons[value]
 
@@ -100,7 +95,7 @@ def test_all_three_are_drawn_described_and_summed_up(stage):
     said = stage.panel.header.caption.text()
     assert said.startswith("synthetic: 199 positions")
     assert said.endswith("as in helix, positions 1–199")
-    type_into(stage.panel.content.form.sliders["turns"], "1.5")
+    enter(stage.panel.content.form.sliders["turns"].field, "1.5")
     said = stage.panel.header.caption.text()
     assert "1.50 turns" in said
     assert said.endswith("chosen, with the 24 dimensions of helix")
@@ -170,7 +165,7 @@ def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
         ("noise", "0.5", 0.5),
         ("lag", "9", 9),
     ):
-        type_into(panel.content.form.sliders[name], text)
+        enter(panel.content.form.sliders[name].field, text)
         found = panel.result.settings
         owner = found if name in ("token_norm", "lag") else found.curve
         assert getattr(owner, name) == value
@@ -184,8 +179,8 @@ def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
 
 def test_max_turns_and_saved_settings(stage):
     form = stage.panel.content.form
-    type_into(form.sliders["turns"], "50")
-    type_into(form.sliders["n_positions"], "21")
+    enter(form.sliders["turns"].field, "50")
+    enter(form.sliders["n_positions"].field, "21")
     assert stage.panel.result.settings.curve.turns == 10
     assert form.sliders["turns"].value == 10
     assert stage.panel.result.settings.lag == 10
@@ -200,7 +195,7 @@ def test_other_range_and_model_are_followed(stage, write_table):
     panel = stage.panel
     stage.session.positions = (20, 120)
     assert panel.result.settings.curve.n_positions == 101
-    type_into(panel.content.form.sliders["turns"], "1")
+    enter(panel.content.form.sliders["turns"].field, "1")
     stage.session.positions = (20, 150)
     assert panel.result.settings.curve.n_positions == 101
     stage.open(write_table(np.random.default_rng(1).normal(size=(60, 9)), "other"), (1, 59))
@@ -211,8 +206,8 @@ def test_other_range_and_model_are_followed(stage, write_table):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_curve_opens_as_a_model(stage, kind):
     panel = stage.panel
-    type_into(panel.content.form.sliders["turns"], "2.5")
-    type_into(panel.content.form.sliders["climb"], "0.3")
+    enter(panel.content.form.sliders["turns"].field, "2.5")
+    enter(panel.content.form.sliders["climb"].field, "0.3")
     curve = panel.result.settings.curve.of_kind(kind)
     QTest.mouseClick(panel.content.pictures.buttons[kind], LEFT)
     assert stage.intents == [OpenSource(curve.source)]
@@ -381,7 +376,7 @@ def test_while_curves_are_on_the_way_the_sliders_stay_where_they_are(qtbot, writ
     jobs.deliver_all()
     panel, turns = stage.panel, stage.panel.content.form.sliders["turns"]
     before = panel.result
-    type_into(turns, "1.5")
+    enter(turns.field, "1.5")
     assert panel.result is before
     assert turns.value == 1.5
     jobs.deliver_all()

@@ -91,6 +91,11 @@ def make(qtbot):
     return build
 
 
+@pytest.fixture
+def panel(make, session) -> InspectorPanel:
+    return make(session)
+
+
 def spot(table: PositionTableView, row: int, column: int = 0) -> QPoint:
     return table.visualRect(table.model().index(row, column)).center()
 
@@ -117,8 +122,7 @@ def test_nothing_open_and_nothing_selected_each_say_what_to_do(make):
     assert panel.sentence.isVisible()
 
 
-def test_shows_the_numbers_of_the_current_position(make, session):
-    panel = make(session)
+def test_shows_the_numbers_of_the_current_position(panel, session):
     panel.answers.select((30,))
     details = session.details
     assert panel.card.title.text() == "30"
@@ -145,8 +149,7 @@ def test_shows_the_numbers_of_the_current_position(make, session):
     assert not panel.card.outlier.isVisible()
 
 
-def test_other_components_and_a_range_with_too_few_of_them(make, session):
-    panel = make(session)
+def test_other_components_and_a_range_with_too_few_of_them(panel, session):
     session.components = (2, 4, 1)
     session.positions = (10, 12)
     session.curve = place_curve(W_POS, fit_pca(W_POS, (10, 12)), session.components)
@@ -159,8 +162,7 @@ def test_other_components_and_a_range_with_too_few_of_them(make, session):
     assert shown[2] == format_number(session.details.coordinates[-1])
 
 
-def test_steps_stop_at_ends_and_errors_stay(make, session):
-    panel = make(session)
+def test_steps_stop_at_ends_and_errors_stay(panel, session):
     QTest.mouseClick(panel.go_to.next, LEFT)
     assert session.selection == (1,)  # nothing was selected: the start of the range
     QTest.mouseClick(panel.go_to.next, LEFT)
@@ -183,8 +185,7 @@ def test_steps_stop_at_ends_and_errors_stay(make, session):
     assert panel.go_to.message.text() == "There is no position 64; the table has 0–63"
 
 
-def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
-    panel = make(session)
+def test_rows_hover_and_select_and_are_added_with_shift(panel, session, qtbot):
     panel.answers.select((30,))
     target = panel.nearest.rows[1].position
     with qtbot.waitSignal(panel.hoverRequested, check_params_cb=lambda p: p == target):
@@ -206,8 +207,7 @@ def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
     assert session.selection == (30, 31, 32)
 
 
-def test_tinted_rows_fit_a_narrow_dock(make, session):
-    panel = make(session)
+def test_tinted_rows_fit_a_narrow_dock(panel, session):
     panel.answers.select((31, 30))
     session.hover = 29
     index = panel.beside.model().index
@@ -226,8 +226,7 @@ def test_tinted_rows_fit_a_narrow_dock(make, session):
             assert table.horizontalHeader().length() <= table.viewport().width()
 
 
-def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
-    panel = make(session)
+def test_several_are_listed_in_order_made_current_and_taken_out(panel, session):
     panel.answers.select((5,))
     assert not panel.listed.isVisible()
     panel.answers.select((40, 12, 5))
@@ -251,8 +250,7 @@ def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
     assert session.selection == ()
 
 
-def test_current_row_stays_in_sight(make, session, qtbot):
-    panel = make(session)
+def test_current_row_stays_in_sight(panel, qtbot):
     panel.answers.select((*range(40), 60))
     table = panel.listed
     last = len(table.rows) - 1
@@ -278,8 +276,7 @@ def test_current_row_stays_in_sight(make, session, qtbot):
     assert QApplication.focusWidget() is None
 
 
-def test_tokens_and_full_precision_copies(make, session):
-    panel = make(session)
+def test_tokens_and_full_precision_copies(panel, session):
     panel.answers.select((1, 2))
     session.tokens = SimpleNamespace(texts=("<|endoftext|>", "Hello", " my"), ids=(), truncated=0)
     assert panel.card.token.text() == "·my"
@@ -302,8 +299,7 @@ def test_tokens_and_full_precision_copies(make, session):
     assert [row[0] for row in rows[1:]] == ["12", "30"]
 
 
-def test_numbers_of_another_position_do_not_stay_but_the_geometry_does(make, session, qtbot):
-    panel = make(session)
+def test_numbers_of_another_position_do_not_stay_but_the_geometry_does(panel, session, qtbot):
     panel.answers.select((30,))
     session.selection = (31,)
     assert panel.card.title.text() == "30"  # its numbers, and not yet those of 31

@@ -19,8 +19,9 @@ def panel(qtbot):
     return put_on_screen(qtbot, ViewPanel(Session(), LIGHT), 280, 160)
 
 
-def record(panel) -> list[tuple]:
-    """Note every intent of the panel."""
+@pytest.fixture
+def heard(panel) -> list[tuple]:
+    """Every intent of the panel."""
     heard: list[tuple] = []
     panel.colorByRequested.connect(lambda by, component: heard.append((by, component)))
     panel.columnRequested.connect(lambda column: heard.append(("column", column.name)))
@@ -33,8 +34,7 @@ def record(panel) -> list[tuple]:
     return heard
 
 
-def test_shows_the_session_and_asks_nothing(panel):
-    heard = record(panel)
+def test_shows_the_session_and_asks_nothing(panel, heard):
     panel.session.change(color_by="component", color_component=7, colormap="viridis")
     panel.session.change(colormap="batlow", color_by="norm", color_span="table", outside="faint")
     panel.session.change(projection="parallel", keep_turned=True, curve_parts="points")
@@ -49,8 +49,7 @@ def test_shows_the_session_and_asks_nothing(panel):
     assert heard == []
 
 
-def test_choosing_what_colours_the_curve_which_component_and_which_map(panel):
-    heard = record(panel)
+def test_choosing_what_colours_the_curve_which_component_and_which_map(panel, heard):
     choose_by_keys(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Down)
     assert not panel.component.isVisible()
     choose_by_keys(panel.color_by, Qt.Key.Key_Down)
@@ -72,8 +71,7 @@ def test_every_map_is_on_offer_with_its_picture_and_what_it_is_good_for(panel):
         assert seen == pytest.approx((expected.r, expected.g, expected.b), abs=15)
 
 
-def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
-    heard = record(panel)
+def test_the_popup_of_maps_opens_and_chooses(panel, qtbot, heard):
     qtbot.mouseClick(panel.colormap, Qt.MouseButton.LeftButton)
     view = panel.colormap.view()
     qtbot.waitUntil(view.isVisible)
@@ -86,8 +84,7 @@ def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
     assert heard[0][0] == "colormap"
 
 
-def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
-    heard = record(panel)
+def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot, heard):
     for choice, value, expected in (
         ("color_span", "table", ("span", "table")),
         ("outside", "faint", ("outside", "faint")),
@@ -105,8 +102,7 @@ def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
     assert heard == [("outside", "hidden")]
 
 
-def test_the_wheel_passing_over_changes_nothing(panel):
-    heard = record(panel)
+def test_the_wheel_passing_over_changes_nothing(panel, heard):
     panel.outside.buttons["hidden"].setFocus()
     combo = panel.colormap
     turn_wheel(combo, up=-1)
@@ -134,8 +130,7 @@ def options(panel, qtbot):
     panel.curve_options.close()
 
 
-def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot):
-    heard = record(panel)
+def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot, heard):
     for field, low, high in (("line_width", 2.0, 8.0), ("point_size", 8.0, 25.0)):
         slider = options.sliders[field].slider
         ticks = len(heard)
@@ -152,8 +147,7 @@ def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot):
     assert heard[-1] == ("keep", True)
 
 
-def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot):
-    heard = record(panel)
+def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot, heard):
     panel.lookRequested.connect(lambda field, value: setattr(panel.session, field, value))
     assert not options.reset.isEnabled()
     panel.session.change(line_width=4.0, point_size=2.5, curve_parts="points", opacity=0.5)
@@ -173,8 +167,7 @@ def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot)
     assert not options.isVisible()
 
 
-def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
-    heard = record(panel)
+def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel, heard):
     panel.session.color_by = "period"
     assert panel.spans.currentWidget() is panel.period
     assert panel.span_title.toolTip() == "The period in positions"
@@ -194,8 +187,7 @@ def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
     assert panel.colormap.currentData() == "jet"
 
 
-def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
-    heard = record(panel)
+def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel, heard):
     choose_by_keys(panel.color_by, Qt.Key.Key_End)
     assert heard == [("file",)]
     assert panel.color_by.currentData() == "position"  # until there is one
