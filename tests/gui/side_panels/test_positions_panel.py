@@ -13,7 +13,7 @@ from geometry.models.sources.source import Source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.side_panels.components import put_on_axis
-from gui.side_panels.presets import longest_run, range_presets
+from gui.side_panels.positions import longest_run, range_presets
 from gui.state.session import Session
 from gui.style.theme import DARK
 from tests.gui.on_screen import turn_wheel
