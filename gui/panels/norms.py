@@ -243,7 +243,8 @@ class NormsPanel(PanelSpec[Choices, Values]):
         return self.question(reported.scope, choices), Values.of_norms(norms)
 
     def plots(self, view: NormsView) -> Sequence[Part]:
-        theme, (own, *about_mean), alone = view.theme, _lines(view), not view.others
+        theme, alone = view.theme, not view.others
+        own, *about_mean = _lines(view)
         color, width = (theme.muted, 1.0) if alone else (view.ink, 1.5)
         label = "of the rows" if about_mean else ""
         curves = [
