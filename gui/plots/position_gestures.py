@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Qt
 
 from gui.state import selection
 from gui.state.session import Session
-from gui.widgets.position_rows import clicked
 
 if TYPE_CHECKING:
     from gui.plots.position_curves import PositionCurves
@@ -38,7 +37,12 @@ class PositionGestures(QObject):
 
     def _on_clicked(self, item: int, modifiers: Qt.KeyboardModifier) -> None:
         self._before = self._session.selection
-        self._select(clicked(self._before, self._plot.position_of(item), modifiers))
+        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        position = self._plot.position_of(item)
+        self._select(
+            selection.click(self._before, position, toggle=shift, extend=shift and control)
+        )
 
     def _on_click_repeated(self) -> None:
         # Undo the selection by the first half of the double-click.

@@ -29,7 +29,6 @@ from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
-from gui.widgets.position_rows import clicked
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -275,8 +274,13 @@ class Viewport(QWidget):
             self.camera.look_along(axis)
             return
         position = self._pointing.position_at(at, self._click_radius)
+        shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(keys & Qt.KeyboardModifier.ControlModifier)
         if position is not None:
-            self.selectionRequested.emit(clicked(self.selected(), position, keys))
+            chosen = selection.click(
+                self.selected(), position, toggle=shift, extend=shift and control
+            )
+            self.selectionRequested.emit(chosen)
 
     def _on_double_clicked(self, at: QPoint) -> None:
         if (axis := self._axis_clicked(at)) is not None:
