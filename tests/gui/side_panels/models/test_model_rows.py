@@ -179,10 +179,13 @@ def test_a_short_name_for_each_source(source, title):
 def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
     parsed = Source.parse(source)
     assert parsed.name == name
-    if parsed.address is None:
-        assert parsed.full_name == name
-    else:  # an id, which may be mistyped, is named whole
-        assert parsed.full_name == parsed.id
+    assert parsed.address is not None or parsed.full_name == name
+
+
+def test_an_id_that_may_be_mistyped_is_named_whole():
+    page = "https://huggingface.co/openai-community/gpt2/tree/main"
+    assert Source.parse(page).full_name == "openai-community/gpt2"
+    assert Source.parse("someone/theirs@v1").full_name == "someone/theirs@v1"
 
 
 def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
