@@ -84,15 +84,7 @@ class CaptureNulls:
 
 @dataclass(frozen=True, slots=True)
 class CaptureNullsOf:
-    """Capture of random directions.
-
-    Attributes
-    ----------
-    of, centred
-        As in the question of the result.
-    k
-        Number of P's directions.
-    """
+    """Capture of random directions by the first k of P; else as :class:`CaptureOf`."""
 
     of: Subject
     centred: bool

@@ -11,7 +11,6 @@ import numpy as np
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit.choices import Choice, Number, Option
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
@@ -87,17 +86,7 @@ class Dimensions:
 
 @dataclass(frozen=True, slots=True)
 class DimensionsOf:
-    """The best sinusoids of all entries.
-
-    Attributes
-    ----------
-    positions
-        First and last position, both included.
-    components
-        The shown ones, from 1.
-    projected
-        Whether the waves are fitted to the rows after projection on these.
-    """
+    """The best sinusoids of all entries, perhaps after projection on the shown components."""
 
     positions: tuple[int, int]
     components: tuple[int, ...]
@@ -139,7 +128,8 @@ def dimensions_of(
     from geometry.measures.single_dimensions import best_sinusoids
 
     first, last = pca.positions
-    rows, basis = W_pos[first : last + 1], _basis(pca, components)
+    kept = [c - 1 for c in components if c <= len(pca.components)]
+    rows, basis = W_pos[first : last + 1], np.array(pca.components[kept])
     scores = (rows - pca.mean) @ basis.T
     if sinusoids is None:
         projected = scores @ basis
@@ -150,10 +140,6 @@ def dimensions_of(
     for array in (variance, scores, basis):
         array.flags.writeable = False
     return Dimensions(rows, sinusoids, variance, after_projection_r2, pca.mean, scores, basis)
-
-
-def _basis(pca: PositionPCA, components: tuple[int, ...]) -> np.ndarray:
-    return np.array(pca.components[[c - 1 for c in components if c <= len(pca.components)]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,13 +244,10 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         def hover(curve: int, row: int) -> str:
             entry = entries[curve]
             value, wave = _values(view, entry)[row], result.sinusoids.values(entry)[row]
-            before = ""
-            if view.question.projected:
-                before = f" · raw {format_number(result.rows[row, entry])}"
-            return (
-                f"{view.row} {view.at(first + row)} · entry {entry}: {format_number(value)}"
-                f" · wave {format_number(wave)}{before}"
-            )
+            where = f"{view.row} {view.at(first + row)} · entry {entry}"
+            raw = f" · raw {format_number(result.rows[row, entry])}"
+            before = raw if view.question.projected else ""
+            return f"{where}: {format_number(value)} · wave {format_number(wave)}{before}"
 
         return [
             Plot(
@@ -298,9 +281,6 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
         good, d = int((result.sinusoids.r2 >= GOOD).sum()), len(result.variance)
         waves = f"sinusoid R² ≥ {GOOD} for {format_count(good)} of {format_count(d)} entries"
         return f"{view.model.name} · {_scope(view)} · {fits} · {waves}"
-
-    def numbers(self, view: DimensionsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: DimensionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by position, and one by entry."""

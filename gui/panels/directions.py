@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,7 +27,6 @@ from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.nulls import Finding
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Band, Curve, Part, Plot, Reading, Rule, Table
@@ -87,13 +86,7 @@ class TopDirections:
 
 @dataclass(frozen=True, slots=True)
 class DirectionsOf:
-    """P's strongest directions; all of its rows.
-
-    Attributes
-    ----------
-    with_E
-        Whether to read E, for its share on the large entries.
-    """
+    """P's strongest directions, of all rows; and E's share on the large entries, if it is read."""
 
     with_E: bool
 
@@ -296,7 +289,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     def plots(self, view: DirectionsView) -> Sequence[Part]:
         result, colors = view.result, _colors(view)
         drawn = tuple(colors)
-        values = result.over_position[[number - 1 for number in drawn]]
+        values = _rows_of(result.over_position, drawn)
         margin = 0.03 * float(np.ptp(values)) or 0.5
         whole = float(values.min()) - margin, float(values.max()) + margin
         low, high = _home(result, drawn) if view.choices.bulk else whole
@@ -355,7 +348,7 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     def heading(self, view: DirectionsView) -> tuple[str, str]:
         result, drawn = view.result, tuple(_colors(view))
         title, scope = f"{view.model.name} · directions of P", _scope(view)
-        values = result.over_position[[number - 1 for number in drawn]]
+        values = _rows_of(result.over_position, drawn)
         low, high = _home(result, drawn)
         beyond = int(np.count_nonzero((values < low) | (values > high)))
         if beyond and view.choices.bulk:
@@ -366,9 +359,6 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     def caption(self, view: DirectionsView) -> str:
         words = _summary(view.result, tuple(_colors(view)))
         return f"{view.model.name} · {_scope(view)} · {words}"
-
-    def numbers(self, view: DirectionsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: DirectionsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by direction, one by position, one by entry, and single numbers."""
@@ -381,33 +371,31 @@ class DirectionsPanel(PanelSpec[Choices, TopDirections]):
         if result.E_energy is not None:
             entries["E_energy"] = result.E_energy
         directions: dict[str, np.ndarray] = {
-            "direction": np.arange(1, len(result.singular_values) + 1)
+            "direction": np.arange(1, len(result.singular_values) + 1),
+            "singular_value": result.singular_values,
         }
-        directions["singular_value"] = result.singular_values
         for prefix, measured in (("", result.sparsity), ("random_", result.random)):
-            directions[f"{prefix}above_0_1"] = np.array(measured.above_0_1)
-            directions[f"{prefix}participation_ratio"] = np.array(measured.participation_ratio)
-            directions[f"{prefix}mass_top40"] = np.array(measured.mass_top40)
-            directions[f"{prefix}entries_90"] = np.array(measured.entries_90)
+            for name in ("above_0_1", "participation_ratio", "mass_top40", "entries_90"):
+                directions[prefix + name] = np.array(getattr(measured, name))
         if result.waves is not None:
             directions |= {"cycles": result.waves.cycles, "wave_r2": result.waves.r2}
-        random: dict[str, np.ndarray] = {}
-        turns: dict[str, np.ndarray] = {}
-        entries["use"] = use(result.over_index[[number - 1 for number in drawn]])
-        if view.nulls is not None:
-            random["random_use_sorted_p5"] = view.nulls.by_use.low
-            random["random_use_sorted_p95"] = view.nulls.by_use.high
-            turns["percentile"] = np.array([5, 50, 95])
-            turns["random_turns_mass_top40"] = np.array(view.nulls.mean_mass_top40.band)
-        large = {"union_of_large_entries": _union(result, drawn)}
-        more = {"random-use": random, "random-turns": turns}
-        return {
+        entries["use"] = use(_rows_of(result.over_index, drawn))
+        tables = {
             "": directions,
             "positions": positions,
             "entries": entries,
-            "large-entries": large,
-            **{name: table for name, table in more.items() if table},
+            "large-entries": {"union_of_large_entries": _union(result, drawn)},
         }
+        if view.nulls is not None:
+            tables["random-use"] = {
+                "random_use_sorted_p5": view.nulls.by_use.low,
+                "random_use_sorted_p95": view.nulls.by_use.high,
+            }
+            tables["random-turns"] = {
+                "percentile": np.array([5, 50, 95]),
+                "random_turns_mass_top40": np.array(view.nulls.mean_mass_top40.band),
+            }
+        return tables
 
     def script(self, view: DirectionsView) -> str:
         found, drawn = view.result, sorted(_colors(view))
@@ -447,7 +435,7 @@ def _inside(choices: Choices, count: int) -> list[int]:
 def _by_use(view: DirectionsView) -> Plot:
     """Return the plot of entries sorted by how much the drawn directions use them."""
     result, theme = view.result, view.theme
-    used = use(result.over_index[[number - 1 for number in _colors(view)]])
+    used = use(_rows_of(result.over_index, _colors(view)))
     order, ranks = np.argsort(-used, kind="stable"), np.arange(1.0, len(used) + 1)
     own = Curve(ranks, used[order], theme.text, width=1.5, label="P")
     curves, readings, bands = [own], [Reading(own.label, color=own.color)], []
@@ -496,6 +484,12 @@ def _label(result: TopDirections, number: int) -> str:
     return f"direction {number} · {count} entries above {LARGE}"
 
 
+def _rows_of(vectors: np.ndarray, drawn: Iterable[int]) -> np.ndarray:
+    """Return the vectors of the drawn directions, which count from 1."""
+    rows: np.ndarray = vectors[[number - 1 for number in drawn]]
+    return rows
+
+
 def _scope(view: DirectionsView) -> str:
     return f"all {format_count(view.model.n_positions)} positions, uncentred"
 
@@ -527,25 +521,19 @@ def _rows(result: TopDirections, nulls: SparsityNulls | None) -> list[Row]:
         )
         for i, sigma in enumerate(result.singular_values.tolist())
     ]
-    count, ratio, mass = _means(result.random)
-    rows.append(
-        Row(
-            RANDOM,
-            (
-                "random",
-                "",
-                format_number(count, 1),
-                format_number(ratio, 1),
-                format_number(mass) if nulls is None else _range(nulls.mass_top40, 2),
-                format_number(float(np.mean(result.random.entries_90)), 0)
-                if nulls is None
-                else _range(nulls.entries_90, 0),
-                "",
-                "",
-            ),
+    random = result.random
+    count, ratio, mass, entries = (
+        format_number(float(np.mean(values)), digits)
+        for values, digits in (
+            (random.above_0_1, 1),
+            (random.participation_ratio, 1),
+            (random.mass_top40, 3),
+            (random.entries_90, 0),
         )
     )
-    return rows
+    if nulls is not None:
+        mass, entries = _range(nulls.mass_top40, 2), _range(nulls.entries_90, 0)
+    return [*rows, Row(RANDOM, ("random", "", count, ratio, mass, entries, "", ""))]
 
 
 def _range(null: Null, digits: int) -> str:
@@ -562,18 +550,10 @@ def _wave(result: TopDirections, at: int) -> tuple[str, str]:
     return "≤ ½" if edge else format_number(cycles, 2), format_number(result.waves.r2[at], 2)
 
 
-def _means(measured: Sparsity) -> tuple[float, float, float]:
-    return (
-        float(np.mean(measured.above_0_1)),
-        float(np.mean(measured.participation_ratio)),
-        float(np.mean(measured.mass_top40)),
-    )
-
-
 def _union(result: TopDirections, drawn: Sequence[int]) -> np.ndarray:
     """(m,) sorted embedding indices that are large in any drawn direction."""
-    vectors = result.over_index[[number - 1 for number in drawn]]
-    indices: np.ndarray = np.flatnonzero((np.abs(vectors) > LARGE).any(axis=0))
+    large = np.abs(_rows_of(result.over_index, drawn)) > LARGE
+    indices: np.ndarray = np.flatnonzero(large.any(axis=0))
     return indices
 
 
@@ -597,6 +577,6 @@ def _listed(drawn: Sequence[int]) -> str:
 
 def _home(result: TopDirections, drawn: Sequence[int]) -> tuple[float, float]:
     """Return the initial span, without outliers."""
-    low, high = np.percentile(result.over_position[[n - 1 for n in drawn]], (CUT, 100 - CUT))
+    low, high = np.percentile(_rows_of(result.over_position, drawn), (CUT, 100 - CUT))
     margin = 0.1 * (high - low) or 0.5
     return float(low - margin), float(high + margin)

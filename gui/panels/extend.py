@@ -13,7 +13,6 @@ from geometry.models.model import PositionalModel
 from geometry.models.sources.extended import extended_source, why_not_extended
 from gui.panels.kit.choices import Choice, Number, Option, Toggle
 from gui.panels.kit.intents import ShowBeside
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, highest
@@ -142,9 +141,9 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
 
         def hover(_: int, at: int) -> str:
             where = "kept" if at < result.kept else "held out"
-            values = [f"{NAMES[m]} {format_number(float(result.errors[m][at]), 2)}" for m in NAMES]
+            values = [f"{NAMES[m]} {format_number(result.errors[m][at], 2)}" for m in NAMES]
             if at >= result.kept:
-                values.append(f"last row {format_number(float(result.last[at - result.kept]), 2)}")
+                values.append(f"last row {format_number(result.last[at - result.kept], 2)}")
             return " · ".join([f"position {view.at(at)}, {where}", *values])
 
         readings = [
@@ -232,9 +231,6 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         return (
             f"{view.model.name} · {_scope(view)} · error there: {errors}, last row {last}, mean 1"
         )
-
-    def numbers(self, view: ExtendView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: ExtendView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by position, and the errors over all held-out rows."""

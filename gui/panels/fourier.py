@@ -15,7 +15,6 @@ from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Layer, Saved, Toggle
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
@@ -126,9 +125,6 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     def caption(self, view: FourierView) -> str:
         return f"{view.model.name} · {_scope(view)}"
 
-    def numbers(self, view: FourierView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
-
     def tables(self, view: FourierView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by frequency, one by direction, and one by head."""
         result = view.result
@@ -143,7 +139,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
             "direction_cycles": result.waves.cycles,
             "direction_r2": result.waves.r2,
         }
-        tables: dict[str, dict[str, np.ndarray]] = {"": spectra, "directions": directions}
+        tables = {"": spectra, "directions": directions}
         if result.shifts is not None:
             tables["heads"] = {
                 "head": np.arange(len(result.shifts.tokens)),
@@ -186,7 +182,7 @@ def _spectra(view: FourierView) -> Plot:
     ]
     for other in view.others:
         theirs = other.result.spectra
-        curves.append(Curve(theirs.frequency, theirs.mean, other.color, name=other.name))
+        curves.append(other.curve(theirs.frequency, theirs.mean, silent=False))
 
     def hover(curve: int, index: int) -> str:
         shown = curves[curve]
@@ -194,14 +190,8 @@ def _spectra(view: FourierView) -> Plot:
         return f"{index + 1} cycles · {of} · amplitude {format_number(float(shown.y[index]), 4)}"
 
     x_axis, y_axis = Axis("cycles over the range", log=True), Axis("amplitude", log=True)
-    return Plot(
-        "Amplitude of each frequency",
-        x_axis,
-        y_axis,
-        curves,
-        hover=hover,
-        readings=legend_of(curves),
-    )
+    name = "Amplitude of each frequency"
+    return Plot(name, x_axis, y_axis, curves, hover=hover, readings=legend_of(curves))
 
 
 def _waves(view: FourierView) -> Plot:

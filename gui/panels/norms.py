@@ -243,44 +243,30 @@ class NormsPanel(PanelSpec[Choices, Values]):
         return self.question(reported.scope, choices), Values.of_norms(norms)
 
     def plots(self, view: NormsView) -> Sequence[Part]:
-        theme, own, stretch = view.theme, _drawn(view), _stretch(view)
-        alone = not view.others
+        theme, alone = view.theme, not view.others
+        own, *about_mean = _lines(view)
+        color, width = (theme.muted, 1.0) if alone else (view.ink, 1.5)
+        label = "of the rows" if about_mean else ""
         curves = [
-            Curve(
-                _positions(own),
-                own,
-                theme.muted if alone else view.ink,
-                width=1.0 if alone else 1.5,
-            ),
+            Curve(_positions(own), own, color, width=width, label=label),
             *(other.curve(_positions(_drawn(other)), _drawn(other)) for other in view.others),
         ]
-        about_mean = _drawn_about_mean(view)
-        if about_mean is not None:
-            x = _positions(about_mean)
-            label = "about the mean row"
-            curves[0] = replace(curves[0], label="of the rows")
-            curves.append(Curve(x, about_mean, theme.muted, "dotted", silent=True, label=label))
+        label = "about the mean row"
+        curves += [
+            Curve(_positions(norms), norms, theme.muted, "dotted", silent=True, label=label)
+            for norms in about_mean
+        ]
         last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
         margin = 0.015 * max(last, 1)  # of x, so that rings at both ends fit
         quantity = view.choices.norms_quantity
-        rules = []
-        if not stretch.whole:
-            # At least two positions are left for the statistics.
-            bounds = 0, max(len(own) - 2, 0)
-            rules.append(
-                Rule(
-                    view.choices.norms_after,
-                    "x",
-                    tip=AFTER_TIP,
-                    drags="norms_after",
-                    bounds=bounds,
-                    back=AFTER,
-                )
-            )
-
-        def hover(_: int, position: int) -> str:
-            return _describe(view, position)
-
+        after = Rule(
+            view.choices.norms_after,
+            "x",
+            tip=AFTER_TIP,
+            drags="norms_after",
+            bounds=(0, max(len(own) - 2, 0)),  # at least two are left for the statistics
+            back=AFTER,
+        )
         plot = Plot(
             f"{quantity.capitalize()} of each position",
             Axis(view.along, whole=True, span=(-margin, last + margin), printed="position"),
@@ -290,8 +276,8 @@ class NormsPanel(PanelSpec[Choices, Values]):
                 home=bulk_span(view) if view.choices.bulk else None,
             ),
             curves,
-            rules,
-            hover,
+            [] if _stretch(view).whole else [after],
+            lambda _, position: _describe(view, position),
             over="position",
             rings=Rings(view.result.outliers, OUTLIER_RULE),
             veiled=True,
@@ -338,11 +324,8 @@ print(measure_stretch(values, {choices.norms_after}))
 
     def compares(self, choices: Choices) -> str:
         # Residuals refer to a model's own components.
-        return (
-            ""
-            if choices.norms_quantity == "residual"
-            else f"{choices.norms_quantity.capitalize()}s"
-        )
+        quantity = choices.norms_quantity
+        return "" if quantity == "residual" else f"{quantity.capitalize()}s"
 
     def summary(self, view: NormsView) -> str:
         stretch = _stretch(view)
@@ -358,16 +341,18 @@ def _relative(view: NormsView) -> bool:
 
 
 def _drawn(view: NormsView) -> np.ndarray:
-    values = view.result.values
-    return values / (_stretch(view).mean or 1.0) if _relative(view) else values
+    return _lines(view)[0]
 
 
-def _drawn_about_mean(view: NormsView) -> np.ndarray | None:
-    """Return the norms about the mean row as they are drawn; None if they are not."""
-    values = view.result.about_mean
-    if values is None or not view.choices.about_mean:
-        return None
-    return values / (_stretch(view).mean or 1.0) if _relative(view) else values
+def _lines(view: NormsView) -> list[np.ndarray]:
+    """Return the values as they are drawn and, if they are, the norms about the mean row."""
+    result, lines = view.result, [view.result.values]
+    if result.about_mean is not None and view.choices.about_mean:
+        lines.append(result.about_mean)
+    if not _relative(view):
+        return lines
+    mean = _stretch(view).mean or 1.0
+    return [line / mean for line in lines]
 
 
 def _positions(values: np.ndarray) -> np.ndarray:
@@ -414,9 +399,8 @@ def _describe(view: NormsView, position: int) -> str:
         value += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
     parts, shown = [where, value], view.label_at(position)
     if shown is not None:
-        parts.append(
-            shown if len(shown) <= MAX_TOKEN_LENGTH else f"{shown[: MAX_TOKEN_LENGTH - 1]}…"
-        )
+        cut = f"{shown[: MAX_TOKEN_LENGTH - 1]}…"
+        parts.append(shown if len(shown) <= MAX_TOKEN_LENGTH else cut)
     parts += _about_mean(view, position)
     parts += [
         f"{other.name} {format_number(float(other.result.values[position]))}"
@@ -431,37 +415,26 @@ def _about_mean(view: NormsView, position: int) -> list[str]:
     result, parts = view.result, []
     if result.about_mean is not None and view.choices.about_mean:
         parts.append(f"about the mean row {format_number(float(result.about_mean[position]))}")
-    by = [
-        name
-        for name, outliers in (
-            ("norm", result.outliers_raw),
-            ("norm about the mean row", result.outliers_about_mean),
-        )
-        if position in outliers
-    ]
+    by = ["norm"] if position in result.outliers_raw else []
+    if position in result.outliers_about_mean:
+        by.append("norm about the mean row")
     return [*parts, f"outlier by {' and '.join(by)}"] if by else parts
 
 
 def full_span(view: NormsView) -> Span:
     """Return the span of all values from zero, with room for rings."""
-    tops = [float(_drawn(shown).max()) for shown in (view, *view.others)]
-    about_mean = _drawn_about_mean(view)
-    if about_mean is not None:
-        tops.append(float(about_mean.max()))
-    top = max(tops) or 1.0
+    lines = [*_lines(view), *map(_drawn, view.others)]
+    top = max(float(line.max()) for line in lines) or 1.0
     return -0.04 * top, 1.1 * top
 
 
 def bulk_span(view: NormsView) -> Span:
     """Return the span of the values in the summary, without outliers."""
-    stretch, drawn = _stretch(view), _drawn(view)
-    usual = np.zeros(len(drawn), dtype=bool)
+    stretch = _stretch(view)
+    usual = np.zeros(len(view.result.values), dtype=bool)
     usual[stretch.first : stretch.last + 1] = True
     usual[list(view.result.outliers)] = False
-    parts = [drawn[usual] if usual.any() else drawn]
-    about_mean = _drawn_about_mean(view)
-    if about_mean is not None:
-        parts.append(about_mean[usual] if usual.any() else about_mean)
+    parts = [line[usual] if usual.any() else line for line in _lines(view)]
     for other in view.others:
         # Other models' outliers have no marks: the middle 98 % of their values count.
         theirs = _stretch(other)

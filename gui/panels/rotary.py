@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from geometry.models.schemes.rotary import Rotary
 from geometry.models.sources.source import Source
 from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle
 from gui.panels.kit.intents import ShowBeside
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highest
@@ -34,13 +33,13 @@ FARTHEST = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Kind:
-    """The rotation in one kind of layers of a model with several kinds.
+class Turns:
+    """The rotation by some rates.
 
     Attributes
     ----------
     name
-        Its name, such as "sliding attention".
+        Name of the kind of layers that have them, such as "sliding attention"; "" for the model's.
     base
         Base of the rates.
     rates, turns : (n_pairs,)
@@ -55,6 +54,19 @@ class Kind:
     turns: np.ndarray
     kernel: np.ndarray
 
+    @classmethod
+    def of(cls, name: str, base: float, rates: np.ndarray, context: int, lags: np.ndarray) -> Turns:
+        """Count the turns within a context, and compute the kernel at lags."""
+        kernel = lag_kernel(rates, lags) / len(rates)
+        return cls(name, base, rates, turns(rates, context), kernel)
+
+    @property
+    def period(self) -> np.ndarray:
+        """(n_pairs,) positions for one turn; infinite for pairs that do not turn."""
+        with np.errstate(divide="ignore"):
+            period: np.ndarray = 2 * np.pi / self.rates
+        return period
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turned:
@@ -66,14 +78,12 @@ class Turned:
         Rates from its configuration.
     context
         Positions in which turns are counted: those of the configuration, or those that are shown.
-    turns, unscaled_turns : (n_pairs,)
-        Turns of each pair from the first to the last of them, with and without scaling.
     lags : (n,)
         From 0.
-    kernel, unscaled_kernel : (n,)
-        Mean of cos θᵢ·lag over the pairs.
+    own, unscaled
+        Turns by the model's rates, with and without scaling.
     others
-        Other kinds of layers, such as those of sliding attention.
+        Those of other kinds of layers, such as of sliding attention.
     use
         How much the heads of a layer use each pair; None if not measured or unknown.
     head_kernels : (n_heads, n)
@@ -84,12 +94,10 @@ class Turned:
 
     rotary: Rotary
     context: int
-    turns: np.ndarray
-    unscaled_turns: np.ndarray
     lags: np.ndarray
-    kernel: np.ndarray
-    unscaled_kernel: np.ndarray
-    others: tuple[Kind, ...] = ()
+    own: Turns
+    unscaled: Turns
+    others: tuple[Turns, ...] = ()
     use: PairUse | None = None
     head_kernels: np.ndarray | None = None
     use_missing: str = ""
@@ -104,12 +112,7 @@ class Turned:
 class RotaryOf:
     """The rotation of a model's pairs, with a kernel for lags within the range.
 
-    Attributes
-    ----------
-    positions
-        First and last, both inclusive.
-    layer
-        The layer whose heads' use of pairs is measured; None for none, as that reads weights.
+    Heads' use of pairs is measured in one layer; in none if it is None, as that reads weights.
     """
 
     positions: tuple[int, int]
@@ -140,19 +143,11 @@ class RotaryOf:
         return Turned(
             rotary,
             n_context,
-            turns(rotary.rates, n_context),
-            turns(rotary.unscaled, n_context),
             lags,
-            lag_kernel(rotary.rates, lags) / rotary.n_pairs,
-            lag_kernel(rotary.unscaled, lags) / rotary.n_pairs,
+            Turns.of("", rotary.base, rotary.rates, n_context, lags),
+            Turns.of("", rotary.base, rotary.unscaled, n_context, lags),
             tuple(
-                Kind(
-                    _plain(name),
-                    base,
-                    rates,
-                    turns(rates, n_context),
-                    lag_kernel(rates, lags) / len(rates),
-                )
+                Turns.of(_plain(name), base, rates, n_context, lags)
                 for name, (base, rates) in rotary.by_layer_type.items()
                 if not np.array_equal(rates, rotary.rates)
             ),
@@ -243,11 +238,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             tip="Show how much each head of a layer uses each pair, by its weights, and its kernel",
             unavailable=_no_heads,
         ),
-        Layer(
-            field="layer",
-            tip="The layer of the heads",
-            enabled=lambda choices: choices.heads,
-        ),
+        Layer(field="layer", tip="The layer of the heads", enabled=lambda choices: choices.heads),
     )
 
     def concerns(self, model: PositionalModel) -> bool:
@@ -273,7 +264,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
 
     def caption(self, view: RotaryView) -> str:
         result = view.result
-        whole = int((result.turns >= 1).sum())
+        whole = int((result.own.turns >= 1).sum())
         parts = [
             view.model.name,
             _scope(result),
@@ -287,9 +278,6 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
             parts.append(f"no use by heads: {result.use_missing}")
         return " · ".join(parts)
 
-    def numbers(self, view: RotaryView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
-
     def tables(self, view: RotaryView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by pair and one by lag."""
         result = view.result
@@ -300,14 +288,14 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
                 "pair": np.arange(result.rotary.n_pairs),
                 "radians_per_position": result.rotary.rates,
                 "unscaled": result.rotary.unscaled,
-                "positions_per_turn": _period(result.rotary.rates),
-                "turns_in_context": result.turns,
+                "positions_per_turn": result.own.period,
+                "turns_in_context": result.own.turns,
                 **{f"use_of_head_{h}": row for h, row in enumerate(use)},
             },
             "by_lag": {
                 "lag": result.lags,
-                "kernel": result.kernel,
-                "unscaled_kernel": result.unscaled_kernel,
+                "kernel": result.own.kernel,
+                "unscaled_kernel": result.unscaled.kernel,
                 **{f"kernel_of_{kind.name}": kind.kernel for kind in result.others},
                 **{f"kernel_of_head_{h}": row for h, row in enumerate(kernels)},
             },
@@ -315,7 +303,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
                 kind.name: {
                     "pair": np.arange(len(kind.rates)),
                     "radians_per_position": kind.rates,
-                    "positions_per_turn": _period(kind.rates),
+                    "positions_per_turn": kind.period,
                     "turns_in_context": kind.turns,
                 }
                 for kind in result.others
@@ -343,31 +331,12 @@ print(lag_kernel(rotary.rates, range({len(result.lags)})) / rotary.n_pairs)
 def _by_pair(view: RotaryView) -> Plot:
     result = view.result
     turned = view.choices.count == "turns"
-    color, more, faint = view.ink, SERIES[view.theme.name][1:], view.theme.muted
-
-    def values(shown: Turned, *, scaled: bool = True) -> np.ndarray:
-        if turned:
-            return shown.turns if scaled else shown.unscaled_turns
-        return _period(shown.rotary.rates if scaled else shown.rotary.unscaled)
-
-    curves = [_over(values(result), color, width=1.5, dots=True)]
-    beside = result.scaled and view.choices.unscaled
-    if beside:
-        curves.append(_over(values(result, scaled=False), faint, style="dashed"))
-    curves += [
-        _over(kind.turns if turned else _period(kind.rates), color, dots=True, label=kind.name)
-        for kind, color in zip(result.others, more, strict=False)
-    ]
-    curves += [
-        other.curve(np.arange(other.result.rotary.n_pairs), values(other.result), silent=False)
-        for other in view.others
-    ]
+    curves = _curves(view, lambda own: own.turns if turned else own.period, dots=True)
     context = format_count(result.context)
     rule = Rule(1.0, label="one turn") if turned else Rule(result.context, label="the context")
 
     def hover(curve: int, at: int) -> str:
-        name = curves[curve].name or curves[curve].label or view.model.name
-        value = float(curves[curve].y[at])
+        name, value = _name(view, curves[curve]), float(curves[curve].y[at])
         if turned:
             return f"{name} · pair {at} · {format_number(value)} turns"
         return f"{name} · pair {at} · one turn in {format_number(value, 1)} positions"
@@ -384,39 +353,24 @@ def _by_pair(view: RotaryView) -> Plot:
                 _shown_pair(view),
                 axis="x",
                 drags="pair",
-                bounds=(0, len(result.turns) - 1),
+                bounds=(0, result.rotary.n_pairs - 1),
                 tip="The pair that is drawn over positions; drag it",
             ),
         ],
         hover,
-        readings=_readings(view, color, beside=beside),
+        readings=_readings(view),
     )
 
 
 def _kernel(view: RotaryView) -> Plot:
     result = view.result
-    color, more, faint = view.ink, SERIES[view.theme.name][1:], view.theme.muted
-    curves = [Curve(result.lags, result.kernel, color, width=1.5)]
-    beside = result.scaled and view.choices.unscaled
-    if beside:
-        curves.append(Curve(result.lags, result.unscaled_kernel, faint, style="dashed"))
-    curves += [
-        Curve(result.lags, kind.kernel, color, label=kind.name)
-        for kind, color in zip(result.others, more, strict=False)
-    ]
-    curves += [
-        other.curve(other.result.lags, other.result.kernel, silent=False) for other in view.others
-    ]
-    if result.head_kernels is not None:
-        # Behind the others.
-        curves = [
-            Curve(result.lags, kernel, view.theme.line, silent=True)
-            for kernel in result.head_kernels
-        ] + curves
+    heads = () if result.head_kernels is None else result.head_kernels
+    curves = [Curve(result.lags, kernel, view.theme.line, silent=True) for kernel in heads]
+    curves += _curves(view, lambda own: own.kernel)  # over those of the heads
 
     def hover(curve: int, at: int) -> str:
-        name = curves[curve].name or curves[curve].label or view.model.name
-        return f"{name} · Δ = {at} · {format_number(float(curves[curve].y[at]))}"
+        name, value = _name(view, curves[curve]), format_number(float(curves[curve].y[at]))
+        return f"{name} · Δ = {at} · {value}"
 
     return Plot(
         "Kernel by lag",
@@ -427,7 +381,7 @@ def _kernel(view: RotaryView) -> Plot:
         curves,
         [Rule(0.0)],
         hover,
-        readings=_readings(view, color, beside=beside),
+        readings=_readings(view),
         over="number",
     )
 
@@ -442,7 +396,7 @@ def _pair(view: RotaryView) -> Plot:
         Curve(x, table[:, 0], cosine, label="cos pθᵢ"),
         Curve(x, table[:, 1], sine, label="sin pθᵢ"),
     ]
-    period = format_number(float(_period(result.rotary.rates[pair : pair + 1])[0]), 1)
+    period = format_number(float(result.own.period[pair]), 1)
 
     def hover(curve: int, at: int) -> str:
         what = ("cos", "sin")[curve]
@@ -489,15 +443,38 @@ def _use(view: RotaryView, use: PairUse) -> Image:
     )
 
 
-def _over(values: np.ndarray, color: str, **look: object) -> Curve:
-    return Curve(np.arange(len(values)), values, color, **look)  # type: ignore[arg-type]
+def _curves(
+    view: RotaryView, values: Callable[[Turns], np.ndarray], *, dots: bool = False
+) -> list[Curve]:
+    """Return curves of the model's rates, those without scaling, other kinds, and other models."""
+    result, colors = view.result, SERIES[view.theme.name][1:]
+    x = np.arange(len(values(result.own)))
+    curves = [Curve(x, values(result.own), view.ink, width=1.5, dots=dots)]
+    if _beside(view):
+        curves.append(Curve(x, values(result.unscaled), view.theme.muted, "dashed"))
+    for kind, color in zip(result.others, colors, strict=False):
+        y = values(kind)
+        curves.append(Curve(np.arange(len(y)), y, color, label=kind.name, dots=dots))
+    for other in view.others:
+        y = values(other.result.own)
+        curves.append(other.curve(np.arange(len(y)), y, silent=False))
+    return curves
 
 
-def _readings(view: RotaryView, color: str, *, beside: bool) -> list[Reading]:
+def _beside(view: RotaryView) -> bool:
+    """Return whether the rates without scaling are shown."""
+    return view.result.scaled and view.choices.unscaled
+
+
+def _name(view: RotaryView, curve: Curve) -> str:
+    return curve.name or curve.label or view.model.name
+
+
+def _readings(view: RotaryView) -> list[Reading]:
     kinds = view.result.rotary.by_layer_type if view.result.others else ()
     name = _plain(next(iter(kinds))) if kinds else view.model.name
-    readings = [Reading(name, color=color)]
-    if beside:
+    readings = [Reading(name, color=view.ink)]
+    if _beside(view):
         readings.append(Reading("without scaling", color=view.theme.muted, style="dashed"))
     others = zip(view.result.others, SERIES[view.theme.name][1:], strict=False)
     readings += [Reading(kind.name, color=color) for kind, color in others]
@@ -514,13 +491,6 @@ def _pair_of(choice: int | None, result: Turned) -> int:
         return min(choice, result.rotary.n_pairs - 1)
     shown = turns(result.rotary.rates, max(len(result.lags), 2))
     return int(np.abs(np.log(shown / COUNTABLE)).argmin())
-
-
-def _period(rates: np.ndarray) -> np.ndarray:
-    """Return the positions for one turn; infinite for pairs that do not turn."""
-    with np.errstate(divide="ignore"):
-        period: np.ndarray = 2 * np.pi / rates
-    return period
 
 
 def _plain(kind: str) -> str:

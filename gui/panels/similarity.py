@@ -32,7 +32,6 @@ from gui.panels.kit.nulls import (
     null_band,
     random_name,
 )
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Tiles, values_at
@@ -54,24 +53,17 @@ LEVELS = (-1.0, 1.0)
 class SimilarityOf:
     """Cosines of all rows of a range.
 
-    Attributes
-    ----------
-    positions
-        First and last position, both included.
-    components
-        If not None, rows are projected on the range's mean and these components, from 1.
+    If there are components, from 1, the rows are projected on the range's mean and these.
     """
 
     positions: tuple[int, int]
     components: tuple[int, ...] | None = None
 
     def answer(self, context: QuestionContext) -> Similarity:
-        W_pos, pca = context.model.W_pos, None
-        if self.components is not None:
-            context.report(None, "Fitting the components")
-            pca = chosen(fit_pca(W_pos, self.positions, max(self.components)), self.components)
+        pca = _fitted(context, self.positions, self.components)
+        if pca is not None:
             context.report(None, "Comparing all pairs")
-        return with_offsets(similarity(W_pos, self.positions, pca), context.model)
+        return with_offsets(similarity(context.model.W_pos, self.positions, pca), context.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +74,17 @@ class ByLagOf:
     components: tuple[int, ...] | None = None
 
     def answer(self, context: QuestionContext) -> ByLag:
-        W_pos, pca = context.model.W_pos, None
-        if self.components is not None:
-            context.report(None, "Fitting the components")
-            pca = fit_pca(W_pos, self.positions, max(self.components))
-            pca = chosen(pca, self.components)
-        return ByLag(self.positions, self.components, mean_by_lag(W_pos, self.positions, pca))
+        pca = _fitted(context, self.positions, self.components)
+        return ByLag(self.positions, mean_by_lag(context.model.W_pos, self.positions, pca))
+
+
+def _fitted(
+    context: QuestionContext, positions: tuple[int, int], components: tuple[int, ...] | None
+) -> PositionPCA | None:
+    if components is None:
+        return None
+    context.report(None, "Fitting the components")
+    return chosen(fit_pca(context.model.W_pos, positions, max(components)), components)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +106,9 @@ class SimilarityNullsOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ByLag:
-    """The mean cosine by lag.
-
-    Attributes
-    ----------
-    positions, components
-        The compared rows, as in :class:`SimilarityOf`.
-    by_lag : (m,) float64
-        Mean cosines for lags 0, 1, …, m − 1.
-    """
+    """The mean cosine by lag over a range, (m,) float64, for lags 0, 1, …, m − 1."""
 
     positions: tuple[int, int]
-    components: tuple[int, ...] | None
     by_lag: np.ndarray
 
 
@@ -177,10 +165,8 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
                 Option(
                     "projected",
                     "Projected",
-                    (
-                        "Rows projected on the shown components: only the range's mean and these "
-                        "remain"
-                    ),
+                    "Rows projected on the shown components: only the range's mean and these "
+                    "remain",
                 ),
             ),
         ),
@@ -195,10 +181,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         ),
     )
     figures = {"similarity-projected": {"rows": "projected"}}
-    claims = {
-        "similarity.periodic": {"rows": "raw"},
-        "similarity.explained": {"rows": "projected"},
-    }
+    claims = {"similarity.periodic": {"rows": "raw"}, "similarity.explained": {"rows": "projected"}}
     follows_drag = True
 
     def question(self, scope: Scope, choices: Choices) -> SimilarityOf:
@@ -231,11 +214,10 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def result_for_report(
         self, reported: Reported, choices: Choices
     ) -> tuple[SimilarityOf, Similarity]:
-        measured = reported.measured
-        raw = choices.rows == "raw"
-        question = self.question(reported.scope, choices)
+        measured, question = reported.measured, self.question(reported.scope, choices)
+        raw = question.components is None
         result = measured.similarity if raw else measured.similarity_projected
-        return question, with_offsets(result, reported.scope.model)
+        return question, with_offsets(result, reported.model)
 
     def plots(self, view: SimilarityView) -> Sequence[Part]:
         by_lag, others = view.result.by_lag, [_by_lag(other) for other in view.others]
@@ -266,10 +248,10 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         )
         if isinstance(view.result, ByLag):
             return [lags]
-        if view.result.by_offset is None:
-            return [_image(view, view.result), lags]
-        offsets = _by_offset(view, view.result.by_offset)
-        return [_image(view, view.result), offsets, *([lags] if view.others else [])]
+        image, means = _image(view, view.result), view.result.by_offset
+        if means is None:
+            return [image, lags]
+        return [image, _by_offset(view, means), *([lags] if view.others else [])]
 
     def heading(self, view: SimilarityView) -> tuple[str, str]:
         return f"{view.model.name} · cosine similarity of positions", _scope(view)
@@ -278,9 +260,6 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         means = _means(view)
         lags = f" · mean cosine at {means}" if means else ""
         return f"{view.model.name} · {_scope(view)}{lags}"
-
-    def numbers(self, view: SimilarityView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: SimilarityView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return tables by lag, of all pairs, and of a whole picture by offset."""

@@ -6,19 +6,14 @@ import itertools
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMenu,
-    QPushButton,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from gui.side_panels.bookmark_row import BookmarkRow
 from gui.state.session import Session
 from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
 from gui.widgets.scroll_column import ScrollColumn
@@ -67,8 +62,7 @@ class BookmarksPanel(Panel):
         super().__init__(session, theme)
         self.rows: dict[str, BookmarkRow] = {}
         self.current = ""
-        self.add = QPushButton("Bookmark this view")
-        self.add.setToolTip(wrapped("Save the current view as a bookmark"))
+        self.add = push_button("Bookmark this view", "Save the current view as a bookmark")
         self.add.clicked.connect(self.addRequested)
         self.go, self.up, self.down, self.remove = map(_button, _BUTTONS)
         self.go.clicked.connect(lambda: self.goRequested.emit(self.current))
@@ -77,7 +71,7 @@ class BookmarksPanel(Panel):
         self.remove.clicked.connect(lambda: self._remove(self.current))
         self.empty = label(EMPTY, "muted", wrap=True)
         self.removed = label(role="small")
-        self.back = QPushButton("Undo")
+        self.back = push_button("Undo")
         self.back.clicked.connect(self._restore)
         self._offer = QWidget()
         self._gone: list[tuple[str, str]] = []

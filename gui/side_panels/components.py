@@ -46,7 +46,7 @@ class ComponentChooser(QWidget):
         self._complete: list[float] = []
         self.combos = tuple(self._make_combo(axis, name) for axis, name in enumerate("xyz"))
         self.bars = VarianceBars(theme)
-        self.bars.setToolTip(wrapped("Share of the range's variance along each component, in %"))
+        self.bars.setToolTip("Share of the range's variance along each component, in %")
         self.bars.componentClicked.connect(self._on_bar_clicked)
         self.foot = Readout(theme)
         self.foot.setToolTip(
@@ -58,7 +58,7 @@ class ComponentChooser(QWidget):
         row = hbox(spacing=4)
         for combo, name in zip(self.combos, "xyz", strict=True):
             title = label(name, "muted")
-            title.setToolTip(wrapped(_axis_tip(name)))
+            title.setToolTip(_axis_tip(name))
             row.addWidget(title)
             row.addWidget(combo, 1)
         # Spare height of a tall dock is below, not between.
@@ -71,10 +71,6 @@ class ComponentChooser(QWidget):
     def forget(self) -> None:
         """Discard the bars of the previous model."""
         self._complete = []
-
-    def show_badge(self, badge: str) -> None:
-        """Show how the components were fitted."""
-        self.foot.set_note(badge)
 
     def show_components(self, components: Axes, pca: PositionPCA | None) -> None:
         """Show the components on the axes and the variances of a fit, if any."""
@@ -102,7 +98,7 @@ class ComponentChooser(QWidget):
         combo.setMinimumContentsLength(4)
         combo.setMaxVisibleItems(N_BARS)
         combo.setAccessibleName(f"Component on {name}")
-        combo.setToolTip(wrapped(_axis_tip(name)))
+        combo.setToolTip(_axis_tip(name))
         # `activated` is not emitted by programmatic changes.
         combo.activated.connect(lambda index: self._request(axis, index + 1))
         return combo

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
 from geometry.checkpoints.errors import RangeError
 from gui.state.selection import SELECTION_LIMIT, read_positions
 from gui.style.theme import GRID, format_count
+from gui.widgets.boxes import grid
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -67,9 +68,7 @@ class GoTo(QWidget):
         self.message.hide()
         self.previous = self._step_button(Qt.ArrowType.LeftArrow, "Previous position", -1)
         self.next = self._step_button(Qt.ArrowType.RightArrow, "Next position", 1)
-        layout = QGridLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(GRID // 2)
+        layout = grid(self, GRID // 2, GRID // 2)
         layout.addWidget(self.field, 0, 0)
         layout.addWidget(self.previous, 0, 1)
         layout.addWidget(self.next, 0, 2)
@@ -118,7 +117,7 @@ class GoTo(QWidget):
         button.setArrowType(arrow)
         button.setIconSize(QSize(12, 12))
         button.setToolTip(wrapped(tip))
-        button.setAccessibleName(tip.split(" (")[0])
+        button.setAccessibleName(tip)
         button.setAutoRepeat(True)
         button.setFixedSize(24, 26)
         button.clicked.connect(lambda: self.stepped.emit(step))

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QPushButton,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QPushButton, QStackedWidget, QWidget
 
+from geometry.checkpoints.number_files import cell
 from geometry.measures.neighbours import Neighbour, PositionDetails
+from gui.side_panels.cards import PairCard, PositionCard
 from gui.side_panels.go_to import GoTo
-from gui.side_panels.inspector_text import details_text, selection_text
-from gui.side_panels.pair_card import PairCard
-from gui.side_panels.position_card import PositionCard
 from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
-from gui.widgets.position_rows import REMOVE, Column, Row
+from gui.widgets.position_rows import REMOVE, Column, Row, clicked
 from gui.widgets.position_table import PositionTableView
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
@@ -96,9 +91,8 @@ class InspectorPanel(Panel):
 
     def _connect(self) -> None:
         events = self.session.events
-        self.listen(events.model, self._show_all)
-        self.listen(events.opening, self._show_all)
-        self.listen(events.selection, self._on_selection_changed)
+        for event in (events.model, events.opening, events.selection):
+            self.listen(event, self._show_all)
         self.listen_throttled(events.details, self._on_details_changed)
         self.listen(events.tokens, self._on_tokens_changed)
         self.listen(events.norms, self._on_norms_changed)
@@ -120,9 +114,6 @@ class InspectorPanel(Panel):
         self.listed.chosen.connect(self._on_listed_chosen)
         self.listed.removed.connect(self._on_removed)
         self.pair.measureRequested.connect(self.measureRequested)
-
-    def _on_selection_changed(self) -> None:
-        self._show_all()
 
     def _on_details_changed(self) -> None:
         self._show_current()
@@ -161,8 +152,7 @@ class InspectorPanel(Panel):
     # What the user wants.
 
     def _on_stepped(self, step: int) -> None:
-        current = self.session.current
-        model = self.session.model
+        current, model = self.session.current, self.session.model
         if model is None:
             return
         target = self.session.positions[0] if current is None else current + step
@@ -170,11 +160,7 @@ class InspectorPanel(Panel):
             self.selectionRequested.emit((target,))
 
     def _on_neighbour_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        self.selectionRequested.emit(
-            select.click(self.session.selection, position, toggle=shift, extend=shift and control)
-        )
+        self.selectionRequested.emit(clicked(self.session.selection, position, modifiers))
 
     def _on_listed_chosen(self, position: int) -> None:
         self.selectionRequested.emit(select.make_current(self.session.selection, position))
@@ -354,8 +340,56 @@ def _selection_table() -> PositionTableView:
 
 
 def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(wrapped(tip))
+    button = push_button(text, tip)
     # After a click, arrow keys still step along the curve.
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
+
+
+# The texts that it copies: tab-separated, for a spreadsheet or a notebook.
+
+
+def details_text(session: Session, details: PositionDetails) -> str:
+    """Return the numbers of one position, one quantity per line, in full precision."""
+    fitted = len(session.pca.components) if session.pca is not None else 0
+    shown = [c for c in session.components if c <= fitted]
+    text = session.text_at(details.position)
+    lines = [("position", str(details.position))]
+    if text is not None:
+        lines.append((_title(session), _one_cell(text)))
+    lines.append(("norm", _number(details.norm)))
+    lines += [
+        (f"PC {c}", _number(float(value)))
+        for c, value in zip(shown, details.coordinates, strict=False)
+    ]
+    lines.append(("off-subspace residual", _number(details.residual)))
+    copied = "".join(f"{name}\t{value}\n" for name, value in lines)
+    copied += "\nposition\tdistance\tcosine\n"
+    for row in (*details.neighbours, *details.nearest):
+        copied += f"{row.position}\t{_number(row.distance)}\t{_number(row.cosine)}\n"
+    return copied
+
+
+def selection_text(session: Session) -> str:
+    """Return the selected positions as a table: position, token or label, norm."""
+    norms = session.norms
+    norm_title = "norm (row-centred)" if norms is not None and norms.centred else "norm"
+    text = f"position\t{_title(session)}\t{norm_title}\n"
+    for position in sorted(session.selection):
+        norm = _number(float(norms.values[position])) if norms is not None else ""
+        text += f"{position}\t{_one_cell(session.text_at(position) or '')}\t{norm}\n"
+    return text
+
+
+def _title(session: Session) -> str:
+    return "token" if session.model is None or session.model.rows is None else "label"
+
+
+def _number(value: float) -> str:
+    # ASCII minus and no thin spaces, for programs.
+    return f"{value:.9g}"
+
+
+def _one_cell(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("\t", "\\t")
+    return str(cell(escaped.replace("\n", "\\n").replace("\r", "\\r")))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtWidgets import QPushButton
 
-from gui.services.lessons.text import Facts, text_for, wanted_for
+from geometry.inside.intervene import Effects
+from gui.services.effects import EffectsResult
+from gui.services.lessons.facts import CONDITIONS, holds, needs_effects, number, tensors_for
+from gui.services.lessons.findings import Findings
+from gui.services.lessons.text import Facts, Wanted, text_for, wanted_for
+from gui.services.questions import Progress, QuestionContext, Tensor
 from gui.side_panels.lesson_page import ANSWER, LessonPage
-from gui.side_panels.lesson_question import EFFECTS, FactsOf, facts_of, measured_effects
 from gui.state.answer import Answer
 from gui.state.lessons import OPEN_LINK, PANEL_LINK, Course, Section
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.links import open_web_page
@@ -27,6 +34,8 @@ FINISH = "Finish"
 MAX_TITLE_WIDTH = 280
 """Maximum width of the next lesson's title on its button, in pixels."""
 AGAIN = "Restore the window's setup for this step"
+EFFECTS = "effects"
+"""Slot of the panel of effects, which measures on request of the user."""
 
 
 class LessonPanel(Panel):
@@ -68,17 +77,17 @@ class LessonPanel(Panel):
         self.page = LessonPage(theme)
         self.page.linked.connect(self._on_linked)
         self.note = label(role="small", wrap=True)
-        self.fetch = QPushButton()
+        self.fetch = push_button("")
         self.fetch.clicked.connect(lambda: self._ask(fetch=True))
-        self.again = _button("Restore setup", AGAIN)
-        self.previous = _button("Previous", "Previous step")
-        self.next = _button("Next", "Next step")
+        self.again = push_button("Restore setup", AGAIN)
+        self.previous = push_button("Previous", "Previous step")
+        self.next = push_button("Next", "Next step")
         self.again.clicked.connect(self.againRequested)
         self.previous.clicked.connect(lambda: self.stepRequested.emit(-1))
         self.next.clicked.connect(self._on_next)
         self.next.setText(FINISH)  # the wider of its two texts
         self.next.setMinimumWidth(self.next.sizeHint().width())
-        self.further = QPushButton()
+        self.further = push_button("")
         self.further.clicked.connect(self._on_further)
         self._lay_out()
         events = session.events
@@ -111,9 +120,9 @@ class LessonPanel(Panel):
 
     def _on_lessons_changed(self) -> None:
         self.choice.clear()
-        for number, lesson in enumerate(self.session.lessons):
+        for index, lesson in enumerate(self.session.lessons):
             self.choice.addItem(lesson.title)
-            self.choice.setItemData(number, wrapped(lesson.about), Qt.ItemDataRole.ToolTipRole)
+            self.choice.setItemData(index, wrapped(lesson.about), Qt.ItemDataRole.ToolTipRole)
         several = len(self.session.lessons) > 1
         self.choice.setVisible(several)
         self.name.setVisible(not several)
@@ -263,7 +272,34 @@ class LessonPanel(Panel):
         page.insertSpacing(page.indexOf(self.page), GRID // 2)
 
 
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(wrapped(tip))
-    return button
+@dataclass(frozen=True, slots=True)
+class FactsOf:
+    """Facts about the open model, without duplicates; some need results of the panel of effects."""
+
+    wanted: tuple[Wanted, ...]
+    effects: Effects | None = None
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tensors_for([name for name, _ in self.wanted])
+
+    def steps(self, context: QuestionContext) -> Iterator[Progress | Facts]:
+        facts: dict[Wanted, str | bool | None] = {}
+        for name, positions in self.wanted:
+            yield Progress(len(facts) / len(self.wanted), "Computing the numbers of this step")
+            findings = Findings(context, positions, self.effects)
+            measure = holds if name in CONDITIONS else number
+            facts[name, positions] = measure(name, findings)
+        yield MappingProxyType(facts)
+
+
+def facts_of(wanted: tuple[Wanted, ...], effects: Effects | None) -> FactsOf:
+    """Return the question for some facts; without effects, if none is about these."""
+    return FactsOf(wanted, effects if needs_effects(name for name, _ in wanted) else None)
+
+
+def measured_effects(answer: Answer | None) -> Effects | None:
+    """Return what the panel of effects has measured; None if that is nothing, or not a loss."""
+    result = None if answer is None or answer.state != "ready" else answer.result
+    if not isinstance(result, EffectsResult) or result.effects.baseline is None:
+        return None
+    return result.effects

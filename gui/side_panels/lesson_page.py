@@ -60,16 +60,9 @@ class LessonPage(MarkdownPage):
     def show_text(
         self, text: Mapping[Section, str], *, answered: bool = False, keep: bool = False
     ) -> None:
-        """Write a text.
+        """Write Markdown by section; the answer only if ``answered``.
 
-        Parameters
-        ----------
-        text
-            Markdown by section.
-        answered
-            Whether the answer is shown.
-        keep
-            Keep the scroll position, for the same text with other numbers.
+        With ``keep`` the scroll position is kept, for the same text with other numbers.
         """
         self._text, self._answered = dict(text), answered
         at = self.verticalScrollBar().value() if keep else 0

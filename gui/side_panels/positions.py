@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QSizePolicy,
@@ -13,11 +17,11 @@ from PySide6.QtWidgets import (
 )
 
 from gui.side_panels.components import ComponentChooser
-from gui.side_panels.presets import Preset, range_presets
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.panel import Panel
 from gui.widgets.range_slider import RangeSlider
 from gui.widgets.readout import Readout
@@ -76,19 +80,11 @@ class PositionsPanel(Panel):
     # -- building ---------------------------------------------------------------------------
 
     def _make_field(self, which: str) -> QSpinBox:
-        field = QSpinBox()
-        # Typing "1023" must not request 1, 10 and 102.
-        field.setKeyboardTracking(False)
-        field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        field.setFixedWidth(68)
-        field.setAccessibleName(f"{which} position")
-        field.setToolTip(
-            wrapped(
-                f"{which} position of the range; Enter applies it. A value beyond the other end "
-                "moves the whole range."
-            )
+        tip = (
+            f"{which} position of the range; Enter applies it. A value beyond the other end moves "
+            "the whole range."
         )
-        return field
+        return number_field(f"{which} position", 68, tip)
 
     def _make_preset(self, index: int) -> QToolButton:
         button = QToolButton()
@@ -175,8 +171,7 @@ class PositionsPanel(Panel):
     def _on_opening_changed(self) -> None:
         model = self.session.model
         if model is None:
-            opening = self.session.opening
-            self.message.setText("Opening the model…" if opening else _EMPTY)
+            self.message.setText("Opening the model…" if self.session.opening else _EMPTY)
             self._stack.setCurrentIndex(0)
             return
         self.slider.set_limits(0, max(1, model.n_positions - 1))
@@ -194,12 +189,11 @@ class PositionsPanel(Panel):
     def _on_norms_changed(self) -> None:
         for button, preset in zip(self.presets, self._offered(), strict=True):
             button.setText(preset.label)
-            button.setEnabled(preset.positions is not None)
-            reach = "" if preset.positions is None else " {}–{}".format(*preset.positions)
+            where = preset.positions
+            button.setEnabled(where is not None)
+            reach = "" if where is None else ": positions {}–{}".format(*where)
             button.setAccessibleName(preset.name)
-            button.setToolTip(
-                wrapped(f"{preset.name}{': positions' + reach if reach else ''}\n{preset.why}")
-            )
+            button.setToolTip(wrapped(f"{preset.name}{reach}\n{preset.why}"))
 
     def _on_positions_changed(self) -> None:
         first, last = self.session.positions
@@ -219,8 +213,80 @@ class PositionsPanel(Panel):
 
     def _update_badge(self) -> None:
         pca = self.session.pca
+        badge = "fast fit" if self.session.dragging else "refitting…"
         if pca is not None and pca.exact and pca.positions == self.session.positions:
-            self.components.show_badge("exact fit {}–{}".format(*pca.positions))
-        else:
-            dragging = self.session.dragging
-            self.components.show_badge("fast fit" if dragging else "refitting…")
+            badge = "exact fit {}–{}".format(*pca.positions)
+        self.components.foot.set_note(badge)
+
+
+# ---- the articles' ranges of positions, for any length of table -------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named range of positions.
+
+    Attributes
+    ----------
+    label
+        Short text of a button.
+    name
+        Full text.
+    positions
+        First and last position, inclusive; None if the table does not have the range.
+    why
+        Use of the range, or why the table does not have it, in one sentence.
+    """
+
+    label: str
+    name: str
+    positions: tuple[int, int] | None
+    why: str
+
+
+def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | None:
+    """Return the longest range without outliers; None if every position is one.
+
+    Of equally long ones it is the first. Outliers may be in any order.
+    """
+    fences = [-1, *sorted(set(outliers)), n_positions]
+    runs = [(left + 1, right - 1) for left, right in pairwise(fences)]
+    longest = max(runs, key=lambda run: run[1] - run[0])
+    return longest if longest[0] <= longest[1] else None
+
+
+def range_presets(n_positions: int, outliers: Sequence[int] | None) -> tuple[Preset, ...]:
+    """Return the presets for a table, always the same ones in the same order.
+
+    ``outliers`` are positions with outlying norms; None if the norms are unknown.
+    """
+    last = n_positions - 1
+    short = f"This table has only {n_positions} positions."
+
+    def fixed(label: str, first: int, end: int, why: str) -> Preset:
+        # At least two rows have variance.
+        fits = 0 <= first < end <= last
+        return Preset(label, label, (first, end) if fits else None, why if fits else short)
+
+    return (
+        Preset("All", "All positions", (0, last), "Every stored row, outliers included."),
+        fixed("1–last", 1, last, "Without position 0, whose row is often much longer."),
+        fixed("100–last", 100, last, "Without the early positions, where the curve frays."),
+        fixed("1–99", 1, 99, "Only the early positions, where the curve frays."),
+        _without_outliers(n_positions, outliers),
+    )
+
+
+def _without_outliers(n_positions: int, outliers: Sequence[int] | None) -> Preset:
+    run = None if outliers is None else longest_run(n_positions, outliers)
+    if run is not None and run[0] == run[1]:
+        run = None
+    if outliers is None:
+        why = "The norms of this table are not known yet."
+    elif run is None:
+        why = "There is no range of two or more positions without outliers."
+    elif outliers:
+        why = "The longest range in which no norm is an outlier."
+    else:
+        why = "No norm of this table is an outlier."
+    return Preset("No outliers", "Without outliers", run, why)

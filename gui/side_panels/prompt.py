@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QTextOption
-from PySide6.QtWidgets import (
-    QPlainTextEdit,
-    QPushButton,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from gui.side_panels.next_tokens import NextTokens
-from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
+from gui.widgets.position_rows import clicked
 from gui.widgets.segmented import Segmented
 from gui.widgets.token_flow import TokenFlow
 from gui.widgets.tooltips import wrapped
@@ -110,13 +106,11 @@ class PromptPanel(Panel):
         self.surplus = label(role="badge")
         self.progress = label(RUNNING, "small")
         self.shown = Segmented(PAGES, "Shown")
-        self.run = QPushButton("Run")
-        self.clear = QPushButton("Clear")
-        self.clear.setToolTip("Remove the text and its labels")
+        self.run = push_button("Run")
+        self.clear = push_button("Clear", "Remove the text and its labels")
         self.sentence = label(role="muted", wrap=True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.fetch = QPushButton()
-        self.fetch.setToolTip("Download the tokenizer; it is cached for later use")
+        self.fetch = push_button("", "Download the tokenizer; it is cached for later use")
         self.flow = TokenFlow(theme)
         self.outcome = NextTokens(theme)
         self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
@@ -193,11 +187,7 @@ class PromptPanel(Panel):
             self.stopRequested.emit()
 
     def _on_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        self.selectionRequested.emit(
-            select.click(self.session.selection, position, toggle=shift, extend=shift and control)
-        )
+        self.selectionRequested.emit(clicked(self.session.selection, position, modifiers))
 
     # The session has changed.
 

@@ -18,6 +18,17 @@ WIDTH, HEIGHT = 120, 22
 """Size of the slider in pixels."""
 
 
+def number_field(name: str, width: int, tip: str = "") -> QSpinBox:
+    """Create a field for an integer, of a width in pixels; single typed digits change nothing."""
+    field = QSpinBox()
+    field.setKeyboardTracking(False)
+    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    field.setFixedWidth(width)
+    field.setAccessibleName(name)
+    field.setToolTip(wrapped(tip or name))
+    return field
+
+
 class NumberSlider(QWidget):
     """A name, a slider and a field for the same number.
 

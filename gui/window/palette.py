@@ -24,8 +24,7 @@ from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.plain_text import visible
 from geometry.models.sources.source import FORMS, Source
 from gui.services.work_files.projects import is_work
-from gui.side_panels.models.hub_rows import is_explicit
-from gui.side_panels.models.model_line import is_path, parsed
+from gui.side_panels.models.model_line import is_explicit, is_path, parsed
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QBoxLayout,
-    QCheckBox,
-    QFrame,
-    QPushButton,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QCheckBox, QFrame, QWidget
 
 from geometry.inside.intervene import Effects
 from geometry.inside.interventions import (
@@ -39,8 +31,10 @@ from gui.services.effects import EffectsRun, kept, named
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.opening_row import FixedText
 from gui.widgets.position_rows import TextRows
 from gui.widgets.real_slider import RealSlider, Scale
@@ -92,12 +86,11 @@ class EffectsBody(PanelBody):
         super().__init__(session, theme)
         self._choices = Choices()
         self._view: View | None = None
-        self.texts = QPushButton("Texts…")
+        self.texts = push_button("Texts…")
         self.texts.clicked.connect(self._open_settings)
         self.settings = TextSettings(self)
         self.settings.chosen.connect(self.chosen)
-        self.measure = QPushButton("Measure")
-        self.measure.setToolTip(wrapped(MEASURE_TIP))
+        self.measure = push_button("Measure", MEASURE_TIP)
         self.measure.clicked.connect(self._on_measure)
         self.table = ChangesTable()
         self.table.chosen.connect(lambda change: self.chosen.emit("change", change))
@@ -197,8 +190,10 @@ class TextSettings(QFrame):
         self.setAccessibleName("Texts")
         self.source = TextsChoice()
         self.source.chosen.connect(lambda texts: self.chosen.emit("texts", texts))
-        self.windows = _number("Windows of text", MIN_WINDOWS, MAX_WINDOWS)
-        self.length = _number("Tokens of a window", MIN_LENGTH, MAX_LENGTH)
+        self.windows = number_field("Windows of text", 8 * GRID)
+        self.length = number_field("Tokens of a window", 8 * GRID)
+        self.windows.setRange(MIN_WINDOWS, MAX_WINDOWS)
+        self.length.setRange(MIN_LENGTH, MAX_LENGTH)
         self.windows.valueChanged.connect(lambda n: self.chosen.emit("windows", n))
         self.length.valueChanged.connect(lambda n: self.chosen.emit("length", n))
         self.heads = QCheckBox("Attention of each head")
@@ -302,14 +297,3 @@ def _tip(effects: Effects, change: str) -> str:
     effect = effects.of(change)
     about = (CHANGES[change].__doc__ or "").partition("\n")[0] if change in CHANGES else ""
     return "\n".join(filter(None, (about, effect.why if effect is not None else "")))
-
-
-def _number(name: str, minimum: int, maximum: int) -> QSpinBox:
-    field = QSpinBox()
-    field.setRange(minimum, maximum)
-    field.setAccessibleName(name)
-    field.setToolTip(wrapped(name))
-    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-    field.setFixedWidth(8 * GRID)
-    field.setKeyboardTracking(False)
-    return field

@@ -14,7 +14,6 @@ from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.kit.choices import Number, Saved, Toggle
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope
 from gui.panels.kit.views import View as AnyView
@@ -168,9 +167,6 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
             text += f" · from {format_count(effects.windows)} windows of text"
         return text
 
-    def numbers(self, view: View) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
-
     def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return how far each row moves, and the known effects."""
         moved = moves(view)
@@ -181,10 +177,7 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
         if known:
             tables["effects"] = {
                 "change": np.array([effect.name for effect in known]),
-                **{
-                    name: np.array([getattr(effect, name) for effect in known])
-                    for name in ("delta", "low", "high")
-                },
+                **_columns(known),
             }
         return tables
 
@@ -260,14 +253,11 @@ def moves(view: View) -> np.ndarray:
 
 def _moves(view: View) -> Plot:
     moved = moves(view)
-    positions: np.ndarray = np.arange(len(moved))
-    color = SERIES[view.theme.name][0]
     mean = float(np.linalg.norm(view.result.table.P, axis=1)[1:].mean())
 
     def hover(_: int, at: int) -> str:
         share = format_percent(float(moved[at]) / mean) if mean else "–"
-        distance = format_number(float(moved[at]))
-        return f"{view.at(at)}: moved by {distance}, {share} of the mean norm"
+        return f"{view.at(at)}: moved by {format_number(moved[at])}, {share} of the mean norm"
 
     # A change that moves no row is drawn on the scale of the rows.
     top = 1.05 * float(moved.max()) if float(moved.max()) > MIN_MOVE * mean else mean
@@ -275,7 +265,7 @@ def _moves(view: View) -> Plot:
         "How far rows move",
         Axis("position", whole=True),
         Axis("‖p′ − p‖", span=(0.0, top)),
-        [Curve(positions, moved, color, width=1.5)],
+        [Curve(np.arange(len(moved)), moved, SERIES[view.theme.name][0], width=1.5)],
         hover=hover,
         over="position",
         veiled=True,
@@ -295,47 +285,46 @@ def _losses(view: View) -> Plot:
         if (number := kept(effect.name)) is not None and not effect.why
     )
     chosen = kept(view.choices.change)
-    last = result.most
-    x = Axis("components kept", whole=True, span=(0.0, float(last)))
-    y = Axis(LOSS if of_loss(effects) else STATES)
-    rules = [Rule(float(chosen), "x", style="solid")] if chosen is not None else []
-    stops: np.ndarray = np.arange(last + 1)
-    if not measured:
-        shares = result.shares[: last + 1]
-        pending = result.run is not None and not result.failure
-        return Plot(
-            "Loss by components",
-            x,
-            Axis("share of P’s variance", span=(0.0, 1.05)),
-            [Curve(stops.astype(float), shares, theme.muted, width=1.5, dots=True)],
-            rules,
-            hover=lambda _, at: f"{at} components hold {format_percent(float(shares[at]))}",
-            readings=[Reading("…" if pending else NOT_MEASURED)],
-            scrubs="change",
-            scrub_stops=stops,
-            scrub_tip=SCRUB_TIP,
-        )
-    numbers = np.array([number for number, _ in measured], float)
-    delta, low, high = (
-        np.array([getattr(effect, name) for _, effect in measured])
-        for name in ("delta", "low", "high")
-    )
-    color = SERIES[theme.name][0]
-    effect = None if chosen is None else effects.of(f"top {chosen}")
-    reading = "" if effect is None else cost(effects, effect)
-    return Plot(
+    stops: np.ndarray = np.arange(result.most + 1)
+    plot = Plot(
         "Loss by components",
-        x,
-        y,
-        [Curve(numbers, delta, color, width=1.5, dots=True)],
-        [*rules, Rule(0.0, "y", style="dotted")],
-        hover=lambda _, at: f"{int(numbers[at])} components: {cost(effects, measured[at][1])}",
-        bands=[Band(numbers, low, high, color)],
-        readings=[Reading("components", reading, color)],
+        Axis("components kept", whole=True, span=(0.0, float(result.most))),
+        Axis(LOSS if of_loss(effects) else STATES),
+        [],
+        [Rule(float(chosen), "x", style="solid")] if chosen is not None else [],
         scrubs="change",
         scrub_stops=stops,
         scrub_tip=SCRUB_TIP,
     )
+    if not measured:
+        shares = result.shares[: result.most + 1]
+        pending = result.run is not None and not result.failure
+        return replace(
+            plot,
+            y=Axis("share of P’s variance", span=(0.0, 1.05)),
+            curves=[Curve(stops.astype(float), shares, theme.muted, width=1.5, dots=True)],
+            hover=lambda _, at: f"{at} components hold {format_percent(float(shares[at]))}",
+            readings=[Reading("…" if pending else NOT_MEASURED)],
+        )
+    numbers = np.array([number for number, _ in measured], float)
+    delta, low, high = _columns([effect for _, effect in measured]).values()
+    color = SERIES[theme.name][0]
+    effect = None if chosen is None else effects.of(f"top {chosen}")
+    reading = "" if effect is None else cost(effects, effect)
+    return replace(
+        plot,
+        curves=[Curve(numbers, delta, color, width=1.5, dots=True)],
+        rules=[*plot.rules, Rule(0.0, "y", style="dotted")],
+        hover=lambda _, at: f"{int(numbers[at])} components: {cost(effects, measured[at][1])}",
+        bands=[Band(numbers, low, high, color)],
+        readings=[Reading("components", reading, color)],
+    )
+
+
+def _columns(effects: Sequence[Effect]) -> dict[str, np.ndarray]:
+    """Return the effects, and the ends of their intervals."""
+    names = ("delta", "low", "high")
+    return {name: np.array([getattr(effect, name) for effect in effects]) for name in names}
 
 
 def _heads(view: View) -> Sequence[Image]:

@@ -7,14 +7,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QBoxLayout,
-    QLabel,
-    QSizePolicy,
-    QStackedWidget,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QBoxLayout, QLabel, QSizePolicy, QStackedWidget, QToolButton, QWidget
 
 from geometry.measures.synthetic import KINDS, CurveKind
 from gui.panels.experiment.question import MAX_POSITIONS, ExperimentSettings
@@ -22,13 +15,7 @@ from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_o
 from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
 from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import OpenSource
-from gui.plots.curve_picture import (
-    paint_curve,
-    paint_ground,
-    places_in,
-    position_colors,
-    thinned,
-)
+from gui.plots.curve_picture import paint_curve, paint_ground, places_in, position_colors, thinned
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -317,16 +304,9 @@ class CurvePicture(QWidget):
         return QSize(20 * GRID, 12 * GRID)
 
     def show_points(self, points: np.ndarray, reach: np.ndarray, colors: list[QColor]) -> None:
-        """Draw other points.
+        """Draw other points, (n, 2) across and upwards, from the first position to the last.
 
-        Parameters
-        ----------
-        points : (n, 2)
-            Across and upwards.
-        reach : (2,)
-            Maximum of both to either side, shared by all pictures.
-        colors
-            From the first position to the last.
+        ``reach`` is the maximum of both to either side, shared by all pictures.
         """
         self.points, self._reach, self._colors = points, reach, colors
         self.update()

@@ -11,13 +11,7 @@ import numpy as np
 from msgspec import Meta
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
-from geometry.measures.synthetic import (
-    KINDS,
-    MIN_POSITIONS,
-    MIN_TURNS,
-    CurveKind,
-    SyntheticCurve,
-)
+from geometry.measures.synthetic import KINDS, MIN_POSITIONS, MIN_TURNS, CurveKind, SyntheticCurve
 from gui.services.questions import Progress, QuestionContext
 from gui.state.fields import MAX_WHOLE, Counting
 

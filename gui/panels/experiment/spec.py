@@ -20,7 +20,6 @@ from gui.panels.experiment.question import (
 )
 from gui.panels.experiment.words import NAMES, amount, scope
 from gui.panels.kit.choices import Choice, Option, Saved
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, View
 from gui.plots.spec import Axis, Curve, Plot, Rule
@@ -157,9 +156,6 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
             paint_plot(place, plot, theme)
         figure.suptitle(self.caption(view), x=0.01, ha="left", fontsize=size, color=theme.text)
         return figure
-
-    def numbers(self, view: ExperimentView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: ExperimentView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by position, and one by number of positions."""

@@ -25,7 +25,6 @@ from gui.panels.kernels.question import (
 from gui.panels.kernels.tokens import LEVELS, agreement, over_tokens, token_map
 from gui.panels.kit.choices import Choice, Layer, Option, Saved, Shared, Toggle
 from gui.panels.kit.nulls import Finding
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
@@ -396,9 +395,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             paint_image(place, replace(image, unit="A(i, j)"), theme)
         title_axes(left, *self.printed_heading(view), theme)
         return figure
-
-    def numbers(self, view: KernelsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: KernelsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by head, one by lag, and the shown head's map."""

@@ -55,17 +55,6 @@ def all_tables(spec: AnyPanel, view: AnyView) -> dict[str, Mapping[str, np.ndarr
     }
 
 
-def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the columns of all tables; their names must be different."""
-    columns: dict[str, np.ndarray] = {}
-    for table in tables.values():
-        twice = columns.keys() & table.keys()
-        if twice:
-            raise ValueError(f"columns of two tables: {', '.join(sorted(twice))}")
-        columns |= table
-    return columns
-
-
 def all_scripts(spec: AnyPanel, view: AnyView) -> str:
     """Return the script of a view, followed by those of the other models."""
     parts = [f"# Beside it, {other.name}:\n{spec.script(other)}" for other in view.others]

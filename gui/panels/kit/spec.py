@@ -96,15 +96,14 @@ class PanelSpec(ABC, Generic[C, R]):
     def plots(self, view: View[C, R]) -> Sequence[Part]:
         """Return the plots, from left to right."""
 
-    @abstractmethod
     def numbers(self, view: View[C, R]) -> Mapping[str, np.ndarray]:
-        """Return the numbers of one model, by column name."""
+        """Return the numbers of one model, by column name; by default the columns of all tables."""
+        return joined(self.tables(view))
 
     def tables(self, view: View[C, R]) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return the numbers of one model as tables, each with one kind of rows.
 
-        The main table is called "". A spec with several tables joins them for its numbers, by
-        :func:`gui.panels.kit.outputs.joined`.
+        The main table is called "". A spec defines either this or :meth:`numbers`.
         """
         return {"": self.numbers(view)}
 
@@ -262,6 +261,17 @@ def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
         except ValueError as error:
             raise ValueError(f"{name} of {spec.name} cannot be {value!r}") from error
     return spec.agreeing(replace(choices, **values), values.keys())
+
+
+def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the columns of all tables; their names must be different."""
+    columns: dict[str, np.ndarray] = {}
+    for table in tables.values():
+        twice = columns.keys() & table.keys()
+        if twice:
+            raise ValueError(f"columns of two tables: {', '.join(sorted(twice))}")
+        columns |= table
+    return columns
 
 
 def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:

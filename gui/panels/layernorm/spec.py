@@ -11,7 +11,6 @@ import numpy as np
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
 from geometry.measures.layernorm import Interval, Version
 from gui.panels.kit.choices import Choice, Option, Saved
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.panels.layernorm.question import (
@@ -240,9 +239,6 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         called = NAMES[measure].lower().replace(" ln", " LayerNorm")
         ranked = f"{called} {rank(result.similarity, measure)} of {drawn_from(result.among)}"
         return f"{name} · {_both(result)} · {ranked}"
-
-    def numbers(self, view: LayerNormView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: LayerNormView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return tables of errors by position, their intervals, cosines, and tokens."""

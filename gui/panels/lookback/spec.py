@@ -19,7 +19,6 @@ from gui.panels.kit.nulls import (
     null_band,
     random_name,
 )
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope
 from gui.panels.kit.views import View as AnyView
@@ -271,9 +270,6 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         if not _angles(view):
             parts.append(_no_angles(result))
         return " · ".join(parts)
-
-    def numbers(self, view: View) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by lag, and of heads one by head."""

@@ -107,7 +107,7 @@ class OverlapGrid(PictureGrid):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self.figure: OverlapFigure | None = None
+        self.figure = OverlapFigure((), 1)
         self._pictures: Sequence[np.ndarray | None] = ()
         self._look, self._levels = Look(), (0.0, 1.0)
         self._current: int | None = None
@@ -121,15 +121,7 @@ class OverlapGrid(PictureGrid):
         look: Look,
         levels: Levels,
     ) -> None:
-        """Draw cells.
-
-        Parameters
-        ----------
-        figure, pictures
-            The overlaps, and the picture of each cell; None for missing ones.
-        look, levels
-            Colours, and their levels.
-        """
+        """Draw cells from their pictures, None for missing ones, in colours with these levels."""
         if figure is not self.figure:
             self._current = None
             self._hover(None)
@@ -150,18 +142,16 @@ class OverlapGrid(PictureGrid):
 
     def used(self) -> QRectF:
         """Return the bounding rectangle of all pictures."""
-        areas = [self.area_of(n) for n in range(len(self.figure.cells))] if self.figure else []
+        areas = map(self.area_of, range(len(self.figure.cells)))
         return functools.reduce(QRectF.united, areas, QRectF())
 
     def _arrangement(self) -> tuple[int, int]:
-        assert self.figure is not None
         room = float(self.width()), float(self.height())
         count, columns = len(self.figure.cells), self.figure.columns
         return arrange(count, columns, room, (2 * GAP, GAP), self._title())
 
     def _place(self, number: int, across: int) -> int:
         """Return the place of a cell: in a wide arrangement, the figure's columns become rows."""
-        assert self.figure is not None
         count, columns = len(self.figure.cells), self.figure.columns
         if across == columns or across in (1, count):
             return number
@@ -169,15 +159,12 @@ class OverlapGrid(PictureGrid):
         return column * across + row
 
     def _cell_at(self, point: QPointF) -> int | None:
-        cells = () if self.figure is None else self.figure.cells
-        hit = (number for number in range(len(cells)) if self.area_of(number).contains(point))
-        return next(hit, None)
+        numbers = range(len(self.figure.cells))
+        return next((number for number in numbers if self.area_of(number).contains(point)), None)
 
     # Painting.
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self.figure is None:
-            return
         painter = QPainter(self)
         painter.setFont(self._font())
         for number, cell in enumerate(self.figure.cells):
@@ -225,7 +212,7 @@ class OverlapGrid(PictureGrid):
     def _hover(self, point: QPointF | None) -> None:
         number = None if point is None else self._cell_at(point)
         text = ""
-        if number is not None and point is not None and self.figure is not None:
+        if number is not None and point is not None:
             cell, area = self.figure.cells[number], self.area_of(number)
             text = f"{title_of(cell.rows, cell.columns)} · " + (
                 _at(cell, point, area) if isinstance(cell, Overlap) else cell.why
@@ -233,11 +220,7 @@ class OverlapGrid(PictureGrid):
         self._show_label(text, point, QRectF(self.rect()), clickable=self._can_open(number))
 
     def _can_open(self, number: int | None) -> bool:
-        return (
-            number is not None
-            and self.figure is not None
-            and isinstance(self.figure.cells[number], Overlap)
-        )
+        return number is not None and isinstance(self.figure.cells[number], Overlap)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
@@ -249,17 +232,13 @@ class OverlapGrid(PictureGrid):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Step through the cells, and open one with Enter."""
-        steps = {
-            Qt.Key.Key_Left: -1,
-            Qt.Key.Key_Up: -1,
-            Qt.Key.Key_Right: 1,
-            Qt.Key.Key_Down: 1,
-        }
-        key = Qt.Key(event.key())
-        if self.figure is not None and key in steps:
-            start = -steps[key] if self._current is None else self._current
-            last = len(self.figure.cells) - 1
-            self._current = min(max(start + steps[key], 0), last)
+        keys = Qt.Key
+        key, last = keys(event.key()), len(self.figure.cells) - 1
+        back, on = (keys.Key_Left, keys.Key_Up), (keys.Key_Right, keys.Key_Down)
+        if last >= 0 and key in (*back, *on):
+            step = -1 if key in back else 1
+            start = -step if self._current is None else self._current
+            self._current = min(max(start + step, 0), last)
             self.update()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._open(self._current)

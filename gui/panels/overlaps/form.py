@@ -7,13 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QDoubleSpinBox,
-    QSizePolicy,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QSizePolicy, QSpinBox, QWidget
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Subject
@@ -153,9 +147,8 @@ class OverlapsForm(PanelForm):
 
     def _lay_out(self) -> None:
         cells = grid(self, GRID, GRID // 2, margins=(0, 0, GRID, 0))
-        for row, (title, picker) in enumerate(
-            ((self._down, self.rows), (self._across, self.columns))
-        ):
+        titles, pickers = (self._down, self._across), (self.rows, self.columns)
+        for row, (title, picker) in enumerate(zip(titles, pickers, strict=True)):
             cells.addWidget(title, row, 0)
             cells.addWidget(picker, row, 1)
         look = hbox(self.blur, self.colormap, self.scale, 1, spacing=GRID)
@@ -168,14 +161,8 @@ class OverlapsForm(PanelForm):
 class SubjectPicker(QWidget):
     """The choice of a matrix; of weights also the layer, the head and the side.
 
-    Its parts are in a row without a layout, to avoid layouts of the whole window.
-
-    Parameters
-    ----------
-    name
-        Accessible name, such as "Rows".
-    subject
-        The initial subject.
+    Its parts are in a row without a layout, to avoid layouts of the whole window. ``name`` is its
+    accessible name, such as "Rows".
     """
 
     changed = Signal()
@@ -264,9 +251,7 @@ class SubjectPicker(QWidget):
         """Hide name and side for a figure, and the head unless ``heads``."""
         self._whole, self._with_heads = whole, heads
         for widget in (self.name, self.side):
-            policy = widget.sizePolicy()
-            policy.setRetainSizeWhenHidden(not whole)
-            widget.setSizePolicy(policy)
+            _keep_room(widget, not whole)
         self._show_parts()
 
     def _fill(self, name: str) -> None:
@@ -319,12 +304,8 @@ class SubjectPicker(QWidget):
         self.changed.emit()
 
     def _on_changed(self) -> None:
-        self._subject = replace(
-            self._subject,
-            layer=self.layer.value(),
-            head=self._head(),
-            side=self.side.currentData(),
-        )
+        layer, side = self.layer.value(), self.side.currentData()
+        self._subject = replace(self._subject, layer=layer, head=self._head(), side=side)
         self.changed.emit()
 
 
@@ -332,11 +313,15 @@ def _kept_row(*widgets: QWidget) -> QWidget:
     """Return a row of widgets that keep their space while hidden."""
     row = QWidget()
     for widget in widgets:
-        policy = widget.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        widget.setSizePolicy(policy)
+        _keep_room(widget, True)
     hbox(*widgets, 1, parent=row, spacing=GRID // 2)
     return row
+
+
+def _keep_room(widget: QWidget, kept: bool) -> None:
+    policy = widget.sizePolicy()
+    policy.setRetainSizeWhenHidden(kept)
+    widget.setSizePolicy(policy)
 
 
 def _check(text: str, tip: str) -> QCheckBox:

@@ -58,15 +58,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Colour levels that were dragged, valid in one view and scale.
-
-    Attributes
-    ----------
-    levels
-        The levels.
-    view, log
-        The view and the scale for which they are valid.
-    """
+    """Colour levels that were dragged, and the view and the scale for which they are valid."""
 
     levels: Levels
     view: Viewed
@@ -91,13 +83,12 @@ class Choices:
     @property
     def pair(self) -> tuple[Subject, Subject]:
         """Both matrices, with the switches of either."""
-        both = self.rows, self.columns
-        fold, centred = (
-            any(subject.fold_ln for subject in both),
-            any(subject.centred for subject in both),
+        fold = self.rows.fold_ln or self.columns.fold_ln
+        centred = self.rows.centred or self.columns.centred
+        return (
+            replace(self.rows, fold_ln=fold, centred=centred),
+            replace(self.columns, fold_ln=fold, centred=centred),
         )
-        rows, columns = (replace(subject, fold_ln=fold, centred=centred) for subject in both)
-        return rows, columns
 
 
 OverlapsView = View[Choices, Shown]
@@ -134,15 +125,7 @@ def blurred(values: np.ndarray, blur: float) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def home_levels(cells: tuple[Overlap | Missing, ...], blur: float, *, log: bool) -> Levels:
-    """Return the initial colour levels.
-
-    Parameters
-    ----------
-    cells, blur
-        Cells with common colours, not all missing, and their blur.
-    log
-        Whether colours follow the logarithm.
-    """
+    """Return the initial colour levels of cells, not all missing; parameters as of a `Look`."""
     chance = max(cell.contrast.chance for cell in cells if isinstance(cell, Overlap))
     pictures = [picture for picture in pictures_of(cells, blur) if picture is not None]
     # A ninth of the cells gives nearly the same percentile, faster.
@@ -180,9 +163,8 @@ def describe(subject: Subject, gain: Gain = "") -> str:
     if subject.name in TABLES:
         return f"{subject.name} {'centred' if subject.centred else 'uncentred'}"
     head = "" if subject.head is None else f" head {subject.head}"
-    return ", ".join(
-        filter(None, (f"{subject.name} layer {subject.layer}{head} {side_of(subject)}", gain))
-    )
+    described = f"{subject.name} layer {subject.layer}{head} {side_of(subject)}"
+    return f"{described}, {gain}" if gain else described
 
 
 def corners(contrast: Contrast) -> str:
@@ -203,19 +185,18 @@ def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
     compared = f"{describe(rows, overlap.gains[0])} {TIMES} {describe(columns, overlap.gains[1])}"
     if {rows.name, columns.name} & set(TABLES):
         compared += ", all rows"
-    return " · ".join(
-        filter(
-            None,
-            (
-                model.name,
-                compared,
-                f"{corners(overlap.contrast)} {TIMES} chance",
-                f"3{TIMES}3 sum {sum_text(overlap.top3)}",
-                "" if in_one_space(rows, columns) else "two different spaces, of equal size",
-                blur_text(blur),
-            ),
-        )
+    return _joined(
+        model.name,
+        compared,
+        f"{corners(overlap.contrast)} {TIMES} chance",
+        f"3{TIMES}3 sum {sum_text(overlap.top3)}",
+        "" if in_one_space(rows, columns) else "two different spaces, of equal size",
+        blur_text(blur),
     )
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
 
 
 def sum_text(top3: float) -> str:
@@ -228,25 +209,18 @@ def figure_caption(model: PositionalModel, figure: OverlapFigure, blur: float) -
     rows = [cell.rows for cell in figure.cells]
     first = figure.overlaps[0]
     gains = sorted({cell.gains[0] for cell in figure.overlaps} - {""})
-    heads = (
-        ""
-        if rows[0].name not in WITH_HEADS
-        else ("all heads" if rows[0].head is None else f"head {rows[0].head}")
-    )
+    where = f"layer {rows[0].layer}"
+    if rows[0].name in WITH_HEADS:
+        where += ", all heads" if rows[0].head is None else f", head {rows[0].head}"
     centred = "centred" if first.columns.centred else "uncentred"
     writes = any(row.name == "W_O" for row in rows)
     sides = "input sides, of W_O the output side" if writes else "input side"
-    return " · ".join(
-        filter(
-            None,
-            (
-                model.name,
-                ", ".join(filter(None, (f"layer {rows[0].layer}", heads))),
-                sides,
-                ", ".join(gains),
-                f"P and E {centred}, all stored rows",
-                f"chance 1/{format_count(round(1 / first.contrast.chance))}",
-                blur_text(blur),
-            ),
-        )
+    return _joined(
+        model.name,
+        where,
+        sides,
+        ", ".join(gains),
+        f"P and E {centred}, all stored rows",
+        f"chance 1/{format_count(round(1 / first.contrast.chance))}",
+        blur_text(blur),
     )

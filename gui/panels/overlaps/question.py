@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -20,9 +21,8 @@ from gui.style.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
 """Weights that read the residual stream, possibly after a LayerNorm."""
-WITH_HEADS = ("W_Q", "W_K", "W_V", "W_O")
-ATTENTION: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O")
-"""Rows of the article's eight-panel figure; its figure of the MLP has W_in only."""
+WITH_HEADS: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O")
+"""Weights of attention: rows of the article's eight-panel figure; that of the MLP has W_in only."""
 
 Gain = Literal["", "gain not folded", "gain folded", "no LayerNorm before it"]
 """Treatment of the LayerNorm gain; "" for matrices without one."""
@@ -56,15 +56,7 @@ class Overlap:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Missing:
-    """A cell without a matrix in this checkpoint.
-
-    Attributes
-    ----------
-    rows, columns
-        The matrices.
-    why
-        The reason, as a sentence.
-    """
+    """Two matrices, one of which is not in this checkpoint, and the reason, as a sentence."""
 
     rows: Subject
     columns: Subject
@@ -73,15 +65,7 @@ class Missing:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OverlapFigure:
-    """Overlaps of several matrices with several others.
-
-    Attributes
-    ----------
-    cells
-        Row by row.
-    columns
-        Number of columns.
-    """
+    """Overlaps of several matrices with several others: cells row by row, in so many columns."""
 
     cells: tuple[Overlap | Missing, ...]
     columns: int
@@ -173,15 +157,14 @@ class OverlapNullsOf:
                 subject if subject.name in TABLES else replace(subject, layer=layer)
                 for subject in (self.rows, self.columns)
             ]
-            try:
-                if model.bytes_to_fetch_for(tensors_of(*pair)):
-                    elsewhere += 1
-                    continue
-                overlap = overlap_of(context, *pair)
-            except TensorUnavailable:
+            overlap = None
+            with suppress(TensorUnavailable):
+                if not model.bytes_to_fetch_for(tensors_of(*pair)):
+                    overlap = overlap_of(context, *pair)
+            if overlap is None:
                 elsewhere += 1
-                continue
-            corners.append(LayerCorner(layer, overlap.contrast.TL, overlap.top3))
+            else:
+                corners.append(LayerCorner(layer, overlap.contrast.TL, overlap.top3))
         yield replace(nulls, layers=tuple(corners), elsewhere=elsewhere)
 
 
@@ -224,7 +207,7 @@ def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: b
     centred
         Whether the mean row is subtracted from P and E.
     """
-    names: tuple[Name, ...] = ATTENTION if view == "attention" else ("W_in",)
+    names: tuple[Name, ...] = WITH_HEADS if view == "attention" else ("W_in",)
     tables = (Subject("P", centred=centred), Subject("E", centred=centred))
     if view == "mlp":
         # The article's order: tokens first.
@@ -263,11 +246,10 @@ def plain(subject: Subject) -> Subject:
     """Return a subject without irrelevant fields, so that equal questions are asked once."""
     if subject.name in TABLES:
         return Subject(subject.name, centred=subject.centred)
-    default = "output" if subject.name == "W_O" else "input"
     return replace(
         subject,
         head=subject.head if subject.name in WITH_HEADS else None,
-        side=None if subject.side == default else subject.side,
+        side=None if subject.side == _stream_side(subject) else subject.side,
         fold_ln=subject.fold_ln and subject.name in READERS,
         centred=False,
     )
@@ -275,7 +257,12 @@ def plain(subject: Subject) -> Subject:
 
 def side_of(subject: Subject) -> str:
     """Return the side of a weight: input or output."""
-    return subject.side or ("output" if subject.name == "W_O" else "input")
+    return subject.side or _stream_side(subject)
+
+
+def _stream_side(subject: Subject) -> str:
+    """Return the side of a weight in the residual stream."""
+    return "output" if subject.name == "W_O" else "input"
 
 
 def in_one_space(first: Subject, second: Subject) -> bool:
@@ -287,9 +274,7 @@ def in_one_space(first: Subject, second: Subject) -> bool:
 
 
 def _space(subject: Subject) -> tuple[object, ...]:
-    if subject.name in TABLES or side_of(subject) == (
-        "output" if subject.name == "W_O" else "input"
-    ):
+    if subject.name in TABLES or side_of(subject) == _stream_side(subject):
         return ("residual stream",)
     kinds = {"W_Q": "keys", "W_K": "keys", "W_V": "values", "W_O": "values", "W_in": "neurons"}
     return kinds[subject.name], subject.layer, subject.head

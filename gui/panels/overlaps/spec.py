@@ -15,7 +15,6 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle, is_of, matrix
 from gui.panels.kit.nulls import Finding
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.subject_text import TABLES
 from gui.panels.kit.views import Reported, Scope
@@ -87,24 +86,13 @@ RANDOM_SCRIPT = """\
 """Part of the script about random matrices, within its loop."""
 
 
-def _random_script(found: Overlap) -> str:
-    apart = _apart(found.rows, found.columns)
-    relation, side = ("<", "below") if apart else (">", "above")
-    return RANDOM_SCRIPT.format(relation=relation, side=side)
-
-
-def _apart(rows: Subject, columns: Subject) -> bool:
+def _apart(overlap: Overlap) -> bool:
     """Return whether two matrices' strong directions differ according to the articles."""
-    return {rows.name, columns.name} in APART
+    return {overlap.rows.name, overlap.columns.name} in APART
 
 
 def _matrix(field: str) -> Saved:
-    return Saved(
-        field=field,
-        kind=Subject,
-        suits=is_of,
-        short=matrix,
-    )
+    return Saved(field=field, kind=Subject, suits=is_of, short=matrix)
 
 
 def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Fields:
@@ -142,19 +130,13 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
                     "The article's eight panels: W_Q, W_K, W_V and W_O with P and E",
                 ),
                 Option(
-                    "mlp",
-                    "MLP figure",
-                    "The article's two panels: the MLP's fan-out with E and P",
+                    "mlp", "MLP figure", "The article's two panels: the MLP's fan-out with E and P"
                 ),
             ),
         ),
         _matrix("rows"),
         _matrix("columns"),
-        Saved(
-            field="look",
-            kind=Look,
-            check=lambda look: look.colormap in (GREY, *COLORMAPS),
-        ),
+        Saved(field="look", kind=Look, check=lambda look: look.colormap in (GREY, *COLORMAPS)),
         Saved(field="ends", kept=False, kind=type(None)),
         Toggle(
             field="layers",
@@ -207,7 +189,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         assert isinstance(view.result, Overlap)
         nulls, contrast = view.nulls, view.result.contrast
         low, _, high = nulls.corner.band
-        apart = _apart(view.result.rows, view.result.columns)
+        apart = _apart(view.result)
         words = (
             f"TL {format_number(contrast.TL, 2)} × chance (expected {'<' if apart else '>'} 1); "
             f"90 % of random corners {format_number(low, 2)}–{format_number(high, 2)}, "
@@ -292,9 +274,6 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         draw = draw_pair if isinstance(view.result, Overlap) else draw_cells
         return draw(view, self.caption(view))
 
-    def numbers(self, view: OverlapsView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
-
     def tables(self, view: OverlapsView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table for each matrix of overlaps, one of random frames, and one by layer."""
         result = view.result
@@ -324,7 +303,10 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             f"    ({written(cell.rows)}, {written(cell.columns)}),\n"
             for cell in cells_of(view.result)
         )
-        random = _random_script(view.result) if isinstance(view.result, Overlap) else ""
+        random = ""
+        if isinstance(view.result, Overlap):
+            relation, side = ("<", "below") if _apart(view.result) else (">", "above")
+            random = RANDOM_SCRIPT.format(relation=relation, side=side)
         lines = f"""
 stream = ResidualStream(model)
 pairs = [

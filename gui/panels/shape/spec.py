@@ -16,7 +16,6 @@ from geometry.models.model import PositionalModel
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
-from gui.panels.kit.outputs import joined
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
@@ -366,9 +365,6 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             color=theme.text,
         )
         return figure
-
-    def numbers(self, view: ShapeView) -> Mapping[str, np.ndarray]:
-        return joined(self.tables(view))
 
     def tables(self, view: ShapeView) -> Mapping[str, Mapping[str, np.ndarray]]:
         """Return a table by curve, one by position, one of single numbers, and the null curves.

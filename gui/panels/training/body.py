@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QPushButton, QStackedLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import CancelCheckpoints, ChangeShared
@@ -18,8 +18,8 @@ from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.opening_row import FixedText
-from gui.widgets.tooltips import wrapped
 
 CHECKPOINTS_TIP = "Choose how many checkpoints of this training to load"
 
@@ -40,9 +40,8 @@ class TrainingBody(PanelBody):
         self.verdict.set_color(theme.muted)
         self.download = DownloadForm(session, theme)
         self.download.intended.connect(self.intended)
-        self.checkpoints = QPushButton("Checkpoints…")
+        self.checkpoints = push_button("Checkpoints…", CHECKPOINTS_TIP)
         self.checkpoints.setCheckable(True)
-        self.checkpoints.setToolTip(wrapped(CHECKPOINTS_TIP))
         self.checkpoints.toggled.connect(self._arrange)
         self.focus_widget = self.player.slider
         self._lay_out()

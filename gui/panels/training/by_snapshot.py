@@ -27,6 +27,7 @@ MAX_SELECTED = 3
 """Maximum number of selected positions with a norm curve: the last ones."""
 DESCRIBES = 0.5
 """Minimum R² of a helix whose turns describe the positions."""
+TURNS = Axis("turns", printed="turns of the helix")
 NO_TURNS = "none is close to a helix"
 SCRUB_TIP = "Click or drag to see the model at a {unit}; the wheel zooms"
 
@@ -88,9 +89,10 @@ def plot_by_snapshot(
     shown = history.shown if at is None else min(at, last)
     marked = at is not None and at <= last
     span = (float(places[0]) / MARGIN, float(places[-1]) * MARGIN)
-    x = Axis("step", printed="training step", log=True, span=span)
     if layers:
         x = Axis("layer", whole=True, span=(-0.5, last + 0.5))
+    else:
+        x = Axis("step", printed="training step", log=True, span=span)
     bands = []
     if null is not None and known:
         low, _, high = null.band

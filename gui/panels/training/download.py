@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from geometry.models.sources.source import Source
 from gui.panels.kit.intents import (
@@ -19,8 +19,10 @@ from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.fetch_status import FetchBar
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.opening_row import FixedText
 from gui.widgets.panel import Panel
 from gui.widgets.tooltips import wrapped
@@ -40,6 +42,8 @@ TAKE_TIP = (
     "always includes the first and the last"
 )
 
+CANCEL_TIP = "Stop; checkpoints already loaded are kept and can be shown"
+
 
 class DownloadForm(Panel):
     """Searches for checkpoints, shows the size of their download, and the progress."""
@@ -50,20 +54,13 @@ class DownloadForm(Panel):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.message, self.advice = _line(""), _line("muted")
-        self.count = QSpinBox()
-        self.count.setAccessibleName("Checkpoints to load")
-        self.count.setToolTip(wrapped(TAKE_TIP))
-        self.count.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.count.setFixedWidth(7 * GRID)
-        # No plan for each typed digit.
-        self.count.setKeyboardTracking(False)
+        self.count = number_field("Checkpoints to load", 7 * GRID, TAKE_TIP)
         self.budget = label()
         self.skipped = _line("badge")
         self.bar = FetchBar()
         self.bar.setAccessibleName("Checkpoints loaded")
         self.progress = FixedText(1, SMALL)
-        self.button, self.cancel = QPushButton(), QPushButton("Cancel")
-        self.cancel.setToolTip("Stop; checkpoints already loaded are kept and can be shown")
+        self.button, self.cancel = push_button(""), push_button("Cancel", CANCEL_TIP)
         self._lay_out()
         self.count.valueChanged.connect(lambda count: self.intended.emit(PlanCheckpoints(count)))
         self.button.clicked.connect(self._on_button)
@@ -211,12 +208,7 @@ def _about_text(plan: HistoryPlan) -> str:
 def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
     """Return a description of a choice of checkpoints, with its download size.
 
-    Parameters
-    ----------
-    plan
-        The choice.
-    whole
-        Bytes if whole files are necessary, -1 if the size is unknown; else 0.
+    ``whole`` is the size if whole files are necessary, -1 if it is unknown; else 0.
     """
     n, away = len(plan.snapshots), len(plan.to_fetch)
     first, last = (format_count(plan.snapshots[i].step) for i in (0, -1))

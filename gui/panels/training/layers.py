@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.inside.published import (
-    CONDITIONS,
-    QUANTITIES,
-    RELATIVE_NORM,
-    SOURCE,
-    STABLE_RANK,
-)
+from geometry.inside.published import CONDITIONS, QUANTITIES, RELATIVE_NORM, SOURCE, STABLE_RANK
 from geometry.models.sources.layer_tables import RESOLVED, LayerTables
 from gui.panels.training.by_snapshot import (
     NO_TURNS,
+    TURNS,
     WIDE,
     View,
     norm_lines,
@@ -33,6 +28,8 @@ if TYPE_CHECKING:
 
 NO_COUNTERS = "no other counter was measured, or positions.json is gone"
 NO_DESCRIPTION = "positions.json is gone or damaged"
+SHARE = Axis("share of variance", printed="share of a token’s variance")
+NORM = Axis("norm", log=True)
 ROOMY = 900
 """Minimum width with four plots, in pixels."""
 DECOMPOSED = (
@@ -71,9 +68,8 @@ def layer_numbers(view: View) -> dict[str, np.ndarray]:
         if any(published.quantity == quantity for published in described.published):
             columns[f"published_{quantity.replace(' ', '_')}"] = _published(described, quantity)
     for counter in described.counters:
-        columns[f"{counter.name}_share"] = counter.share
-        columns[f"{counter.name}_halves_cosine"] = counter.halves_cosine
-        columns[f"{counter.name}_norms_cv"] = counter.norms_cv
+        for name in ("share", "halves_cosine", "norms_cv"):
+            columns[f"{counter.name}_{name}"] = getattr(counter, name)
         for other, degrees in counter.angles.items():
             columns[f"{counter.name}_to_{other}_degrees"] = degrees
     return columns
@@ -122,24 +118,13 @@ def _position_plots(view: View) -> list[Plot | Image]:
     """Return the share of positions with its floor, and the curve's own measures."""
     layers = view.result.layers
     assert layers is not None
+    norms = [*norm_lines(view), *_errors(view)]
     return [
-        plot_by_snapshot(
-            view,
-            _variance(view, layers),
-            Axis("share of variance", printed="share of a token’s variance"),
-        ),
+        plot_by_snapshot(view, _variance(view, layers), SHARE),
         _agreement(view, [Line("cosine", layers.halves_cosine, SERIES[view.theme.name][3])]),
         plot_by_snapshot(view, share_lines(view), Axis("share, R²", printed="share of pos, R²")),
-        plot_by_snapshot(
-            view, [*norm_lines(view), *_errors(view)], Axis("norm", log=True), min_width=WIDE
-        ),
-        plot_by_snapshot(
-            view,
-            turn_lines(view),
-            Axis("turns", printed="turns of the helix"),
-            empty=NO_TURNS,
-            min_width=WIDE,
-        ),
+        plot_by_snapshot(view, norms, NORM, min_width=WIDE),
+        plot_by_snapshot(view, turn_lines(view), TURNS, empty=NO_TURNS, min_width=WIDE),
     ]
 
 
@@ -154,9 +139,8 @@ def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
 def _decomposition_plots(view: View) -> list[Plot | Image]:
     """Return shares of variance, ranks, relative norms and errors, as Song and Zhong have them."""
     described = view.result.described
-    share = Axis("share of variance", printed="share of a token’s variance")
     if described is None:
-        return [plot_by_snapshot(view, [], share, empty=NO_DESCRIPTION)]
+        return [plot_by_snapshot(view, [], SHARE, empty=NO_DESCRIPTION)]
     colors = SERIES[view.theme.name]
     named = {"pos": "share", "context": "share_context", "rest": "share_rest"}
     shares = [
@@ -176,10 +160,10 @@ def _decomposition_plots(view: View) -> list[Plot | Image]:
     ]
     norms = [*norm_lines(view), *_errors(view)]
     return [
-        plot_by_snapshot(view, shares, share),
+        plot_by_snapshot(view, shares, SHARE),
         plot_by_snapshot(view, ranks, Axis("rank", log=True)),
         plot_by_snapshot(view, relative, Axis("relative norm")),
-        plot_by_snapshot(view, norms, Axis("norm", log=True), min_width=ROOMY),
+        plot_by_snapshot(view, norms, NORM, min_width=ROOMY),
     ]
 
 
@@ -220,12 +204,7 @@ def _counter_plots(view: View) -> list[Plot | Image]:
         shares.append(Line(counter.name, counter.share, color, percent=True))
         cosines.append(Line(counter.name, counter.halves_cosine, color))
     plots: list[Plot | Image] = [
-        plot_by_snapshot(
-            view,
-            shares,
-            Axis("share of variance", printed="share of a token’s variance"),
-            empty=NO_COUNTERS,
-        ),
+        plot_by_snapshot(view, shares, SHARE, empty=NO_COUNTERS),
         _agreement(view, cosines, NO_COUNTERS),
     ]
     if len(counters) > 1:
@@ -254,14 +233,5 @@ def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
             f"random directions {low:.0f}–{high:.0f}°"
         )
 
-    axis = Axis("counter", whole=True)
-    return Image(
-        "Smallest angles between counters",
-        axis,
-        axis,
-        values,
-        "viridis",
-        (0.0, 90.0),
-        hover=hover,
-        unit="degrees",
-    )
+    name, axis, span = "Smallest angles between counters", Axis("counter", whole=True), (0.0, 90.0)
+    return Image(name, axis, axis, values, "viridis", span, hover=hover, unit="degrees")

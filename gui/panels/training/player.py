@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QPushButton,
-    QStyle,
-    QStyleOptionSlider,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionSlider, QWidget
 
 from gui.state.timeline import TrainingTimeline
 from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.boxes import hbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.number_slider import Slider
@@ -66,8 +61,7 @@ class Player(QWidget):
         self.speed.setAccessibleName("Speed")
         self.loop = QCheckBox("Loop")
         self.loop.setToolTip("Restart after the last step")
-        self.now = QPushButton("Now")
-        self.now.setToolTip(NOW_TIP)
+        self.now = push_button("Now", NOW_TIP)
         self._lay_out()
         self._connect()
         self.set_theme(theme)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
 from geometry.history.helices import Helices, grow_helices
@@ -69,18 +69,10 @@ def _described(layers: LayerTables) -> Description | None:
 
 @dataclass(frozen=True, slots=True)
 class TrainingOf:
-    """The training of the open model, over a range of positions.
-
-    Attributes
-    ----------
-    positions
-        First and last position, both inclusive.
-    given
-        Its downloaded history; None for the one on this machine.
-    """
+    """The training of the open model over a range: the given history, or that on this machine."""
 
     positions: tuple[int, int]
-    given: History | None = field(default=None)
+    given: History | None = None
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Training]:
         """Yield the :class:`Training`; first without its helices, then as they are fitted."""

@@ -18,6 +18,7 @@ from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope
 from gui.panels.training.by_snapshot import (
     NO_TURNS,
+    TURNS,
     WIDE,
     Choices,
     View,
@@ -102,11 +103,7 @@ class TrainingPanel(PanelSpec[Choices, Training]):
                     "Turns",
                     "Turns of the fitted helix, at the steps where its R² is 0.5 or more",
                 ),
-                Option(
-                    "loss",
-                    "Loss",
-                    "Training loss in nats per token, where it was recorded",
-                ),
+                Option("loss", "Loss", "Training loss in nats per token, where it was recorded"),
                 Option(
                     "sparsity",
                     "Sparsity",
@@ -173,38 +170,29 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def plots(self, view: View) -> Sequence[Plot | Image]:
         if view.result.layers is not None:
             return layer_plots(view)
-        third = view.choices.third
+        share = Axis("share, R²", printed="share of the variance, R²")
+        norm = Axis("norm", printed="norm of the row", log=True)
+        mass = Axis(
+            f"mass of {HEAVIEST} entries", printed=f"mass of the {HEAVIEST} largest entries"
+        )
+        thirds = {
+            "turns": (turn_lines(view), TURNS, NO_TURNS, None),
+            "loss": (_loss(view), Axis("loss (nats)"), NO_LOSS, None),
+            "sparsity": (_sparsity(view), mass, NO_SPARSITY, view.result.sparse.turned),
+        }
         return [
-            plot_by_snapshot(
-                view, share_lines(view), Axis("share, R²", printed="share of the variance, R²")
-            ),
-            plot_by_snapshot(
-                view, norm_lines(view), Axis("norm", printed="norm of the row", log=True)
-            ),
-            plot_by_snapshot(
-                view,
-                turn_lines(view),
-                Axis("turns", printed="turns of the helix"),
-                empty=NO_TURNS,
-                min_width=WIDE * (third != "turns"),
-            ),
-            plot_by_snapshot(
-                view,
-                _loss(view),
-                Axis("loss (nats)"),
-                empty=NO_LOSS,
-                min_width=WIDE * (third != "loss"),
-            ),
-            plot_by_snapshot(
-                view,
-                _sparsity(view),
-                Axis(
-                    f"mass of {HEAVIEST} entries",
-                    printed=f"mass of the {HEAVIEST} largest entries",
-                ),
-                empty=NO_SPARSITY,
-                min_width=WIDE * (third != "sparsity"),
-                null=view.result.sparse.turned,
+            plot_by_snapshot(view, share_lines(view), share),
+            plot_by_snapshot(view, norm_lines(view), norm),
+            *(
+                plot_by_snapshot(
+                    view,
+                    lines,
+                    y,
+                    empty=empty,
+                    min_width=WIDE * (view.choices.third != name),
+                    null=null,
+                )
+                for name, (lines, y, empty, null) in thirds.items()
             ),
         ]
 
@@ -250,10 +238,12 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         columns["variance_in_last_components"] = timeline.frozen_variance_ratio
         columns["mean_norm"] = timeline.mean_norms
         if riddle is not None:
-            columns["last_norm"] = riddle.norms
-            columns["norms_before_last"] = riddle.neighbour_norms
-            columns["last_norm_if_only_decayed"] = riddle.predicted_norms
-            columns["last_departure"] = riddle.departures
+            columns |= {
+                "last_norm": riddle.norms,
+                "norms_before_last": riddle.neighbour_norms,
+                "last_norm_if_only_decayed": riddle.predicted_norms,
+                "last_departure": riddle.departures,
+            }
         for position in view.choices.selection:
             columns[f"norm_{position}"] = timeline.norms[:, position]
         columns["mass_top40"] = training.sparse.mass
@@ -267,9 +257,8 @@ class TrainingPanel(PanelSpec[Choices, Training]):
 
     def script(self, view: View) -> str:
         if view.result.layers is not None:
-            return python_script(
-                _LAYERS_SCRIPT.format(positions=view.question.positions), view.model
-            )
+            lines = _LAYERS_SCRIPT.format(positions=view.question.positions)
+            return python_script(lines, view.model)
         gathered = view.question.given is not None
         note = "  # those of its checkpoints that were fetched" if gathered else ""
         lines = f"""

@@ -81,6 +81,14 @@ def is_path(text: str) -> bool:
     return text.startswith(("/", "~", ".")) or "\\" in text
 
 
+def is_explicit(text: str) -> bool:
+    """Return whether a text is likely a model's full id or the address of its page.
+
+    A single word is more often a search: only the oldest models have such ids.
+    """
+    return "/" in text or "@" in text
+
+
 @lru_cache(maxsize=4096)  # lists are made anew with each letter of a search
 def parsed(text: str) -> Source:
     """Parse a source that is listed or typed."""

@@ -16,14 +16,19 @@ from PySide6.QtGui import (
     QStandardItem,
     QStandardItemModel,
 )
-from PySide6.QtWidgets import QAbstractItemView, QListView
+from PySide6.QtWidgets import QAbstractItemView, QListView, QPushButton, QWidget
 
 from gui.side_panels.models.model_delegate import ROLE, ModelDelegate
 from gui.side_panels.models.model_line import Group, ModelLine
-from gui.side_panels.models.sticky_offer import HEIGHT, StickyOffer
-from gui.style.theme import Theme
+from gui.style.theme import GRID, Theme
+from gui.widgets.label import without_keys
 from gui.widgets.position_rows import MOVES
 from gui.widgets.tooltips import wrapped
+
+HEIGHT = 25
+"""Of the offer to search the Hub, in pixels."""
+_INDENT = 22
+"""Left edge of the list's titles."""
 
 
 class ModelList(QListView):
@@ -66,13 +71,8 @@ class ModelList(QListView):
     def show_groups(self, groups: Sequence[Group], *, searched: bool = False) -> None:
         """Set the lines.
 
-        Parameters
-        ----------
-        groups
-            The groups.
-        searched
-            Whether they belong to another search: then they are shown from the top, with the
-            preferred line as the current one; without a search, with the open model visible.
+        ``searched`` is whether they belong to another search: then they are shown from the top,
+        with the preferred line as the current one; without a search, with the open model visible.
         """
         self._show_groups(groups, searched=searched)
         self._place_offer()
@@ -100,12 +100,11 @@ class ModelList(QListView):
         self._go_to(same if same and (self.hasFocus() or not preferred) else preferred)
         if asking and not same:
             self._show_searching(asking)
-        elif self._searching and _lines_of(groups, self._searching) == _lines_of(
-            before, self._searching
-        ):
-            self._show_searching(self._searching)
-        elif self._searching:
-            self._show_results()
+        elif title := self._searching:
+            if _lines_of(groups, title) == _lines_of(before, title):
+                self._show_searching(title)
+            else:
+                self._show_results()
         elif visible or opened != self._open_keys():
             self._scroll_to_open()
 
@@ -230,9 +229,10 @@ class ModelList(QListView):
             for line in group.lines:
                 self._items.appendRow(_item(line))
 
-    def _indexes(self) -> list[QModelIndex]:
+    def _indexes(self, kind: type[ModelLine | Group] = ModelLine) -> list[QModelIndex]:
+        """Return the indexes of lines, or of headings."""
         indexes = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        return [index for index in indexes if isinstance(index.data(ROLE), ModelLine)]
+        return [index for index in indexes if isinstance(index.data(ROLE), kind)]
 
     def _current(self) -> ModelLine | None:
         row = self.currentIndex().data(ROLE)
@@ -272,9 +272,8 @@ class ModelList(QListView):
         return self.window().focusWidget() is self
 
     def _heading_of(self, title: str) -> QModelIndex:
-        indexes = (self._items.index(row, 0) for row in range(self._items.rowCount()))
-        headings = [index for index in indexes if isinstance(index.data(ROLE), Group)]
-        return next((index for index in headings if index.data(ROLE).title == title), QModelIndex())
+        headings = (index for index in self._indexes(Group) if index.data(ROLE).title == title)
+        return next(headings, QModelIndex())
 
     def _scroll_to_open(self) -> None:
         for index in self._indexes():
@@ -285,6 +284,47 @@ class ModelList(QListView):
         line = index.data(ROLE)
         if isinstance(line, ModelLine) and line.kind != "note":
             self.chosen.emit(line)
+
+
+class StickyOffer(QPushButton):
+    """A copy of a line under the list, for the mouse, while the line itself is not visible."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.line: ModelLine | None = None
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFixedHeight(HEIGHT)
+        self.setAccessibleName("Search the Hub")
+        self.setToolTip("Search the Hub for the text typed above")
+        self.set_theme(theme)
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        self.setStyleSheet(
+            f"QPushButton {{ background: {theme.field}; color: {theme.text}; text-align: left;"
+            f" border: none; border-top: 1px solid {theme.line}; border-radius: 0;"
+            f" padding: 0 {GRID}px 0 {_INDENT}px; min-height: 0; }}"
+            f"QPushButton:hover {{ background: {theme.line}; }}"
+        )
+
+    def show_line(self, line: ModelLine) -> None:
+        """Show a line."""
+        self.line = line
+        self.setAccessibleName(line.title)
+        self.setToolTip(wrapped(f"{line.title}\n{line.tip}"))
+        self._elide()
+        self.show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        if self.line is not None:
+            room = self.width() - _INDENT - GRID
+            metrics = self.fontMetrics()
+            text = metrics.elidedText(self.line.title, Qt.TextElideMode.ElideMiddle, room)
+            self.setText(without_keys(text))
 
 
 def _lines(groups: Sequence[Group]) -> chain[ModelLine]:

@@ -9,29 +9,25 @@ from pathlib import PurePath
 from geometry.models.sources.catalogue import CatalogueEntry
 from geometry.models.sources.source import FORMS, Source
 from gui.services.work_files.projects import is_work
-from gui.side_panels.models.hub_rows import (
-    ONLY_THE_TABLE,
-    address_line,
-    hub_group,
-    is_explicit,
-)
 from gui.side_panels.models.model_line import (
     Group,
     ModelLine,
     identity,
     identity_of,
+    is_explicit,
     is_path,
     matches,
     parsed,
 )
 from gui.state.session import Session
 from gui.state.values import ModelRow, ModelState
-from gui.style.theme import format_bytes, format_count
+from gui.style.theme import format_bytes, format_count, format_rough
 
 MAX_RECENT = 4
 """Maximum number of recent sources, to leave room for the catalogue."""
 
 DERIVED = "Made of a model when opened."
+ONLY_THE_TABLE = "Opening it downloads only the position table, not the whole checkpoint."
 _MEANING: dict[ModelState, str] = {
     "bundled": "Included with Helixscope.",
     "computed": "Computed when opened; it has no tokens or weights.",
@@ -44,16 +40,8 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
     """Return the groups of the model list.
 
     Recent folders and files come first, then the catalogue's groups, then lines about the Hub
-    for the search. Recent sources in the catalogue are listed once.
-
-    Parameters
-    ----------
-    session
-        The session, with the models and the results from the Hub.
-    search
-        The search; "" for all lines.
-    opened
-        The stored name of the open source; "" for none.
+    for the search. Recent sources in the catalogue are listed once. ``opened`` is the id of the
+    open source; "" for none.
     """
     text, typed = " ".join(search.split()), parsed(search.strip())
     exact = identity(typed) if text else None
@@ -70,16 +58,17 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
             shown.update(identity_of(line.source) for line in lines)
     if not text:
         return tuple(groups)
-    hub = hub_group(session, text, typed, shown)
+    hub = _hub_group(session, text, typed, shown)
     if hub is not None:
         groups.append(hub)
     line = None
     if is_made(typed):
-        line = _named_line(typed)
+        line = ModelLine(typed.text, f"Open {typed}", "computed", tip=_made_tip(typed), wraps=True)
     elif is_path(typed.text):
-        line = _path_line(typed.text)
+        tip = "A folder in the Hugging Face layout, or a file."
+        line = ModelLine(typed.text, f"Open {typed.text}", tip=tip, wraps=True)
     elif typed.address is not None and is_explicit(text):
-        line = address_line(typed, offline=session.offline)
+        line = _address_line(typed, offline=session.offline)
     if line is not None and exact not in shown:
         groups.insert(0, Group("", (line,)))
     return _with_preferred(groups, exact if exact in shown else None)
@@ -106,15 +95,11 @@ def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]
     same = [line for line in lines if identity_of(line.source) == exact]
     ready = [line for line in lines if not line.refusal]
     first = next(iter(same or ready or lines), None)
-    return tuple(
-        replace(
-            group,
-            lines=tuple(
-                replace(line, preferred=True) if line is first else line for line in group.lines
-            ),
-        )
-        for group in groups
-    )
+
+    def marked(line: ModelLine) -> ModelLine:
+        return replace(line, preferred=True) if line is first else line
+
+    return tuple(replace(group, lines=tuple(map(marked, group.lines))) for group in groups)
 
 
 def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
@@ -188,23 +173,14 @@ def _refusal(entry: CatalogueEntry) -> str:
     )
 
 
-def _path_line(path: str) -> ModelLine:
-    """Return a line that opens a typed path."""
-    return ModelLine(
-        path, f"Open {path}", tip="A folder in the Hugging Face layout, or a file.", wraps=True
-    )
-
-
-def _named_line(source: Source) -> ModelLine:
-    """Return a line that opens a computed or derived table, as typed."""
-    tip = DERIVED if source.kind in FORMS else _MEANING["computed"]
-    return ModelLine(source.text, f"Open {source}", "computed", tip=tip, wraps=True)
+def _made_tip(source: Source) -> str:
+    return DERIVED if source.kind in FORMS else _MEANING["computed"]
 
 
 def _recent_line(text: str) -> ModelLine:
     source = parsed(text)
     if is_made(source):
-        where, tip = "computed", f"{text}\n{_named_line(source).tip}"
+        where, tip = "computed", f"{text}\n{_made_tip(source)}"
     elif source.address is None:
         where, tip = PurePath(text).parent.name, text
     else:
@@ -212,3 +188,73 @@ def _recent_line(text: str) -> ModelLine:
         again = "Opened before; parts no longer on this machine are downloaded again."
         tip = f"{source.address}\n{again}"
     return ModelLine(text, source.name, where, tip=tip, haystack=text.casefold())
+
+
+# ---- the Hub: a typed id, a search, and its results ------------------------------------------
+
+
+def _address_line(source: Source, *, offline: bool) -> ModelLine:
+    """Return a line that opens a model not in the list."""
+    where = "if it is on this machine" if offline else "from the Hub"
+    title, tip = f"Open {source.id} {where}", f"{source.id}\n{ONLY_THE_TABLE}"
+    return ModelLine(source.id, title, tip=tip, wraps=True)
+
+
+def _hub_group(session: Session, text: str, typed: Source, shown: set[str]) -> Group | None:
+    """Return the lines about the Hub for a search; None if there are none.
+
+    ``typed`` is the search as a source, ``shown`` are the identities of the models in the list.
+    """
+    if "@" in text or "://" in text or is_path(text):
+        return None  # not a search
+    results = _results(session, text, shown)
+    lines = results or _search(session, text)
+    # Not during a search: a second Enter would open a model.
+    is_id = not (is_explicit(text) or results or _same(session.searching, text))
+    if typed.address is not None and not shown and is_id:
+        lines = (*lines, _address_line(typed, offline=session.offline))
+    return Group("On the Hub", lines, "downloads per month" if results else "")
+
+
+def _search(session: Session, text: str) -> tuple[ModelLine, ...]:
+    """Offer to search the Hub, or explain the result of the search."""
+    again = ModelLine(
+        text,
+        f"Search the Hub for “{text}”",
+        kind="search",
+        tip="Search the Hub for models with this text in their ids",
+        wraps=True,
+    )
+    if session.offline:
+        return (_note("The Hub cannot be searched: Helixscope is offline."),)
+    if _same(session.searching, text):
+        return (_note(f"Searching the Hub for “{text}”…"),)
+    if not _same(session.hub_query, text):
+        return (again,)
+    if session.search_failed:
+        return (_note(session.search_failed), again)
+    more = "other " if session.hub_results else ""
+    return (_note(f"No {more}model on the Hub matches “{text}”."),)
+
+
+def _results(session: Session, text: str, shown: set[str]) -> tuple[ModelLine, ...]:
+    if session.offline or not _same(session.hub_query, text) or _same(session.searching, text):
+        return ()
+    return tuple(
+        _result(entry) for entry in session.hub_results if identity_of(entry.id) not in shown
+    )
+
+
+def _result(entry: CatalogueEntry) -> ModelLine:
+    count = entry.downloads
+    downloads = "" if count is None else f"{format_count(count)} downloads in the last month."
+    tip = "\n".join(filter(None, (entry.id, entry.note, downloads, ONLY_THE_TABLE)))
+    return ModelLine(entry.id, entry.id, "" if count is None else format_rough(count), tip=tip)
+
+
+def _note(sentence: str) -> ModelLine:
+    return ModelLine("", sentence, kind="note", wraps=True)
+
+
+def _same(search: str, text: str) -> bool:
+    return search.casefold().split() == text.casefold().split()

@@ -15,7 +15,7 @@ from geometry.checkpoints.number_files import cell, write_numbers
 from geometry.checkpoints.plain_text import visible
 from geometry.models.sources.opening import open_model
 from gui.services.snippets import python_script
-from gui.side_panels.inspector_text import selection_text
+from gui.side_panels.inspector import selection_text
 from gui.state.session import Session
 
 FORMULAS = ["=1+1", "@SUM(A1)", "+1+1", "-1+1", "=cmd|' /C calc'!A0", "\t=1", "\r=1", "＝1", "-"]

@@ -74,6 +74,12 @@ def stage_of(qapp: QApplication) -> Iterator[Callable[..., Any]]:
         one.close()
 
 
+@pytest.fixture
+def panel(stage: ResultStage) -> Any:
+    """The panel of a module's own fixture "stage"."""
+    return stage.panel
+
+
 @pytest.fixture(scope="module")
 def beside_helix(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Files of two tables beside the helix: a shorter one and a random walk."""

@@ -24,11 +24,6 @@ def stage(stage_of, small_gpt2):
     return stage_of("capture", small_gpt2(d_model=40))
 
 
-@pytest.fixture
-def small(stage):
-    return stage.panel
-
-
 def k(panel):
     return panel.controls.widgets["k"]
 
@@ -41,49 +36,57 @@ def parts(panel):
     return panel.spec.plots(panel.view())
 
 
+def write_tables(folder, P, E):
+    """Write a small GPT-2 with these positions and tokens."""
+    file = write_small_gpt2(folder, d_model=40) / "model.safetensors"
+    tables = {"wpe.weight": P.astype(np.float32), "wte.weight": E.astype(np.float32)}
+    save_file(load_file(file) | tables, file)
+    return folder
+
+
 def test_it_says_what_it_reads():
     assert CaptureOf(E).tensors() == tensors_of(E) == (("W_E", 0),)
 
 
-def test_curve_and_chance_at_k_are_drawn_told_and_saved(small):
-    ((curve,), (chance,)) = plot(small).curves, parts(small)[0].rules
-    assert (curve.y == small.result.by_rank[29]).all()
-    assert not small.result.by_rank.flags.writeable
+def test_curve_and_chance_at_k_are_drawn_told_and_saved(panel):
+    ((curve,), (chance,)) = plot(panel).curves, parts(panel)[0].rules
+    assert (curve.y == panel.result.by_rank[29]).all()
+    assert not panel.result.by_rank.flags.writeable
     assert (curve.x[0], curve.x[-1]) == (1, 40)
     assert (chance.at, chance.style) == (30 / 40, "dashed")
-    values = small.result.by_rank[29]
-    assert small.header.caption.text() == (
+    values = panel.result.by_rank[29]
+    assert panel.header.caption.text() == (
         "small · E, by P: all 64 positions, uncentred · chance 0.750 · "
         f"mean of the first 30: {values[:30].mean():.3f}, of the last 30: {values[-30:].mean():.3f}"
     )
-    drawn = plot(small)
+    drawn = plot(panel)
     hover(drawn.viewport(), drawn.point_of(0, 11).toPoint())
-    value = small.result.by_rank[29, 11]
+    value = panel.result.by_rank[29, 11]
     said = f"E · j = 12 · captured {value:.3f} · {value / 0.75:.2f} × chance"
     assert drawn.hover_text() == said
-    hover(small, QPoint(2, 2))
+    hover(panel, QPoint(2, 2))
     assert drawn.hover_text() == ""
-    numbers = small.numbers()
+    numbers = panel.numbers()
     assert (numbers["j"] == np.arange(1, 41)).all()
-    assert (numbers["captured"] == small.result.by_rank[29]).all()
+    assert (numbers["captured"] == panel.result.by_rank[29]).all()
     assert (numbers["chance"] == 0.75).all()
 
 
-def test_moving_k_computes_nothing_new_and_another_panel_can_point_to_it(small, stage):
+def test_moving_k_computes_nothing_new_and_another_panel_can_point_to_it(panel, stage):
     answer = stage.answer
-    k(small).slider.setFocus()
-    QTest.keyClick(k(small).slider, Qt.Key.Key_Left)
-    assert k(small).value == 29
-    assert (plot(small).curves[0].y == small.result.by_rank[28]).all()
-    assert parts(small)[0].rules[0].at == 29 / 40
+    k(panel).slider.setFocus()
+    QTest.keyClick(k(panel).slider, Qt.Key.Key_Left)
+    assert k(panel).value == 29
+    assert (plot(panel).curves[0].y == panel.result.by_rank[28]).all()
+    assert parts(panel)[0].rules[0].at == 29 / 40
     assert stage.answer is answer
-    assert "chance 0.725" in small.header.caption.text()
-    small.configure(name="W_K", layer=1, k=5)
+    assert "chance 0.725" in panel.header.caption.text()
+    panel.configure(name="W_K", layer=1, k=5)
     assert stage.answer.question == CaptureOf(Subject("W_K", 1))
-    assert (plot(small).curves[0].y == small.result.by_rank[4]).all()
+    assert (plot(panel).curves[0].y == panel.result.by_rank[4]).all()
     printed = run_script(stage.python())
     numbers = printed.partition("]")[0].strip("[ \n").split()
-    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
+    np.testing.assert_allclose([float(n) for n in numbers], panel.result.by_rank[4], rtol=1e-6)
     assert "chance 0.125 random " in printed
 
 
@@ -93,18 +96,18 @@ def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, small_gpt2):
         assert k(stage.panel).value == value
 
 
-def test_another_matrix_and_layer(small, stage):
-    assert not small.controls.widgets["layer"].isEnabled()
-    small.controls.widgets["name"].setCurrentText("of W_Q")
-    assert small.controls.widgets["layer"].isEnabled()
+def test_another_matrix_and_layer(panel, stage):
+    assert not panel.controls.widgets["layer"].isEnabled()
+    panel.controls.widgets["name"].setCurrentText("of W_Q")
+    assert panel.controls.widgets["layer"].isEnabled()
     assert stage.answer.question == CaptureOf(Subject("W_Q", 0))
-    small.controls.widgets["layer"].setCurrentIndex(1)
+    panel.controls.widgets["layer"].setCurrentIndex(1)
     assert stage.answer.question == CaptureOf(Subject("W_Q", 1))
-    assert "W_Q 1, input side, gain not folded" in small.header.caption.text()
-    assert plot(small).curves[0].color == SERIES[LIGHT.name][2]
-    small.controls.widgets["layer"].setCurrentIndex(2)  # promised, and not there
-    assert small.words.message.isVisible()
-    assert "not in this checkpoint" in small.words.message.text()
+    assert "W_Q 1, input side, gain not folded" in panel.header.caption.text()
+    assert plot(panel).curves[0].color == SERIES[LIGHT.name][2]
+    panel.controls.widgets["layer"].setCurrentIndex(2)  # promised, and not there
+    assert panel.words.message.isVisible()
+    assert "not in this checkpoint" in panel.words.message.text()
 
 
 def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
@@ -116,58 +119,49 @@ def test_gpt2s_part_says_why_and_shows_what_it_has(stage_of, gpt2_folder):
     assert plot(panel).isVisible()
 
 
-def test_the_band_is_that_of_one_random_direction_which_is_known(small):
-    small.configure(k=10)
-    (band,) = parts(small)[0].bands
+def test_the_band_is_that_of_one_random_direction_which_is_known(panel):
+    panel.configure(k=10)
+    (band,) = parts(panel)[0].bands
     wanted = beta.ppf((0.05, 0.95), 10 / 2, (40 - 10) / 2)
     np.testing.assert_allclose((band.low[0], band.high[0]), wanted, atol=0.025)
-    numbers = small.numbers()
+    numbers = panel.numbers()
     assert numbers["random_p5"][0] == band.low[0]
-    assert "90 % of random directions" in small.content.painted[0].readings.text()
+    assert "90 % of random directions" in panel.content.painted[0].readings.text()
 
 
-def test_random_directions_keep_out_of_nobodys_way(small, stage):
-    small.configure(k=10)
-    found = small.spec.finding(small.view())
+def test_random_directions_keep_out_of_nobodys_way(panel, stage):
+    panel.configure(k=10)
+    found = panel.spec.finding(panel.view())
     assert found.outcome in ("does not hold", "as any smooth curve")
-    assert small.header.finding.text() == str(found)
+    assert panel.header.finding.text() == str(found)
     *_, numbers, outcome = run_script(stage.python()).splitlines()
     assert outcome == found.outcome
-    null = small.view().nulls.first
-    mean = small.result.by_rank[9][:30].mean()
+    null = panel.view().nulls.first
+    mean = panel.result.by_rank[9][:30].mean()
     np.testing.assert_allclose([float(n) for n in numbers.split()], [mean, *null.band])
 
 
 def test_directions_that_have_nothing_of_p_keep_out_of_its_way(stage, tmp_path):
     rng = np.random.default_rng(0)
-    folder = write_small_gpt2(tmp_path / "apart", d_model=40)
-    tensors = dict(load_file(folder / "model.safetensors"))
     P, E = rng.standard_normal((64, 40)), rng.standard_normal((90, 40))
     P[:, 20:], E[:, :20] = 1e-3 * P[:, 20:], 1e-3 * E[:, :20]
-    tensors["wpe.weight"], tensors["wte.weight"] = P.astype(np.float32), E.astype(np.float32)
-    save_file(tensors, folder / "model.safetensors")
-    stage.open(folder)
+    stage.open(write_tables(tmp_path / "apart", P, E))
     stage.panel.configure(k=15)
     found = stage.panel.spec.finding(stage.panel.view())
     assert found.outcome == "holds"
     assert stage.panel.header.finding.text().startswith("✓ holds: E's first 30 are captured at 0.")
 
 
-def test_centring_takes_out_what_all_positions_have_in_common(stage, small, tmp_path):
+def test_centring_takes_out_what_all_positions_have_in_common(stage, panel, tmp_path):
     rng = np.random.default_rng(0)
-    folder = write_small_gpt2(tmp_path / "common", d_model=40)
-    tensors = dict(load_file(folder / "model.safetensors"))
     common = rng.standard_normal(40)
     P, E = rng.standard_normal((64, 40)), rng.standard_normal((90, 40))
-    tensors["wpe.weight"] = (P + 20 * common).astype(np.float32)
-    tensors["wte.weight"] = (E + 20 * common).astype(np.float32)
-    save_file(tensors, folder / "model.safetensors")
-    stage.open(folder)
-    small.configure(k=1)
-    assert small.result.by_rank[0, 0] > 0.9
-    QTest.mouseClick(small.controls.widgets["centred"], Qt.MouseButton.LeftButton)
-    assert small.result.by_rank[0, 0] < 0.3
-    assert ", centred" in small.header.caption.text()
+    stage.open(write_tables(tmp_path / "common", P + 20 * common, E + 20 * common))
+    panel.configure(k=1)
+    assert panel.result.by_rank[0, 0] > 0.9
+    QTest.mouseClick(panel.controls.widgets["centred"], Qt.MouseButton.LeftButton)
+    assert panel.result.by_rank[0, 0] < 0.3
+    assert ", centred" in panel.header.caption.text()
     assert "Subject('P', centred=True)" in stage.python()
     run_script(stage.python())
 

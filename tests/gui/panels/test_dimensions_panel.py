@@ -29,11 +29,6 @@ def stage(stage_of, helix_table):
     return stage_of("dimensions", helix_table, size=SIZE)
 
 
-@pytest.fixture
-def small(stage):
-    return stage.panel
-
-
 def plot(panel):
     return named(panel, "Entries over position")
 
@@ -58,8 +53,8 @@ def test_gpt2_entries_and_their_waves(gpt2):
     after = r2_after_projection(W_pos, fit_pca(W_pos, (1, 1022), 3))
     np.testing.assert_allclose(result.after_projection_r2, after)
     assert listed(gpt2)[:3] == [724, 361, 459]
-    assert "entry 724: sinusoid of 1.73 cycles R² 0.913, projection R² 0.956" in caption(gpt2)
-    assert "shown positions 1–1022 · raw entries" in caption(gpt2)
+    assert "entry 724: sinusoid of 1.73 cycles R² 0.913, projection R² 0.956" in gpt2.caption()
+    assert "shown positions 1–1022 · raw entries" in gpt2.caption()
     values, wave = plot(gpt2).curves
     W_pos = gpt2.session.model.W_pos
     np.testing.assert_array_equal(values.x, np.arange(1, 1023))
@@ -71,10 +66,6 @@ def test_gpt2_entries_and_their_waves(gpt2):
     assert drawn(gpt2) == (138,)
     row = table(gpt2).visualRect(table(gpt2).model().index(listed(gpt2).index(138), 0))
     assert table(gpt2).viewport().rect().contains(row.center())
-
-
-def caption(panel):
-    return panel.header.caption.text()
 
 
 def test_projected_entries_and_their_limit():
@@ -99,92 +90,92 @@ def _resolved(table, question):
     return resolve(question, QuestionContext(SimpleNamespace(W_pos=table)))
 
 
-def test_by_fit_the_best_wave_comes_first_and_projection_is_a_switch(small, qtbot):
-    qtbot.mouseClick(small.controls.widgets["order"].buttons["fit"], LEFT)
-    r2 = small.result.sinusoids.r2[listed(small)]
+def test_by_fit_the_best_wave_comes_first_and_projection_is_a_switch(panel, qtbot):
+    qtbot.mouseClick(panel.controls.widgets["order"].buttons["fit"], LEFT)
+    r2 = panel.result.sinusoids.r2[listed(panel)]
     assert (np.diff(r2) <= 0).all()
-    assert drawn(small) == (listed(small)[0],)
-    qtbot.mouseClick(small.controls.widgets["order"].buttons["size"], LEFT)
-    assert (np.diff(small.result.variance[listed(small)]) <= 0).all()
-    qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
-    values, before, _ = plot(small).curves
-    entry = drawn(small)[0]
-    np.testing.assert_allclose(values.y, small.result.projected(entry))
-    np.testing.assert_array_equal(before.y, small.result.rows[:, entry])
-    assert "projected on PC 1, 2, 3" in caption(small)
-    small.session.components = (1, 2, 2)
-    assert "projected on PC 1, 2 ·" in caption(small)
-    qtbot.mouseClick(small.controls.widgets["rows"].buttons["raw"], LEFT)
-    assert len(plot(small).curves) == 2
+    assert drawn(panel) == (listed(panel)[0],)
+    qtbot.mouseClick(panel.controls.widgets["order"].buttons["size"], LEFT)
+    assert (np.diff(panel.result.variance[listed(panel)]) <= 0).all()
+    qtbot.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
+    values, before, _ = plot(panel).curves
+    entry = drawn(panel)[0]
+    np.testing.assert_allclose(values.y, panel.result.projected(entry))
+    np.testing.assert_array_equal(before.y, panel.result.rows[:, entry])
+    assert "projected on PC 1, 2, 3" in panel.caption()
+    panel.session.components = (1, 2, 2)
+    assert "projected on PC 1, 2 ·" in panel.caption()
+    qtbot.mouseClick(panel.controls.widgets["rows"].buttons["raw"], LEFT)
+    assert len(plot(panel).curves) == 2
 
 
-def test_click_draws_one_shift_click_several(small):
-    click_row(table(small), 7)
-    assert drawn(small) == (7,)
-    click_row(table(small), 3, SHIFT)
-    click_row(table(small), 11, CONTROL)
-    assert drawn(small) == (7, 3, 11)
-    assert small.controls.widgets["dimensions"].field.value() == 7
-    colors = [curve.color for curve in plot(small).curves if not curve.silent]
+def test_click_draws_one_shift_click_several(panel):
+    click_row(table(panel), 7)
+    assert drawn(panel) == (7,)
+    click_row(table(panel), 3, SHIFT)
+    click_row(table(panel), 11, CONTROL)
+    assert drawn(panel) == (7, 3, 11)
+    assert panel.controls.widgets["dimensions"].field.value() == 7
+    colors = [curve.color for curve in plot(panel).curves if not curve.silent]
     assert colors == list(SERIES["light"][1:4])
-    click_row(table(small), 7, SHIFT)
-    assert drawn(small) == (3, 11)
-    np.testing.assert_array_equal(plot(small).curves[1].y, small.result.rows[:, 11])
-    click_row(table(small), 7)
-    small.session.positions = (20, 90)
-    assert small.result.positions == (20, 90)
-    assert drawn(small) == (7,)
-    assert len(plot(small).curves[0].x) == 71
+    click_row(table(panel), 7, SHIFT)
+    assert drawn(panel) == (3, 11)
+    np.testing.assert_array_equal(plot(panel).curves[1].y, panel.result.rows[:, 11])
+    click_row(table(panel), 7)
+    panel.session.positions = (20, 90)
+    assert panel.result.positions == (20, 90)
+    assert drawn(panel) == (7,)
+    assert len(plot(panel).curves[0].x) == 71
 
 
-def test_another_model_begins_with_its_own_first_entry(stage, small, gpt2_folder):
-    click_row(table(small), 7)
+def test_another_model_begins_with_its_own_first_entry(stage, panel, gpt2_folder):
+    click_row(table(panel), 7)
     stage.open(gpt2_folder)
-    assert drawn(small) == (724,)
+    assert drawn(panel) == (724,)
 
 
-def test_hover_and_numbers_of_drawn_entries(small, qtbot):
-    click_row(table(small), 7)
-    click_row(table(small), 3, SHIFT)
-    hover(plot(small).viewport(), plot(small).point_of(1, 49).toPoint())
-    value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert plot(small).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
-    click_row(table(small), 7)
-    qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
-    numbers = small.numbers()
-    np.testing.assert_array_equal(numbers["entry_7"], small.result.rows[:, 7])
-    np.testing.assert_allclose(numbers["entry_7_projected"], small.result.projected(7))
+def test_hover_and_numbers_of_drawn_entries(panel, qtbot):
+    click_row(table(panel), 7)
+    click_row(table(panel), 3, SHIFT)
+    hover(plot(panel).viewport(), plot(panel).point_of(1, 49).toPoint())
+    value = f"{panel.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert plot(panel).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
+    click_row(table(panel), 7)
+    qtbot.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
+    numbers = panel.numbers()
+    np.testing.assert_array_equal(numbers["entry_7"], panel.result.rows[:, 7])
+    np.testing.assert_allclose(numbers["entry_7_projected"], panel.result.projected(7))
     assert len(numbers["sinusoid_r2"]) == 24
-    values, before, wave = plot(small).curves
-    np.testing.assert_array_equal(before.y, small.result.rows[:, 7])
-    np.testing.assert_allclose(values.y, small.result.projected(7))
-    np.testing.assert_allclose(wave.y, small.result.sinusoids.values(7))
+    values, before, wave = plot(panel).curves
+    np.testing.assert_array_equal(before.y, panel.result.rows[:, 7])
+    np.testing.assert_allclose(values.y, panel.result.projected(7))
+    np.testing.assert_allclose(wave.y, panel.result.sinusoids.values(7))
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])
-def test_python_prints_the_same_numbers(small, rows, qtbot):
-    qtbot.mouseClick(small.controls.widgets["rows"].buttons[rows], LEFT)
-    click_row(table(small), 7)
-    entry, cycles, r2, after = map(float, run_script(small.python()).split())
-    result = small.result
+def test_python_prints_the_same_numbers(panel, rows, qtbot):
+    qtbot.mouseClick(panel.controls.widgets["rows"].buttons[rows], LEFT)
+    click_row(table(panel), 7)
+    entry, cycles, r2, after = map(float, run_script(panel.python()).split())
+    result = panel.result
     assert entry == 7
     assert cycles == pytest.approx(result.sinusoids.cycles[7])
     assert r2 == pytest.approx(result.sinusoids.r2[7])
     assert after == pytest.approx(result.after_projection_r2[7])
 
 
-def test_narrow_panel_and_few_positions(small):
-    wide = table(small).width()
-    small.resize(420, 300)
+def test_narrow_panel_and_few_positions(panel):
+    wide = table(panel).width()
+    panel.resize(420, 300)
     QApplication.processEvents()
-    assert table(small).width() < wide
-    shown = [i for i in range(5) if not table(small).isColumnHidden(i)]
+    assert table(panel).width() < wide
+    shown = [i for i in range(5) if not table(panel).isColumnHidden(i)]
     assert shown == [0, 3, 4]
-    assert plot(small).width() > table(small).width()
-    small.resize(1000, 420)
+    assert plot(panel).width() > table(panel).width()
+    panel.resize(1000, 420)
     QApplication.processEvents()
-    assert table(small).width() == wide
-    small.session.positions = (5, 7)
-    assert small.result.positions == (5, 7)
-    assert "shown positions 5–7" in caption(small)
-    np.testing.assert_allclose(small.result.sinusoids.r2, 1.0)
+    assert table(panel).width() == wide
+    panel.session.positions = (5, 7)
+    assert panel.result.positions == (5, 7)
+    assert "shown positions 5–7" in panel.caption()
+    np.testing.assert_allclose(panel.result.sinusoids.r2, 1.0)

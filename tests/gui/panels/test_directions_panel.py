@@ -33,11 +33,6 @@ def stage(stage_of, gpt2_folder):
 
 
 @pytest.fixture
-def gpt2(stage):
-    return stage.panel
-
-
-@pytest.fixture
 def minilm(stage_of, minilm_folder):
     return stage_of("directions", minilm_folder).panel
 
@@ -58,27 +53,23 @@ def table(panel):
     return named(panel, "Directions")
 
 
-def caption(panel):
-    return panel.header.caption.text()
-
-
-def test_gpt2_and_random_directions_and_what_lacks(gpt2):
-    result = gpt2.result
+def test_gpt2_and_random_directions_and_what_lacks(panel):
+    result = panel.result
     assert result.sparsity.above_0_1 == (20, 25, 22, 20, 27)
     assert len(_union(result, ALL)) == 58
-    cells = [row.cells for row in table(gpt2).rows]
+    cells = [row.cells for row in table(panel).rows]
     assert [row[2] for row in cells] == ["20", "25", "22", "20", "27", "4.4"]
     assert cells[0][1] == "61.95"
-    assert "58 of 768 entries above 0.1 in directions 1–5" in caption(gpt2)
+    assert "58 of 768 entries above 0.1 in directions 1–5" in panel.caption()
     random = sparsity(random_directions(5, 768))
-    assert gpt2.result.random.participation_ratio == random.participation_ratio
-    assert min(random.participation_ratio) > 200 > max(gpt2.result.sparsity.participation_ratio)
+    assert panel.result.random.participation_ratio == random.participation_ratio
+    assert min(random.participation_ratio) > 200 > max(panel.result.sparsity.participation_ratio)
     mean = np.mean(random.participation_ratio)
-    assert table(gpt2).rows[-1].cells[:4] == ("random", "", "4.4", f"{mean:.1f}")
-    assert gpt2.result.E_energy is None
-    assert "no token embeddings in this checkpoint" in caption(gpt2)
-    assert over_index(gpt2).isVisible()
-    lines = run_script(gpt2.python()).splitlines()
+    assert table(panel).rows[-1].cells[:4] == ("random", "", "4.4", f"{mean:.1f}")
+    assert panel.result.E_energy is None
+    assert "no token embeddings in this checkpoint" in panel.caption()
+    assert over_index(panel).isVisible()
+    lines = run_script(panel.python()).splitlines()
     assert lines[0].startswith("above 0.1 20 25 22 20 27 union 58 random ")
     assert len(lines) == 6
 
@@ -89,7 +80,7 @@ def test_minilm_tokens_and_when_e_is_read(minilm, qtbot):
     union = _union(result, ALL)
     share = (E[:, union] ** 2).sum() / (E**2).sum()
     said = f"{len(union)} of 384 entries above 0.1 in directions 1–5, with {100 * share:.1f}"
-    assert said in caption(minilm)
+    assert said in minilm.caption()
     said = run_script(minilm.python()).splitlines()[-1].split()
     share = minilm.result.E_energy[_union(minilm.result, ALL)].sum()
     assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
@@ -100,7 +91,7 @@ def test_minilm_tokens_and_when_e_is_read(minilm, qtbot):
     assert not minilm.controls.widgets["E"].isChecked()
     assert minilm.view().question.tensors() == ()
     assert minilm.result.E_energy is None
-    assert "‖E‖²" not in caption(minilm)
+    assert "‖E‖²" not in minilm.caption()
 
 
 def _about(E, d, through):
@@ -131,29 +122,29 @@ def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
     np.testing.assert_allclose(np.linalg.norm(found.over_position[:2], axis=1), 1.0)
 
 
-def test_clicks_choose_what_is_drawn_and_numbers_hold_it(gpt2):
-    assert drawn(gpt2) == ALL
-    click_row(table(gpt2), 3)
-    assert drawn(gpt2) == (3,)
-    assert "22 of 768 entries above 0.1 in direction 3" in caption(gpt2)
-    click_row(table(gpt2), 1, SHIFT)
-    assert drawn(gpt2) == (3, 1)
-    assert "in directions 1, 3" in caption(gpt2)
-    curve = over_index(gpt2).curves[1]
-    np.testing.assert_array_equal(curve.y, gpt2.result.over_index[0])
+def test_clicks_choose_what_is_drawn_and_numbers_hold_it(panel):
+    assert drawn(panel) == ALL
+    click_row(table(panel), 3)
+    assert drawn(panel) == (3,)
+    assert "22 of 768 entries above 0.1 in direction 3" in panel.caption()
+    click_row(table(panel), 1, SHIFT)
+    assert drawn(panel) == (3, 1)
+    assert "in directions 1, 3" in panel.caption()
+    curve = over_index(panel).curves[1]
+    np.testing.assert_array_equal(curve.y, panel.result.over_index[0])
     assert curve.color == SERIES["light"][1]
-    click_row(table(gpt2), RANDOM)
-    assert drawn(gpt2) == (3, 1)
-    click_row(table(gpt2), 4)
-    numbers = gpt2.numbers()
-    np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
+    click_row(table(panel), RANDOM)
+    assert drawn(panel) == (3, 1)
+    click_row(table(panel), 4)
+    numbers = panel.numbers()
+    np.testing.assert_array_equal(numbers["right_4"], panel.result.over_index[3])
     assert "right_1" not in numbers
     assert len(numbers["union_of_large_entries"]) == 20
-    left, right = (over_position(gpt2).curves, over_index(gpt2).curves)
-    np.testing.assert_array_equal(left[0].y, gpt2.result.over_position[3])
-    np.testing.assert_array_equal(right[0].y, gpt2.result.over_index[3])
-    assert "in directions 2–4" in _summary(gpt2.result, (4, 2, 3))
-    assert "in directions 2, 4" in _summary(gpt2.result, (4, 2))
+    left, right = (over_position(panel).curves, over_index(panel).curves)
+    np.testing.assert_array_equal(left[0].y, panel.result.over_position[3])
+    np.testing.assert_array_equal(right[0].y, panel.result.over_index[3])
+    assert "in directions 2–4" in _summary(panel.result, (4, 2, 3))
+    assert "in directions 2, 4" in _summary(panel.result, (4, 2))
 
 
 def test_a_small_table_has_fewer(stage_of, write_table):
@@ -162,33 +153,33 @@ def test_a_small_table_has_fewer(stage_of, write_table):
     assert len(table(panel).rows) == 4
 
 
-def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
-    view = over_position(gpt2).view
-    assert view.spans()[1] == pytest.approx(_home(gpt2.result, ALL))
-    assert view.spans()[1][1] < gpt2.result.over_position.max()
+def test_bulk_leaves_out_what_stands_out(panel, qtbot):
+    view = over_position(panel).view
+    assert view.spans()[1] == pytest.approx(_home(panel.result, ALL))
+    assert view.spans()[1][1] < panel.result.over_position.max()
     QTest.mouseClick(
-        gpt2.controls.widgets["bulk"], LEFT, NONE, gpt2.controls.widgets["bulk"].rect().center()
+        panel.controls.widgets["bulk"], LEFT, NONE, panel.controls.widgets["bulk"].rect().center()
     )
-    assert view.spans()[1][1] > gpt2.result.over_position.max()
+    assert view.spans()[1][1] > panel.result.over_position.max()
 
 
-def test_hover_and_click_open_the_entry(gpt2, stage):
-    click_row(table(gpt2), 1)
-    index = int(np.abs(gpt2.result.over_index[0]).argmax())
-    hover(over_index(gpt2).viewport(), over_index(gpt2).point_of(0, index).toPoint())
-    value = gpt2.result.over_index[0, index]
+def test_hover_and_click_open_the_entry(panel, stage):
+    click_row(table(panel), 1)
+    index = int(np.abs(panel.result.over_index[0]).argmax())
+    hover(over_index(panel).viewport(), over_index(panel).point_of(0, index).toPoint())
+    value = panel.result.over_index[0, index]
     assert (
-        over_index(gpt2).hover_text()
+        over_index(panel).hover_text()
         == f"entry {index} · v₁ {value:.3f} · click to open in Dimensions"
     )
-    index = int(np.abs(gpt2.result.over_index[0]).argmax())
-    click_row(table(gpt2), 1)
-    point = over_index(gpt2).point_of(0, index).toPoint()
-    QTest.mouseClick(over_index(gpt2).viewport(), LEFT, NONE, point)
+    index = int(np.abs(panel.result.over_index[0]).argmax())
+    click_row(table(panel), 1)
+    point = over_index(panel).point_of(0, index).toPoint()
+    QTest.mouseClick(over_index(panel).viewport(), LEFT, NONE, point)
     assert stage.intents == [ShowPanel("dimensions", {"dimensions": (index,)})]
-    click_row(table(gpt2), 2)
-    gpt2.session.hover = 300
-    assert over_position(gpt2).hover_text().startswith("300 · u₂ ")
+    click_row(table(panel), 2)
+    panel.session.hover = 300
+    assert over_position(panel).hover_text().startswith("300 · u₂ ")
 
 
 def test_what_was_hovered_before_is_told_beside_its_point(qtbot, gpt2_folder):
@@ -203,39 +194,39 @@ def test_what_was_hovered_before_is_told_beside_its_point(qtbot, gpt2_folder):
     assert plot.view.sceneBoundingRect().contains(plot._label.geometry().toRectF())
 
 
-def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
-    gpt2.resize(420, 300)
+def test_a_narrow_panel_leaves_its_room_to_the_plots(panel):
+    panel.resize(420, 300)
     QApplication.processEvents()
-    assert [i for i in range(5) if not table(gpt2).isColumnHidden(i)] == [0, 2]
-    assert gpt2.content.minimumSizeHint().width() <= gpt2.content.width()
-    gpt2.resize(260, 300)
+    assert [i for i in range(5) if not table(panel).isColumnHidden(i)] == [0, 2]
+    assert panel.content.minimumSizeHint().width() <= panel.content.width()
+    panel.resize(260, 300)
     QApplication.processEvents()
-    assert not table(gpt2).isVisible()
-    assert gpt2.content.minimumSizeHint().width() <= gpt2.content.width()
-    gpt2.resize(1100, 420)
+    assert not table(panel).isVisible()
+    assert panel.content.minimumSizeHint().width() <= panel.content.width()
+    panel.resize(1100, 420)
     QApplication.processEvents()
-    assert table(gpt2).isVisible()
-    assert not any(table(gpt2).isColumnHidden(i) for i in range(5))
+    assert table(panel).isVisible()
+    assert not any(table(panel).isColumnHidden(i) for i in range(5))
 
 
-def test_the_null_is_that_of_turned_directions(gpt2):
-    null = gpt2.view().nulls
-    d = gpt2.result.over_index.shape[1]
-    single = np.array([
-        np.sort(np.square(random_directions(1, d, seed))[0])[::-1] for seed in range(300)
-    ])  # fmt: skip
+def test_the_null_is_that_of_turned_directions(panel):
+    null = panel.view().nulls
+    d = panel.result.over_index.shape[1]
+    single = np.array(
+        [np.sort(np.square(random_directions(1, d, seed))[0])[::-1] for seed in range(300)]
+    )
     masses = single[:, :40].sum(axis=1)
     np.testing.assert_allclose(null.mass_top40.band, np.percentile(masses, (5, 50, 95)), atol=0.02)
     counts = (np.cumsum(single, axis=1) < 0.9).sum(axis=1) + 1
     np.testing.assert_allclose(null.entries_90.band, np.percentile(counts, (5, 50, 95)), rtol=0.05)
     assert null.mean_mass_top40.band[2] < null.mass_top40.band[2]
-    cells = table(gpt2).rows[-1].cells
+    cells = table(panel).rows[-1].cells
     assert cells[4] == f"{null.mass_top40.band[0]:.2f}–{null.mass_top40.band[2]:.2f}"
     assert cells[5] == f"{null.entries_90.band[0]:.0f}–{null.entries_90.band[2]:.0f}"
 
 
-def test_gpt2_is_sparse_beside_random_directions(gpt2, stage, stage_of, write_table):
-    found = gpt2.spec.finding(gpt2.view())
+def test_gpt2_is_sparse_beside_random_directions(panel, stage, stage_of, write_table):
+    found = panel.spec.finding(panel.view())
     assert found.outcome == "holds"
     assert found.outcome in run_script(stage.python()).splitlines()
     dense = write_table(np.random.default_rng(0).normal(size=(500, 400)))

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import FileChanged
-from geometry.inside.intervene import changed_table, intervene
+from geometry.inside.intervene import Effect, changed_table, intervene
 from geometry.inside.interventions import USUAL
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings
@@ -19,7 +19,7 @@ from gui.panels.effects.body import LISTED
 from gui.services import effects as module
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, named
 from gui.services.questions import Progress, QuestionContext, resolve
-from tests.gui.result_stage import LEFT, drag
+from tests.gui.result_stage import LEFT, drag, enter
 from tests.gui.result_stage import named as plot_named
 from tests.scripts import run_script
 from tests.small_models import write_small_llama
@@ -72,10 +72,7 @@ def rows(panel):
 
 def partial(name):
     """What is told after two windows."""
-    effect = {
-        "name": name, "delta": 1.0, "low": 0.5, "high": 2.0, "why": "", "attention": [],
-        "by_window": [],
-    }  # fmt: skip
+    effect = asdict(Effect(name, 1.0, 0.5, 2.0))
     return {"baseline": 4.0, "windows": 2, "effects": [effect]}
 
 
@@ -121,10 +118,7 @@ def test_radius_and_pitch_are_turned_by_hand(stage):
     sliders = panel.content.sliders
     assert panel.content.helix.isVisible()
     plain = guide(panel).points
-    sliders["Radius"].field.setFocus()
-    sliders["Radius"].field.selectAll()
-    QTest.keyClicks(sliders["Radius"].field, "2")
-    QTest.keyClick(sliders["Radius"].field, Qt.Key.Key_Return)
+    enter(sliders["Radius"].field, "2")
     assert panel.choices.change == "fitted helix radius 2.00 pitch 1.00"
     wide = guide(panel).points
     assert np.ptp(wide, axis=0).max() > 1.5 * np.ptp(plain, axis=0).max()
@@ -189,9 +183,8 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
     for one in expected.effects:
         found = panel.result.effects.of(one.name)
         assert found.delta == pytest.approx(one.delta, abs=1e-9)
-        assert rows(panel)[one.name][1] == f"{'+' * (one.delta > 0)}{one.delta:.3f}".replace(
-            "-", "−"
-        )
+        said = f"{one.delta:+.3f}".replace("-", "−")
+        assert rows(panel)[one.name][1] == said
     assert panel.result.effects.baseline == pytest.approx(expected.baseline)
     losses = panel.spec.plots(panel.view())[1]
     assert losses.curves[0].x.tolist() == list(range(21))
@@ -318,9 +311,14 @@ def test_layer_change_shows_heads_that_notice(stage_of, texts, asked, tmp_path_f
     assert panel.content.failure.text() == ""
     assert (asked[0]["source"], asked[0]["layer"]) == ("sample", str(run / "layer 1"))
     expected = intervene(
-        "sample", str(texts), ["top 0"], layer=str(run / "layer 1"), attention=True, length=24,
+        "sample",
+        str(texts),
+        ["top 0"],
+        layer=str(run / "layer 1"),
+        attention=True,
+        length=24,
         texts_at_most=4,
-    )  # fmt: skip
+    )
     found = panel.result.effects.of("top 0")
     assert found.delta == pytest.approx(expected.effects[0].delta, abs=1e-9)
     image = panel.spec.plots(panel.view())[2]

@@ -64,11 +64,6 @@ def narrow(stage_of, helix_table):
     return stage_of("experiment", helix_table, size=NARROW).panel
 
 
-def type_into(slider, text):
-    """Type a number into a slider's field, and press Enter."""
-    enter(slider.field, text)
-
-
 def button(panel, field, value):
     return panel.controls.widgets[field].buttons[value]
 
@@ -93,14 +88,14 @@ def test_all_three_are_drawn_described_and_summed_up(stage):
         said = panel.content.pictures.readings[kind].text()
         assert said == reading(panel.result, kind, after=True)
         assert numbers(panel, kind)[1] == str(one.after.alike)
-        assert numbers(panel, kind)[2].startswith(f"{one.look_back_after:.3f}"[:4].strip("-"))  or (
+        assert numbers(panel, kind)[2].startswith(f"{one.look_back_after:.3f}"[:4].strip("-")) or (
             one.look_back_after < 0
-        )  # fmt: skip
+        )
     assert panel.content.table.isVisible()
     said = stage.panel.header.caption.text()
     assert said.startswith("synthetic: 199 positions")
     assert said.endswith("as in helix, positions 1–199")
-    type_into(stage.panel.content.form.sliders["turns"], "1.5")
+    enter(stage.panel.content.form.sliders["turns"].field, "1.5")
     said = stage.panel.header.caption.text()
     assert "1.50 turns" in said
     assert said.endswith("chosen, with the 24 dimensions of helix")
@@ -162,10 +157,15 @@ def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
     first = panel.result.settings
     assert not again.isEnabled()
     for name, text, value in (
-        ("n_positions", "64", 64), ("climb", "0.25", 0.25), ("token_norm", "7", 7.0),
-        ("offset", "1.5", 1.5), ("spacing", "0.2", 0.2), ("noise", "0.5", 0.5), ("lag", "9", 9),
-    ):  # fmt: skip
-        type_into(panel.content.form.sliders[name], text)
+        ("n_positions", "64", 64),
+        ("climb", "0.25", 0.25),
+        ("token_norm", "7", 7.0),
+        ("offset", "1.5", 1.5),
+        ("spacing", "0.2", 0.2),
+        ("noise", "0.5", 0.5),
+        ("lag", "9", 9),
+    ):
+        enter(panel.content.form.sliders[name].field, text)
         found = panel.result.settings
         owner = found if name in ("token_norm", "lag") else found.curve
         assert getattr(owner, name) == value
@@ -179,8 +179,8 @@ def test_each_number_can_be_typed_and_is_as_in_the_model_again(stage):
 
 def test_max_turns_and_saved_settings(stage):
     form = stage.panel.content.form
-    type_into(form.sliders["turns"], "50")
-    type_into(form.sliders["n_positions"], "21")
+    enter(form.sliders["turns"].field, "50")
+    enter(form.sliders["n_positions"].field, "21")
     assert stage.panel.result.settings.curve.turns == 10
     assert form.sliders["turns"].value == 10
     assert stage.panel.result.settings.lag == 10
@@ -195,7 +195,7 @@ def test_other_range_and_model_are_followed(stage, write_table):
     panel = stage.panel
     stage.session.positions = (20, 120)
     assert panel.result.settings.curve.n_positions == 101
-    type_into(panel.content.form.sliders["turns"], "1")
+    enter(panel.content.form.sliders["turns"].field, "1")
     stage.session.positions = (20, 150)
     assert panel.result.settings.curve.n_positions == 101
     stage.open(write_table(np.random.default_rng(1).normal(size=(60, 9)), "other"), (1, 59))
@@ -206,8 +206,8 @@ def test_other_range_and_model_are_followed(stage, write_table):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_curve_opens_as_a_model(stage, kind):
     panel = stage.panel
-    type_into(panel.content.form.sliders["turns"], "2.5")
-    type_into(panel.content.form.sliders["climb"], "0.3")
+    enter(panel.content.form.sliders["turns"].field, "2.5")
+    enter(panel.content.form.sliders["climb"].field, "0.3")
     curve = panel.result.settings.curve.of_kind(kind)
     QTest.mouseClick(panel.content.pictures.buttons[kind], LEFT)
     assert stage.intents == [OpenSource(curve.source)]
@@ -225,9 +225,11 @@ def test_pictures_stand_below_each_other_where_that_makes_them_larger(narrow):
         return [
             [part.geometry() for part in parts]
             for parts in (
-                pictures.pictures.values(), pictures.buttons.values(), pictures.readings.values()
+                pictures.pictures.values(),
+                pictures.buttons.values(),
+                pictures.readings.values(),
             )
-        ]  # fmt: skip
+        ]
 
     sizes = (NARROW, False), ((700, 900), True), ((480, 900), True), (NARROW, False), (WIDE, False)
     for size, below in sizes:
@@ -349,12 +351,20 @@ CURVE = SETTINGS["curve"]
 
 def test_settings_that_make_no_sense_are_left_out(model):
     for wrong in (
-        {"lag": 0}, {"lag": True}, {"token_norm": float("nan")}, {"token_norm": -1.0}, {"more": 1},
-        {"curve": None}, {"curve": {"kind": "helix"}},
-        {"curve": {**CURVE, "climb": 2.0}}, {"curve": {**CURVE, "kind": "knot"}},
-        {"curve": {**CURVE, "seed": 1.5}}, {"curve": {**CURVE, "spacing": "1"}},
-        {"curve": {**CURVE, "d_model": 10**9}}, {"curve": {**CURVE, "n_positions": 10**9}},
-    ):  # fmt: skip
+        {"lag": 0},
+        {"lag": True},
+        {"token_norm": float("nan")},
+        {"token_norm": -1.0},
+        {"more": 1},
+        {"curve": None},
+        {"curve": {"kind": "helix"}},
+        {"curve": {**CURVE, "climb": 2.0}},
+        {"curve": {**CURVE, "kind": "knot"}},
+        {"curve": {**CURVE, "seed": 1.5}},
+        {"curve": {**CURVE, "spacing": "1"}},
+        {"curve": {**CURVE, "d_model": 10**9}},
+        {"curve": {**CURVE, "n_positions": 10**9}},
+    ):
         options = {"settings": {**SETTINGS, **wrong}, "before": 1}
         assert usable(ExperimentPanel(), options, model) == {}, wrong
 
@@ -366,7 +376,7 @@ def test_while_curves_are_on_the_way_the_sliders_stay_where_they_are(qtbot, writ
     jobs.deliver_all()
     panel, turns = stage.panel, stage.panel.content.form.sliders["turns"]
     before = panel.result
-    type_into(turns, "1.5")
+    enter(turns.field, "1.5")
     assert panel.result is before
     assert turns.value == 1.5
     jobs.deliver_all()
@@ -391,9 +401,7 @@ def test_default_size_and_mean_norm(model, tmp_path):
     assert asked(gpt2, (0, 63)).settings.token_norm == pytest.approx(mean_token_norm(gpt2))
 
 
-def test_long_short_and_straight_tables(
-    open_table,
-):
+def test_long_short_and_straight_tables(open_table):
     long = open_table(np.cumsum(np.ones((MAX_POSITIONS + 9, 3)), axis=0), "long")
     assert asked(long, (0, MAX_POSITIONS + 8)).settings.curve.n_positions == MAX_POSITIONS
     with pytest.raises(RangeError, match="at least 4 positions; the range is 2–4"):
@@ -455,8 +463,14 @@ def test_a_sentence_for_each_curve_before_and_after_layernorm(after, kind, field
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (0.02934, "0.0293"), (1.0, "1.00"), (75.31, "75.3"),
-     (1234.5, "1\N{THIN SPACE}234"), (1e-9, "0.000000")],
-)  # fmt: skip
+    [
+        (0, "0"),
+        (0.02934, "0.0293"),
+        (1.0, "1.00"),
+        (75.31, "75.3"),
+        (1234.5, "1\N{THIN SPACE}234"),
+        (1e-9, "0.000000"),
+    ],
+)
 def test_amounts_of_any_size(value, text):
     assert amount(value) == text

@@ -16,7 +16,7 @@ from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_
 from gui.plots.thinning import envelope
 from gui.services.questions import QuestionContext
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, hover
+from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, enter, hover
 from tests.scripts import run_script
 
 N = 300
@@ -172,8 +172,11 @@ def test_everything_fits_zooms_and_follows_the_range(norms):
     assert norms.plot.view.spans()[1] == pytest.approx(full_span(view))
     norms.choose_quantity("residual")
     session = norms.session
-    for change in (lambda: None, lambda: norms.controller.request_positions(20, 60),
-                   lambda: setattr(session, "components", (1, 2, 5))):  # fmt: skip
+    for change in (
+        lambda: None,
+        lambda: norms.controller.request_positions(20, 60),
+        lambda: setattr(session, "components", (1, 2, 5)),
+    ):
         change()
         QApplication.processEvents()
         np.testing.assert_allclose(norms.values, session.curve.residual, atol=1e-9)
@@ -285,10 +288,7 @@ def test_line_is_dragged_typed_and_reset(norms):
     double_click(norms.plot.viewport(), norms.line)
     assert (session.norms_after, session.selection) == (100, (7,))
     field = norms.panel.controls.widgets["norms_after"].field
-    field.setFocus()
-    field.selectAll()
-    QTest.keyClicks(field, "25")
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    enter(field, "25")
     assert session.norms_after == 25
     QTest.keyClick(field, Qt.Key.Key_Up)
     assert session.norms_after == 26
@@ -373,8 +373,7 @@ def test_relative_to_their_means_models_lie_on_one_another(three):
 
 
 @pytest.mark.parametrize(
-    ("quantity", "centred"),
-    [("norm", False), ("norm", True), ("step", True), ("residual", False)],
+    ("quantity", "centred"), [("norm", False), ("norm", True), ("step", True), ("residual", False)]
 )
 def test_figure_numbers_and_python_are_what_is_shown(norms, quantity, centred):
     norms.session.change(norms_quantity=quantity, norms_centred=centred)

@@ -40,10 +40,6 @@ def parts(panel):
     return panel.spec.plots(panel.view())
 
 
-def choose(panel, **choices):
-    panel.configure(**choices)
-
-
 def test_the_pair_shown_first_turns_some_times(panel):
     rates = turning_rates(BASE, 16)
     pair = parts(panel)[2]
@@ -53,7 +49,7 @@ def test_the_pair_shown_first_turns_some_times(panel):
 
 
 def test_turns_and_kernel_are_those_of_the_formula(panel):
-    choose(panel, pair=0)
+    panel.configure(pair=0)
     by_pair, kernel, pair = parts(panel)
     rates = turning_rates(BASE, 16)
     np.testing.assert_allclose(by_pair.curves[0].y, rates * 255 / (2 * np.pi))
@@ -69,7 +65,7 @@ def test_turns_and_kernel_are_those_of_the_formula(panel):
 
 
 def test_lengths_of_a_turn_in_place_of_turns(panel):
-    choose(panel, count="positions")
+    panel.configure(count="positions")
     by_pair, _, _ = parts(panel)
     np.testing.assert_allclose(by_pair.curves[0].y, 2 * np.pi / turning_rates(BASE, 16))
     assert by_pair.rules[0].at == 256
@@ -77,13 +73,13 @@ def test_lengths_of_a_turn_in_place_of_turns(panel):
 
 
 def test_the_pair_is_chosen_by_its_number_and_clipped_to_those_there_are(panel):
-    choose(panel, pair=3)
+    panel.configure(pair=3)
     by_pair, _, pair = parts(panel)
     assert by_pair.rules[1].at == 3
     assert "pair 3" in pair.readings[2].name
     rate = turning_rates(BASE, 16)[3]
     np.testing.assert_allclose(pair.curves[0].y, np.cos(np.arange(1, 256) * rate), atol=1e-12)
-    choose(panel, pair=500)
+    panel.configure(pair=500)
     assert "pair 7" in parts(panel)[2].readings[2].name
 
 
@@ -93,7 +89,7 @@ def test_scaling_stands_beside_the_rates_without_it(panel, scaled_panel):
     assert (by_pair.curves[0].y <= by_pair.curves[1].y).all()
     assert by_pair.curves[0].y[-1] == pytest.approx(by_pair.curves[1].y[-1] / 4)
     assert [curve.style for curve in kernel.curves] == ["solid", "dashed"]
-    choose(scaled_panel, unscaled=False)
+    scaled_panel.configure(unscaled=False)
     assert len(parts(scaled_panel)[0].curves) == 1
     view = scaled_panel.view()
     assert "scaling yarn" in scaled_panel.spec.caption(view)
@@ -106,9 +102,13 @@ def test_kinds_of_layers_have_their_own_rates(stage_of, tmp_path):
         "full_attention": {"rope_type": "default", "rope_theta": BASE},
     }
     folder = write_small_llama(
-        tmp_path / "gemma", n_positions=256, model_type="gemma3_text", head_dim=16,
-        layer_types=["sliding_attention", "full_attention"], rope_parameters=kinds,
-    )  # fmt: skip
+        tmp_path / "gemma",
+        n_positions=256,
+        model_type="gemma3_text",
+        head_dim=16,
+        layer_types=["sliding_attention", "full_attention"],
+        rope_parameters=kinds,
+    )
     panel = stage_of("rotary", folder, size=(1100, 280)).panel
     by_pair, kernel, _ = parts(panel)
     sliding, full = (turning_rates(base, 16) for base in (100.0, BASE))
@@ -121,10 +121,10 @@ def test_kinds_of_layers_have_their_own_rates(stage_of, tmp_path):
     assert by_pair.hover(1, 0).startswith("sliding attention · pair 0")
     tables = panel.spec.tables(panel.view())
     np.testing.assert_allclose(tables["sliding attention"]["radians_per_position"], sliding)
-    choose(panel, count="positions")
+    panel.configure(count="positions")
     np.testing.assert_allclose(parts(panel)[0].curves[1].y, 2 * np.pi / sliding)
     for layer, rates in enumerate((sliding, full)):
-        choose(panel, heads=True, layer=layer)
+        panel.configure(heads=True, layer=layer)
         view = panel.view()
         share = pair_use(view.model, layer).share
         expected = lag_kernel(rates, lags, share)
@@ -154,12 +154,12 @@ def test_compared_models_have_a_curve_each(panel, scaled_panel):
     view = replace(panel.view(), others=(replace(other, name="scaled", color="#123456"),))
     by_pair, kernel, _ = panel.spec.plots(view)
     assert [curve.name for curve in by_pair.curves] == ["", "scaled"]
-    np.testing.assert_array_equal(by_pair.curves[1].y, other.result.turns)
+    np.testing.assert_array_equal(by_pair.curves[1].y, other.result.own.turns)
     assert kernel.hover(1, 0) == "scaled · Δ = 0 · 1.000"
 
 
 def test_the_heads_use_of_pairs_takes_the_place_of_one_pair(panel):
-    choose(panel, heads=True, layer=1)
+    panel.configure(heads=True, layer=1)
     view = panel.view()
     _, kernel, use = parts(panel)
     found = pair_use(view.model, 1)

@@ -13,15 +13,7 @@ from gui.panels.similarity import SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
-from tests.gui.result_stage import (
-    LEFT,
-    NONE,
-    SHIFT,
-    ResultStage,
-    double_click,
-    hover,
-    named,
-)
+from tests.gui.result_stage import LEFT, NONE, SHIFT, ResultStage, double_click, hover, named
 from tests.scripts import run_script
 
 
@@ -29,11 +21,6 @@ from tests.scripts import run_script
 def stage(stage_of, helix_table):
     """The panel with the helix of 200 positions, 20–119 of them shown."""
     return stage_of("similarity", helix_table, (20, 119), size=(900, 320))
-
-
-@pytest.fixture
-def small(stage):
-    return stage.panel
 
 
 def heatmap(panel):
@@ -87,56 +74,56 @@ def test_of_many_positions_blocks_are_compared(stage, write_table, helix, monkey
     assert any("5 × 5 pairs" in text.get_text() for text in axes.texts)
 
 
-def test_heatmap_and_lags_beside_it_cover_the_range_as_numbers_do(small):
-    shown = heatmap(small)
-    assert shown.values is small.result.cosines
+def test_heatmap_and_lags_beside_it_cover_the_range_as_numbers_do(panel):
+    shown = heatmap(panel)
+    assert shown.values is panel.result.cosines
     assert shown.first == (20, 20)
     (x0, x1), (y0, y1) = shown.view.spans()
     assert (x0, x1, y0, y1) == (19.5, 119.5, 19.5, 119.5)
     area = shown.view.sceneBoundingRect()
     assert area.width() == pytest.approx(area.height(), abs=3)
-    assert cell(small, 30, 50).y() < cell(small, 90, 50).y(), "the first row is at the top"
-    assert (lags(small).curves[0].y == small.result.by_lag).all()
-    assert lags(small).mapTo(small, QPoint()).x() > heatmap(small).mapTo(small, QPoint()).x()
-    numbers = small.numbers()
-    assert (numbers["cosine"] == small.result.cosines).all()
+    assert cell(panel, 30, 50).y() < cell(panel, 90, 50).y(), "the first row is at the top"
+    assert (lags(panel).curves[0].y == panel.result.by_lag).all()
+    assert lags(panel).mapTo(panel, QPoint()).x() > heatmap(panel).mapTo(panel, QPoint()).x()
+    numbers = panel.numbers()
+    assert (numbers["cosine"] == panel.result.cosines).all()
     assert (numbers["position"] == np.arange(20, 120)).all()
-    assert (numbers["mean_cosine_at_lag"] == small.result.by_lag).all()
+    assert (numbers["mean_cosine_at_lag"] == panel.result.by_lag).all()
 
 
-def test_pixels_are_the_values_colours_which_can_be_dragged_and_reset(small):
-    bar(small).levelsRequested.emit(-1.0, 1.0)
-    picture = heatmap(small).grab().toImage()
-    table = heatmap(small).image.lut
+def test_pixels_are_the_values_colours_which_can_be_dragged_and_reset(panel):
+    bar(panel).levelsRequested.emit(-1.0, 1.0)
+    picture = heatmap(panel).grab().toImage()
+    table = heatmap(panel).image.lut
     for row, column in ((25, 25), (30, 100), (110, 40)):
-        value = heatmap(small).value_at(row, column)
+        value = heatmap(panel).value_at(row, column)
         expected = table[min(255, int((value + 1) / 2 * 256))][:3]
-        shown = picture.pixelColor(cell(small, row, column)).getRgb()[:3]
+        shown = picture.pixelColor(cell(panel, row, column)).getRgb()[:3]
         assert np.abs(np.subtract(shown, expected.astype(int))).max() < 25, (row, column)
-    scale = bar(small)
+    scale = bar(panel)
     QTest.mousePress(scale, LEFT, NONE, QPoint(6, 10))
     QTest.mouseMove(scale, QPoint(6, 60))
     QTest.mouseRelease(scale, LEFT, NONE, QPoint(6, 60))
     low, high = scale.levels
     assert low == -1.0
     assert -1.0 < high < 1.0
-    assert tuple(heatmap(small).image.levels) == pytest.approx((low, high))
+    assert tuple(heatmap(panel).image.levels) == pytest.approx((low, high))
     double_click(scale, QPoint(6, 60))
     assert scale.levels == (-1.0, 1.0)
 
 
-def test_the_switch_and_the_components_ask_anew_and_the_caption_names_them(small, stage):
-    text = small.header.caption.text()
+def test_the_switch_and_the_components_ask_anew_and_the_caption_names_them(panel, stage):
+    text = panel.header.caption.text()
     assert text.startswith("helix · shown positions 20–119 · raw rows, uncentred · mean cosine at ")
-    assert f"Δ 1: {small.result.by_lag[1]:.3f}" in text
-    QTest.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
-    assert "rows projected on PC 1, 2, 3" in small.header.caption.text()
-    QTest.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
-    assert small.view().question == SimilarityOf((20, 119), (1, 2, 3))
+    assert f"Δ 1: {panel.result.by_lag[1]:.3f}" in text
+    QTest.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
+    assert "rows projected on PC 1, 2, 3" in panel.header.caption.text()
+    QTest.mouseClick(panel.controls.widgets["rows"].buttons["projected"], LEFT)
+    assert panel.view().question == SimilarityOf((20, 119), (1, 2, 3))
     stage.session.components = (4, 2, 1)
-    assert small.view().question == SimilarityOf((20, 119), (1, 2, 4))
-    QTest.mouseClick(small.controls.widgets["rows"].buttons["raw"], LEFT)
-    assert small.view().question == SimilarityOf((20, 119))
+    assert panel.view().question == SimilarityOf((20, 119), (1, 2, 4))
+    QTest.mouseClick(panel.controls.widgets["rows"].buttons["raw"], LEFT)
+    assert panel.view().question == SimilarityOf((20, 119))
 
 
 def test_a_range_of_one_position_is_shown(stage, write_table):
@@ -144,11 +131,11 @@ def test_a_range_of_one_position_is_shown(stage, write_table):
     assert stage.panel.result.cosines.shape == (1, 1)
 
 
-def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
-    before = heatmap(small).grab().toImage()
+def test_hovering_elsewhere_marks_the_row_and_the_column(panel, stage):
+    before = heatmap(panel).grab().toImage()
     stage.session.hover = 60
-    after = heatmap(small).grab().toImage()
-    on_row, on_column = cell(small, 60, 100), cell(small, 100, 60)
+    after = heatmap(panel).grab().toImage()
+    on_row, on_column = cell(panel, 60, 100), cell(panel, 100, 60)
     for point in (on_row, on_column):
         assert any(
             before.pixel(point + QPoint(dx, dy)) != after.pixel(point + QPoint(dx, dy))
@@ -156,43 +143,43 @@ def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
             for dy in (-1, 0, 1)
         )
     stage.session.hover = 5  # outside the range
-    assert heatmap(small).grab().toImage() == before
+    assert heatmap(panel).grab().toImage() == before
 
 
-def test_hovering_a_lag_says_its_mean_and_a_cell_is_told_to_everybody(small, stage):
-    point = lags(small).view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
-    hover(lags(small).viewport(), point)
-    value = f"{small.result.by_lag[33]:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert lags(small).hover_text() == f"Δ = 33 · mean cosine {value}"
-    hover(heatmap(small).viewport(), cell(small, 40, 90))
+def test_hovering_a_lag_says_its_mean_and_a_cell_is_told_to_everybody(panel, stage):
+    point = lags(panel).view.mapViewToScene(QPointF(33, panel.result.by_lag[33])).toPoint()
+    hover(lags(panel).viewport(), point)
+    value = f"{panel.result.by_lag[33]:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert lags(panel).hover_text() == f"Δ = 33 · mean cosine {value}"
+    hover(heatmap(panel).viewport(), cell(panel, 40, 90))
     assert stage.session.hover == 90
-    value = heatmap(small).value_at(40, 90)
-    said = heatmap(small).hover_text().replace("\N{MINUS SIGN}", "-")
+    value = heatmap(panel).value_at(40, 90)
+    said = heatmap(panel).hover_text().replace("\N{MINUS SIGN}", "-")
     assert said == f"40 and 90\ncosine {value:.3f} · Δ = 50"
-    assert lags(small).hover_text().startswith("Δ = 50 · mean cosine ")
-    hover(small, QPoint(2, 2))
+    assert lags(panel).hover_text().startswith("Δ = 50 · mean cosine ")
+    hover(panel, QPoint(2, 2))
     assert stage.session.hover is None
-    assert heatmap(small).hover_text() == ""
-    assert lags(small).hover_text() == ""
+    assert heatmap(panel).hover_text() == ""
+    assert lags(panel).hover_text() == ""
 
 
-def test_selected_positions_are_marked_and_clicks_select_both(small, stage):
-    before = heatmap(small).grab().toImage()
+def test_selected_positions_are_marked_and_clicks_select_both(panel, stage):
+    before = heatmap(panel).grab().toImage()
     stage.session.selection = (60, 5)
-    assert heatmap(small).grab().toImage() != before
+    assert heatmap(panel).grab().toImage() != before
     stage.session.selection = (5,)
-    assert heatmap(small).grab().toImage() == before
-    QTest.mouseClick(heatmap(small).viewport(), LEFT, NONE, cell(small, 40, 90))
+    assert heatmap(panel).grab().toImage() == before
+    QTest.mouseClick(heatmap(panel).viewport(), LEFT, NONE, cell(panel, 40, 90))
     assert stage.session.selection == (40, 90)
-    QTest.mouseClick(heatmap(small).viewport(), LEFT, SHIFT, cell(small, 30, 30))
+    QTest.mouseClick(heatmap(panel).viewport(), LEFT, SHIFT, cell(panel, 30, 30))
     assert stage.session.selection == (40, 90, 30)
 
 
-def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
+def test_at_a_lag_all_models_values_are_there(panel, stage, write_table, helix):
     others = ComparedStage(stage.session)
     others.add(write_table(helix(60, 24, 3), "other"), (0, 49))
-    shown = lags(small)
-    point = shown.view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
+    shown = lags(panel)
+    point = shown.view.mapViewToScene(QPointF(33, panel.result.by_lag[33])).toPoint()
     hover(shown.viewport(), point)
     other = others.session.others[0].session.answers["similarity"].result
     assert shown.hover_text().startswith("Δ = 33 · mean cosine ")
@@ -278,10 +265,10 @@ def test_esc_passes_random_curves_by(qtbot, hand_jobs, helix_table):
     assert bands(stage.panel)[0]
 
 
-def test_a_helix_rises_again_and_a_line_does_not(stage, small, write_table):
-    found = small.spec.finding(small.view())
+def test_a_helix_rises_again_and_a_line_does_not(stage, panel, write_table):
+    found = panel.spec.finding(panel.view())
     assert found.outcome == "holds"
-    assert small.header.finding.text().startswith("✓ holds: rises again by ")
+    assert panel.header.finding.text().startswith("✓ holds: rises again by ")
     t = np.linspace(0.0, 1.0, 120)[:, None]
     direction = np.random.default_rng(1).standard_normal(24)
     stage.open(write_table(1.0 + t * direction, "line"))
@@ -292,23 +279,23 @@ def test_a_helix_rises_again_and_a_line_does_not(stage, small, write_table):
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])
-def test_the_script_prints_lags_and_the_outcome(small, stage, rows):
-    small.configure(rows=rows)
+def test_the_script_prints_lags_and_the_outcome(panel, stage, rows):
+    panel.configure(rows=rows)
     printed = run_script(stage.python())
     assert printed.startswith("(100, 100)")
     numbers = printed.partition("[")[2].partition("]")[0].split()
-    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)
+    np.testing.assert_allclose([float(n) for n in numbers], panel.result.by_lag, atol=1e-6)
     *_, first, second, last = printed.splitlines()
-    view = small.view()
-    assert last.partition(" ")[2] == small.spec.finding(view).outcome
+    view = panel.view()
+    assert last.partition(" ")[2] == panel.spec.finding(view).outcome
     for line, (kind, null) in zip((first, second), view.nulls.items(), strict=True):
         name, draws, *numbers = line.split()
         assert (name, draws) == (kind, "100")
         np.testing.assert_allclose([float(n) for n in numbers], null.rise.band)
 
 
-def test_the_printed_figure_has_the_band_and_the_finding(small):
-    figure = small.figure()()
+def test_the_printed_figure_has_the_band_and_the_finding(panel):
+    figure = panel.figure()()
     assert any(axes.collections for axes in figure.axes)
     texts = " ".join(text.get_text() for axes in figure.axes for text in axes.texts)
     assert "rises again by" in texts.replace("\n", " ")
@@ -356,8 +343,8 @@ def test_a_mosaic_can_be_had_as_a_matrix_and_needs_the_whole_picture(stage, pict
     assert not box.isEnabled()
 
 
-def test_a_model_of_text_has_no_mosaic(small):
-    assert not small.controls.widgets["mosaic"].isVisible()
+def test_a_model_of_text_has_no_mosaic(panel):
+    assert not panel.controls.widgets["mosaic"].isVisible()
 
 
 def test_the_script_makes_the_mosaic(stage, picture):

@@ -27,11 +27,6 @@ def stage(stage_of, small_gpt2):
     return stage_of("spectra", small_gpt2(d_model=40, tokens=0), size=(1000, 260))
 
 
-@pytest.fixture
-def small(stage):
-    return stage.panel
-
-
 def plot_of(panel):
     return named(panel, "Singular values")
 
@@ -98,94 +93,101 @@ def test_e_is_shown_or_reported_missing(stage_of, minilm_folder, gpt2_folder):
     assert rows(gpt2) == [["first 30", "stable rank"], ["P", "99.9\u00a0%", "3.09"]]
 
 
-def test_log_axes_hover_and_numbers(small):
-    (x0, x1), (y0, y1) = plot_of(small).view.spans()
-    sigma = small.result.spectra[0].singular_values
+def test_log_axes_hover_and_numbers(panel):
+    (x0, x1), (y0, y1) = plot_of(panel).view.spans()
+    sigma = panel.result.spectra[0].singular_values
     assert x0 < 0 < np.log10(40) < x1
     assert y0 < np.log10(sigma[-1])
     assert y1 > np.log10(sigma[0])
-    ticks = plot_of(small).x_axis.tickValues(x0, x1, 500)
-    assert plot_of(small).x_axis.tickStrings(ticks[0][1], 1, ticks[0][0])[0] == "1"
-    plot = plot_of(small)
+    ticks = plot_of(panel).x_axis.tickValues(x0, x1, 500)
+    assert plot_of(panel).x_axis.tickStrings(ticks[0][1], 1, ticks[0][0])[0] == "1"
+    plot = plot_of(panel)
     hover(plot.viewport(), plot.point_of(0, 2).toPoint())
     said = plot.hover_text()
-    sigma = small.result.spectra[0].singular_values[2]
+    sigma = panel.result.spectra[0].singular_values[2]
     assert said.startswith(f"P · i = 3 · σ {sigma:.3f} · chance ")
     assert "first 3: " in said
-    numbers = small.numbers()
+    numbers = panel.numbers()
     assert [*numbers] == ["index", "P_singular_value", "P_by_chance", "P_energy_of_first"]
-    assert (numbers["P_singular_value"] == small.result.spectra[0].singular_values).all()
-    assert [curve.silent for curve in plot_of(small).curves if len(curve.x)] == [False, True]
-    assert plot_of(small).curves[1].style == "dashed"
-    small.controls.widgets["chance"].click()
-    assert [curve.silent for curve in plot_of(small).curves] == [False]
+    assert (numbers["P_singular_value"] == panel.result.spectra[0].singular_values).all()
+    assert [curve.silent for curve in plot_of(panel).curves if len(curve.x)] == [False, True]
+    assert plot_of(panel).curves[1].style == "dashed"
+    panel.controls.widgets["chance"].click()
+    assert [curve.silent for curve in plot_of(panel).curves] == [False]
 
 
-def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(small, stage):
-    QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
-    assert small.view().question == SpectraOf((P, Subject("W_Q")))
-    assert [row[0] for row in rows(small)[1:]] == ["P", "W_Q 0"]
-    QTest.mouseClick(removing(small, 0), LEFT)
-    assert small.view().question == SpectraOf((Subject("W_Q"),))
-    QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
-    assert small.view().question == SpectraOf((P,)), "something is always left to look at"
+def test_a_weight_is_added_and_taken_out_by_click_and_python_prints_it(panel, stage):
+    QTest.mouseClick(chips_of(panel).chips["W_Q"], LEFT)
+    assert panel.view().question == SpectraOf((P, Subject("W_Q")))
+    assert [row[0] for row in rows(panel)[1:]] == ["P", "W_Q 0"]
+    QTest.mouseClick(removing(panel, 0), LEFT)
+    assert panel.view().question == SpectraOf((Subject("W_Q"),))
+    QTest.mouseClick(chips_of(panel).chips["W_Q"], LEFT)
+    assert panel.view().question == SpectraOf((P,)), "something is always left to look at"
     printed = run_script(stage.python()).splitlines()
-    for line, found in zip(printed, small.result.spectra, strict=True):
+    for line, found in zip(printed, panel.result.spectra, strict=True):
         assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])
         assert float(line.split()[-2]) == pytest.approx(found.energy[29])
         assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
 
 
-def test_k_is_dragged_kept_and_missing_parts_named(small):
-    plot = plot_of(small)
+def test_k_is_dragged_kept_and_missing_parts_named(panel):
+    plot = plot_of(panel)
     target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
     drag(plot.viewport(), plot.marker_point().toPoint(), target)
-    assert k_of(small).value == 4
-    assert rows(small)[0][0] == "first 4"
-    energy = small.result.spectra[0].energy[3]
-    assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
+    assert k_of(panel).value == 4
+    assert rows(panel)[0][0] == "first 4"
+    energy = panel.result.spectra[0].energy[3]
+    assert rows(panel)[1][1] == f"{100 * energy:.1f}\u00a0%"
     assert not plot.view.is_zoomed, "the drag moved the line and not the view"
-    small.configure(k=45)
-    assert k_of(small).value == 40
-    assert small.options()["k"] == 45
-    chips_of(small).layer.setCurrentIndex(2)
-    QTest.mouseClick(chips_of(small).chips["W_K"], LEFT)
-    assert rows(small)[-1] == ["W_K 2", "not in this checkpoint"]
-    assert chips_of(small).chips["W_K"].isChecked()
-    chips_of(small).layer.setCurrentIndex(0)
-    assert not chips_of(small).chips["W_K"].isChecked()
-    QTest.mouseClick(removing(small, 1), LEFT)
-    assert len(rows(small)) == 2
-    spec, model = SpectraPanel(), small.session.model
+    panel.configure(k=45)
+    assert k_of(panel).value == 40
+    assert panel.options()["k"] == 45
+    chips_of(panel).layer.setCurrentIndex(2)
+    QTest.mouseClick(chips_of(panel).chips["W_K"], LEFT)
+    assert rows(panel)[-1] == ["W_K 2", "not in this checkpoint"]
+    assert chips_of(panel).chips["W_K"].isChecked()
+    chips_of(panel).layer.setCurrentIndex(0)
+    assert not chips_of(panel).chips["W_K"].isChecked()
+    QTest.mouseClick(removing(panel, 1), LEFT)
+    assert len(rows(panel)) == 2
+    spec, model = SpectraPanel(), panel.session.model
     for subjects in (
-        [], [{**SAVED, "name": "W_X"}], [{"name": "P"}], [{**SAVED, "more": 1}], ["P"], "P", 3,
-        [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
-        [{**SAVED, "layer": 9}], [{**SAVED, "head": 2}],
-    ):  # fmt: skip
+        [],
+        [{**SAVED, "name": "W_X"}],
+        [{"name": "P"}],
+        [{**SAVED, "more": 1}],
+        ["P"],
+        "P",
+        3,
+        [{**SAVED, "side": "left"}],
+        [{**SAVED, "layer": -1}],
+        [{**SAVED, "head": True}],
+        [{**SAVED, "layer": 9}],
+        [{**SAVED, "head": 2}],
+    ):
         assert usable(spec, {"subjects": subjects, "k": 2}, model) == {"k": 2}, subjects
     assert usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
-def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, small_gpt2):
-    small.configure(subjects=(P, Subject("W_Q")))
-    before = {curve.color for curve in plot_of(small).curves}
+def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, panel, small_gpt2):
+    panel.configure(subjects=(P, Subject("W_Q")))
+    before = {curve.color for curve in plot_of(panel).curves}
     others = ComparedStage(stage.session)
     others.add(small_gpt2("other"))
     QApplication.processEvents()
-    named_ones = {curve.color for curve in plot_of(small).curves if curve.name}
-    rest = {curve.color for curve in plot_of(small).curves if not curve.name}
+    named_ones = {curve.color for curve in plot_of(panel).curves if curve.name}
+    rest = {curve.color for curve in plot_of(panel).curves if not curve.name}
     assert rest == {LIGHT.text, LIGHT.muted} != before
     assert named_ones == {model_color(1, LIGHT)}
-    small.configure(subjects=(Subject("W_Q"), P))
+    panel.configure(subjects=(Subject("W_Q"), P))
     sigma = np.linalg.svd(stage.session.others[0].session.model.weight("W_Q", 0))[1]
-    at, drawn = next(one for one in enumerate(plot_of(small).curves) if one[1].name)
-    plot = small.spec.plots(small.view())[0]
+    at, drawn = next(one for one in enumerate(plot_of(panel).curves) if one[1].name)
+    plot = panel.spec.plots(panel.view())[0]
     assert plot.hover(at, 2).startswith("other · i = 3 · σ ")
     np.testing.assert_allclose(drawn.y, sigma, rtol=1e-4)
-    assert small.legend.words.text() == "σᵢ of W_Q 0:"
+    assert panel.legend.words.text() == "σᵢ of W_Q 0:"
     others.close()
 
 
-SAVED = {
-    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
-}  # fmt: skip
+SAVED = {"name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False}

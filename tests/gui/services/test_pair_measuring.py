@@ -9,7 +9,7 @@ from gui.export.scene_guides import guide_traces
 from gui.scene.scene import COMPACT_CORNER
 from gui.scene.scene_state import resolve_scene
 from gui.services.pair_measuring import SLOT, pair_text
-from gui.side_panels.pair_card import PairCard
+from gui.side_panels.cards import PairCard
 from gui.style.theme import LIGHT, SMALL
 from tests.gui.result_stage import LEFT
 
@@ -147,7 +147,7 @@ def test_measuring_two_positions_and_undo(application, qtbot):
     assert not card.isVisibleTo(window)
     application.controller.select((120, 50))
     assert card.title.text() == "From 120 to 50"
-    assert card.distance.title == "In 24-D"
+    assert card.distance.value.accessibleName() == "In 24-D"
     said = [n.value.text() for n in (card.shown, card.distance, card.cosine, card.steps)]
     pair = session.pair
     wanted = [f"{v:.3f}" for v in (pair.shown, pair.distance, pair.cosine)]
@@ -170,4 +170,4 @@ def test_every_number_of_the_card_names_its_unit(qtbot):
         assert "the table's own units" in " ".join(number.toolTip().split())
     assert "without a unit" in card.cosine.toolTip()
     assert "positions" in card.steps.toolTip()
-    assert card.distance.title == "In 1\N{THIN SPACE}024-D"
+    assert card.distance.value.accessibleName() == "In 1\N{THIN SPACE}024-D"

@@ -197,8 +197,9 @@ def test_pictures_grow_and_themes_reach_rows(alone, qtbot):
     qtbot.waitUntil(lambda: row.thumbnail.size() == PICTURE)
     for theme in (DARK, LIGHT):
         alone.set_theme(theme)
-        frames = {row.thumbnail.grab().toImage().pixelColor(0, 0).name() for row in
-                  alone.rows.values()}  # fmt: skip
+        frames = {
+            row.thumbnail.grab().toImage().pixelColor(0, 0).name() for row in alone.rows.values()
+        }
         assert frames <= {theme.line, theme.muted, theme.text}
 
 
@@ -310,8 +311,9 @@ def test_name_and_note_in_place(start_application, write_gpt2, bookmark, key, se
     # The panel is there again where it was left open.
     again = start_application(settings=settings)
     assert [(one.name, one.note) for one in again.session.bookmarks] == [
-        ("View 1", ""), ("From above", "Three turns\nop in 199 positions"),
-    ]  # fmt: skip
+        ("View 1", ""),
+        ("From above", "Three turns\nop in 199 positions"),
+    ]
     assert names(panel_of(again)) == ["View 1", "From above"]
 
 

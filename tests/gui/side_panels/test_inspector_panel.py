@@ -20,6 +20,7 @@ from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
 from gui.widgets.position_table import PositionTableView
 from tests.gui.on_screen import put_on_screen
+from tests.gui.result_stage import CONTROL, LEFT, NONE, SHIFT, enter
 
 N_POSITIONS = 64
 
@@ -90,12 +91,17 @@ def make(qtbot):
     return build
 
 
+@pytest.fixture
+def panel(make, session) -> InspectorPanel:
+    return make(session)
+
+
 def spot(table: PositionTableView, row: int, column: int = 0) -> QPoint:
     return table.visualRect(table.model().index(row, column)).center()
 
 
-def click(table: PositionTableView, row: int, column: int = 0, keys=Qt.KeyboardModifier.NoModifier):
-    QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, keys, spot(table, row, column))
+def click(table: PositionTableView, row: int, column: int = 0, keys=NONE):
+    QTest.mouseClick(table.viewport(), LEFT, keys, spot(table, row, column))
 
 
 def test_nothing_open_and_nothing_selected_each_say_what_to_do(make):
@@ -116,14 +122,13 @@ def test_nothing_open_and_nothing_selected_each_say_what_to_do(make):
     assert panel.sentence.isVisible()
 
 
-def test_shows_the_numbers_of_the_current_position(make, session):
-    panel = make(session)
+def test_shows_the_numbers_of_the_current_position(panel, session):
     panel.answers.select((30,))
     details = session.details
     assert panel.card.title.text() == "30"
     assert panel.card.norm.value.text() == format_number(float(np.linalg.norm(W_POS[30])))
     assert panel.card.residual.value.text() == format_number(session.curve.residual[30])
-    assert [n.title for n in panel.card.coordinates] == ["PC 1", "PC 2", "PC 3"]
+    assert [n.value.accessibleName() for n in panel.card.coordinates] == ["PC 1", "PC 2", "PC 3"]
     expected = [format_number(v) for v in session.curve.coordinates[30]]
     assert [n.value.text() for n in panel.card.coordinates] == expected
     assert "Off-subspace residual" in panel.card.residual.toolTip()
@@ -144,27 +149,25 @@ def test_shows_the_numbers_of_the_current_position(make, session):
     assert not panel.card.outlier.isVisible()
 
 
-def test_other_components_and_a_range_with_too_few_of_them(make, session):
-    panel = make(session)
+def test_other_components_and_a_range_with_too_few_of_them(panel, session):
     session.components = (2, 4, 1)
     session.positions = (10, 12)
     session.curve = place_curve(W_POS, fit_pca(W_POS, (10, 12)), session.components)
     panel.answers.select((11,))
     fitted = len(session.pca.components)
-    assert [n.title for n in panel.card.coordinates] == ["PC 2", "PC 4", "PC 1"]
+    assert [n.value.accessibleName() for n in panel.card.coordinates] == ["PC 2", "PC 4", "PC 1"]
     shown = [n.value.text() for n in panel.card.coordinates]
     if fitted < 4:
         assert shown[1] == "–"
     assert shown[2] == format_number(session.details.coordinates[-1])
 
 
-def test_steps_stop_at_ends_and_errors_stay(make, session):
-    panel = make(session)
-    QTest.mouseClick(panel.go_to.next, Qt.MouseButton.LeftButton)
+def test_steps_stop_at_ends_and_errors_stay(panel, session):
+    QTest.mouseClick(panel.go_to.next, LEFT)
     assert session.selection == (1,)  # nothing was selected: the start of the range
-    QTest.mouseClick(panel.go_to.next, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.go_to.next, LEFT)
     assert session.selection == (2,)
-    QTest.mouseClick(panel.go_to.previous, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.go_to.previous, LEFT)
     assert session.selection == (1,)
     panel.answers.select((0,))
     assert not panel.go_to.previous.isEnabled()
@@ -177,14 +180,12 @@ def test_steps_stop_at_ends_and_errors_stay(make, session):
     QTest.keyClicks(panel.go_to.field, "17")  # over the 12, which was marked
     QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
     assert session.selection == (17,)
-    QTest.keyClicks(panel.go_to.field, "64")
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
+    enter(panel.go_to.field, "64")
     assert session.selection == (17,)
     assert panel.go_to.message.text() == "There is no position 64; the table has 0–63"
 
 
-def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
-    panel = make(session)
+def test_rows_hover_and_select_and_are_added_with_shift(panel, session, qtbot):
     panel.answers.select((30,))
     target = panel.nearest.rows[1].position
     with qtbot.waitSignal(panel.hoverRequested, check_params_cb=lambda p: p == target):
@@ -200,18 +201,13 @@ def test_rows_hover_and_select_and_are_added_with_shift(make, session, qtbot):
     with qtbot.waitSignal(panel.hoverRequested, check_params_cb=lambda p: p is None):
         QTest.mouseMove(panel.go_to.field)
     panel.answers.select((30,))
-    click(panel.beside, 1, keys=Qt.KeyboardModifier.ShiftModifier)
+    click(panel.beside, 1, keys=SHIFT)
     assert session.selection == (30, 31)
-    click(
-        panel.beside,
-        1,
-        keys=Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier,
-    )
+    click(panel.beside, 1, keys=SHIFT | CONTROL)
     assert session.selection == (30, 31, 32)
 
 
-def test_tinted_rows_fit_a_narrow_dock(make, session):
-    panel = make(session)
+def test_tinted_rows_fit_a_narrow_dock(panel, session):
     panel.answers.select((31, 30))
     session.hover = 29
     index = panel.beside.model().index
@@ -230,8 +226,7 @@ def test_tinted_rows_fit_a_narrow_dock(make, session):
             assert table.horizontalHeader().length() <= table.viewport().width()
 
 
-def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
-    panel = make(session)
+def test_several_are_listed_in_order_made_current_and_taken_out(panel, session):
     panel.answers.select((5,))
     assert not panel.listed.isVisible()
     panel.answers.select((40, 12, 5))
@@ -251,12 +246,11 @@ def test_several_are_listed_in_order_made_current_and_taken_out(make, session):
     QTest.keyClick(panel.listed, Qt.Key.Key_Down)
     QTest.keyClick(panel.listed, Qt.Key.Key_Delete)
     assert session.selection == (40, 5)
-    QTest.mouseClick(panel.clear, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.clear, LEFT)
     assert session.selection == ()
 
 
-def test_current_row_stays_in_sight(make, session, qtbot):
-    panel = make(session)
+def test_current_row_stays_in_sight(panel, qtbot):
     panel.answers.select((*range(40), 60))
     table = panel.listed
     last = len(table.rows) - 1
@@ -275,15 +269,14 @@ def test_current_row_stays_in_sight(make, session, qtbot):
     for key in [*keys, Qt.Key.Key_Down]:
         QTest.keyClick(panel.listed, key)
     assert reached == keys
-    QTest.mouseClick(panel.copy, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.copy, LEFT)
     assert panel.focusWidget() is panel.listed
     click(panel.beside, 0)  # one is selected: the list goes, and takes no text field's focus
     assert not panel.listed.isVisible()
     assert QApplication.focusWidget() is None
 
 
-def test_tokens_and_full_precision_copies(make, session):
-    panel = make(session)
+def test_tokens_and_full_precision_copies(panel, session):
     panel.answers.select((1, 2))
     session.tokens = SimpleNamespace(texts=("<|endoftext|>", "Hello", " my"), ids=(), truncated=0)
     assert panel.card.token.text() == "·my"
@@ -292,7 +285,7 @@ def test_tokens_and_full_precision_copies(make, session):
     assert panel.card.token.text() == ""
     session.tokens = SimpleNamespace(texts=("a\tb",) * 64, ids=(), truncated=0)
     panel.answers.select((12, 30))
-    QTest.mouseClick(panel.copy, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.copy, LEFT)
     text = QGuiApplication.clipboard().text()
     lines = dict(line.split("\t", 1) for line in text.splitlines() if line)
     assert lines["position"] in ("30", "distance\tcosine")
@@ -300,14 +293,13 @@ def test_tokens_and_full_precision_copies(make, session):
     assert float(lines["norm"]) == pytest.approx(np.linalg.norm(W_POS[30]), rel=1e-8)
     assert float(lines["PC 1"]) == pytest.approx(session.details.coordinates[0], rel=1e-8)
     assert "29\t" in text
-    QTest.mouseClick(panel.copy_list, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(panel.copy_list, LEFT)
     rows = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
     assert rows[0] == ["position", "token", "norm"]
     assert [row[0] for row in rows[1:]] == ["12", "30"]
 
 
-def test_numbers_of_another_position_do_not_stay_but_the_geometry_does(make, session, qtbot):
-    panel = make(session)
+def test_numbers_of_another_position_do_not_stay_but_the_geometry_does(panel, session, qtbot):
     panel.answers.select((30,))
     session.selection = (31,)
     assert panel.card.title.text() == "30"  # its numbers, and not yet those of 31
@@ -339,30 +331,28 @@ def go_to(qtbot):
     return widget
 
 
-def enter(go_to: GoTo, text: str) -> None:
-    go_to.field.selectAll()
-    QTest.keyClicks(go_to.field, text)
-    QTest.keyClick(go_to.field, Qt.Key.Key_Return)
-
-
 def test_selects_what_is_typed(go_to):
-    for typed, expected in (
-        ("17", (17,)), ("10-13", (10, 11, 12, 13)), ("13 - 10", (13, 12, 11, 10)),
-        ("5, 9 40", (5, 9, 40)), ("3, 1-4", (3, 1, 2, 4)), ("63", (63,)),
-    ):  # fmt: skip
-        enter(go_to, typed)
-        assert go_to.asked.pop() == expected
+    typed = {
+        "17": (17,),
+        "10-13": (10, 11, 12, 13),
+        "13 - 10": (13, 12, 11, 10),
+        "5, 9 40": (5, 9, 40),
+        "3, 1-4": (3, 1, 2, 4),
+    }
+    for text in typed:
+        enter(go_to.field, text)
         assert not go_to.message.isVisible()
-    assert go_to.asked == []
+    assert go_to.asked == [*typed.values()]
 
 
 def test_says_what_is_wrong_and_keeps_the_text(go_to):
     for typed, said in (
         ("64", "There is no position 64; the table has 0–63"),
         ("10-99", "There is no position 99; the table has 0–63"),
-        ("-5", "“-5” is not a position"), ("twelve", "“twelve” is not a position"),
-    ):  # fmt: skip
-        enter(go_to, typed)
+        ("-5", "“-5” is not a position"),
+        ("twelve", "“twelve” is not a position"),
+    ):
+        enter(go_to.field, typed)
         assert said in go_to.message.text()
         assert go_to.message.isVisible()
         assert go_to.field.text() == typed
@@ -374,10 +364,10 @@ def test_says_what_is_wrong_and_keeps_the_text(go_to):
 
 def test_a_range_too_long_is_cut_and_another_table_takes_the_message_away(go_to):
     go_to.set_table(5000, None)
-    enter(go_to, "0-2999")
+    enter(go_to.field, "0-2999")
     assert go_to.asked == [tuple(range(2000))]
     assert "1\u2009000 more were left out" in go_to.message.text()
-    enter(go_to, "64")
+    enter(go_to.field, "64")
     go_to.set_table(100, 7)
     assert not go_to.message.isVisible()
     assert "0–99" in go_to.field.toolTip()
@@ -386,7 +376,7 @@ def test_a_range_too_long_is_cut_and_another_table_takes_the_message_away(go_to)
 
 
 def test_enter_and_escape_empty_the_field_and_the_arrows_walk_on(go_to):
-    enter(go_to, "")
+    enter(go_to.field, "")
     assert go_to.asked == []
     QTest.keyClicks(go_to.field, "12")
     QTest.keyClick(go_to.field, Qt.Key.Key_Escape)

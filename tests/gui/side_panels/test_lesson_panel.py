@@ -3,17 +3,16 @@
 from types import MappingProxyType
 
 import pytest
-from PySide6.QtGui import QTextBlock
 from PySide6.QtTest import QTest
 
 from gui.services.lessons.reader import parse_lesson
 from gui.services.lessons.text import wanted_for
-from gui.side_panels.lesson import LessonPanel
-from gui.side_panels.lesson_question import FactsOf
+from gui.side_panels.lesson import FactsOf, LessonPanel
 from gui.state.answer import Answer
 from gui.state.lessons import Course
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, SMALL
+from gui.widgets.markdown_page import blocks
 from gui.window.arrangement.docks import DOCKS
 from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import LEFT
@@ -66,8 +65,13 @@ def facts(panel, **known):
     return MappingProxyType({one: known[one[0]] for one in wanted})
 
 
-KNOWN = {"norm_mean": "2.50", "norm_last": "0.10", "helix": True, "tokens": False,
-         "capture_end": None}  # fmt: skip
+KNOWN = {
+    "norm_mean": "2.50",
+    "norm_last": "0.10",
+    "helix": True,
+    "tokens": False,
+    "capture_end": None,
+}
 
 
 def test_dots_until_numbers_come(panel):
@@ -116,19 +120,10 @@ def test_a_step_without_numbers_asks_for_none(panel):
     assert panel.note.isHidden()
 
 
-def blocks(page) -> list[QTextBlock]:
-    document, found = page.document(), []
-    block = document.begin()
-    while block.isValid():
-        found.append(block)
-        block = block.next()
-    return found
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_headings_are_small_and_everything_has_the_theme_s_colours(panel, theme):
     panel.set_theme(theme)
-    for block in blocks(panel.page):
+    for block in blocks(panel.page.document()):
         look = block.begin().fragment().charFormat()
         heading = block.text() == "TRY"
         assert look.foreground().color().name() == (theme.muted if heading else theme.text)

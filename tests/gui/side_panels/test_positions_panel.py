@@ -13,7 +13,7 @@ from geometry.models.sources.source import Source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.side_panels.components import put_on_axis
-from gui.side_panels.presets import longest_run, range_presets
+from gui.side_panels.positions import longest_run, range_presets
 from gui.state.session import Session
 from gui.style.theme import DARK
 from tests.gui.on_screen import turn_wheel
@@ -30,6 +30,14 @@ def session() -> Session:
 def panel(qtbot, session):
     fill(session)
     return shown(qtbot, session)
+
+
+@pytest.fixture
+def heard(panel):
+    """Every intent of the panel, which the session follows."""
+    intents = record(panel)
+    follow(panel)
+    return intents
 
 
 def drag(slider, start: QPoint, *moves: int, release: bool = True) -> None:
@@ -56,9 +64,7 @@ def test_range_is_shown_and_drags_need_no_layout(panel):
     assert layout.activate() is False
 
 
-def test_dragging_a_handle_asks_live_between_start_and_finish(panel):
-    heard = record(panel)
-    follow(panel)
+def test_dragging_a_handle_asks_live_between_start_and_finish(panel, heard):
     drag(panel.slider, panel.slider.handle_rect(1).center(), -10, -40, -80)
     assert heard[0] == ("started",)
     assert heard[-1] == ("finished",)
@@ -69,9 +75,7 @@ def test_dragging_a_handle_asks_live_between_start_and_finish(panel):
     assert panel.last.value() == ranges[-1][2] == panel.session.positions[1] < 170
 
 
-def test_bar_drags_the_range_held_handle_does_not(panel):
-    heard = record(panel)
-    follow(panel)
+def test_bar_drags_the_range_held_handle_does_not(panel, heard):
     panel.session.positions = (37, 151)
     off_centre = panel.slider.handle_rect(0).center() + QPoint(3, 2)
     drag(panel.slider, off_centre, 1, 0)
@@ -85,9 +89,7 @@ def test_bar_drags_the_range_held_handle_does_not(panel):
     assert ranges[-1] == (119, 199)
 
 
-def test_escape_takes_a_drag_back(panel):
-    heard = record(panel)
-    follow(panel)
+def test_escape_takes_a_drag_back(panel, heard):
     start = panel.slider.handle_rect(1).center()
     drag(panel.slider, start, -60, release=False)
     assert panel.session.positions[1] < 199
@@ -100,9 +102,7 @@ def test_escape_takes_a_drag_back(panel):
     assert len(heard) == count
 
 
-def test_each_key_on_the_slider_is_one_complete_request(panel):
-    heard = record(panel)
-    follow(panel)
+def test_each_key_on_the_slider_is_one_complete_request(panel, heard):
     panel.slider.setFocus()
     none, shift = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
     for keys, modifier, expected in (
@@ -122,9 +122,7 @@ def test_each_key_on_the_slider_is_one_complete_request(panel):
         assert heard == []
 
 
-def test_typing_applies_on_enter_and_on_leaving_the_field_only(panel):
-    heard = record(panel)
-    follow(panel)
+def test_typing_applies_on_enter_and_on_leaving_the_field_only(panel, heard):
     panel.last.setFocus()
     panel.last.selectAll()
     QTest.keyClicks(panel.last, "150")
@@ -139,13 +137,13 @@ def test_typing_applies_on_enter_and_on_leaving_the_field_only(panel):
     assert heard[1:] == [("range", 20, 150)]
 
 
-def test_an_end_typed_beyond_the_other_moves_the_range_along(panel):
-    heard = record(panel)
-    follow(panel)
+def test_an_end_typed_beyond_the_other_moves_the_range_along(panel, heard):
     for field, typed, expected in (
-        (panel.first, "120", (120, 160)), (panel.first, "180", (180, 199)),
-        (panel.last, "50", (10, 50)), (panel.last, "20", (0, 20)),
-    ):  # fmt: skip
+        (panel.first, "120", (120, 160)),
+        (panel.first, "180", (180, 199)),
+        (panel.last, "50", (10, 50)),
+        (panel.last, "20", (0, 20)),
+    ):
         panel.session.positions = (60, 100)
         enter(field, typed)
         assert heard.pop() == ("range", *expected)
@@ -166,9 +164,7 @@ def test_controls_follow_the_session(panel):
     assert [combo.currentText() for combo in panel.components.combos] == ["PC 4", "PC 2", "PC 5"]
 
 
-def test_presets_and_bars_choose_ranges_and_axes(panel, qtbot):
-    heard = record(panel)
-    follow(panel)
+def test_presets_and_bars_choose_ranges_and_axes(panel, qtbot, heard):
     for button in panel.presets:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert [words[1:] for words in heard] == [(0, 199), (1, 199), (100, 199), (1, 99), (1, 198)]
@@ -227,9 +223,7 @@ def test_both_themes_paint(panel, dress):
     assert picture.pixelColor(2, picture.height() - 2).lightness() != 255
 
 
-def test_a_click_beside_the_handles_fetches_the_nearer_one(panel):
-    heard = record(panel)
-    follow(panel)
+def test_a_click_beside_the_handles_fetches_the_nearer_one(panel, heard):
     panel.session.positions = (80, 120)
     QTest.mouseClick(panel.slider, Qt.MouseButton.LeftButton, pos=QPoint(40, 11))
     assert [words[0] for words in heard] == ["started", "range", "finished"]
@@ -250,9 +244,7 @@ def test_a_range_of_few_positions_or_one_is_shown_for_what_it_is(panel):
     assert panel.components.foot.text().startswith("PC 1 + 2 + 3 = 100.0")
 
 
-def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
-    heard = record(panel)
-    follow(panel)
+def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot, heard):
     panel.session.positions = (80, 120)
 
     turn_wheel(panel.slider, up=1)
@@ -265,9 +257,7 @@ def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
     assert panel.session.positions[1] - panel.session.positions[0] == 40
 
 
-def test_choosing_a_shown_component_swaps_the_two(panel, qtbot):
-    heard = record(panel)
-    follow(panel)
+def test_choosing_a_shown_component_swaps_the_two(panel, qtbot, heard):
     combo = panel.components.combos[0]
     combo.setFocus()
     QTest.keyClick(combo, Qt.Key.Key_Down)

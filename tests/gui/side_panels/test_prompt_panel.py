@@ -17,8 +17,7 @@ from gui.style.theme import DARK, LIGHT
 from tests.gui.on_screen import put_on_screen
 
 ADAM = TokenizedPrompt(
-    (50256, 15496, 616, 1438, 318, 7244),
-    ("<|endoftext|>", "Hello", " my", " name", " is", " Adam"),
+    (50256, 15496, 616, 1438, 318, 7244), ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
 )
 
 
@@ -40,6 +39,11 @@ def make(qtbot):
         return panel
 
     return build
+
+
+@pytest.fixture
+def panel(make, session) -> PromptPanel:
+    return make(session)
 
 
 def show_adam(session: Session) -> None:
@@ -78,8 +82,7 @@ def test_each_state_says_what_to_do(make, qtbot):
     assert panel.flow.isVisible()
 
 
-def test_typing_asks_once_after_a_pause(make, session, qtbot):
-    panel = make(session)
+def test_typing_asks_once_after_a_pause(panel, qtbot):
     asked = []
     panel.promptRequested.connect(asked.append)
     panel.field.setFocus()
@@ -89,8 +92,7 @@ def test_typing_asks_once_after_a_pause(make, session, qtbot):
     assert asked == ["Hello my"]
 
 
-def test_enter_asks_and_shift_enter_breaks_lines(make, session):
-    panel = make(session)
+def test_enter_asks_and_shift_enter_breaks_lines(panel):
     asked = []
     panel.promptRequested.connect(asked.append)
     panel.field.setFocus()
@@ -106,8 +108,7 @@ def test_enter_asks_and_shift_enter_breaks_lines(make, session):
     assert asked[1:] == ["a\u00a0b  c\n\u3000é "]
 
 
-def test_clear_takes_text_and_labels_away_and_focus_takes_typing(make, session):
-    panel = make(session)
+def test_clear_takes_text_and_labels_away_and_focus_takes_typing(panel, session):
     assert not panel.clear.isVisible()
     show_adam(session)
     assert panel.field.exact_text() == "Hello my name is Adam"
@@ -123,8 +124,7 @@ def test_clear_takes_text_and_labels_away_and_focus_takes_typing(make, session):
     assert panel.field.exact_text() == "x"
 
 
-def test_typed_text_stays_and_files_pass(make, session):
-    panel = make(session)
+def test_typed_text_stays_and_files_pass(panel, session):
     session.prompt = "from the settings"
     assert panel.field.exact_text() == "from the settings"
     QTest.keyClicks(panel.field, "x")
@@ -138,8 +138,7 @@ def test_typed_text_stays_and_files_pass(make, session):
     assert panel.field.canInsertFromMimeData(words)
 
 
-def test_chips_show_position_and_token_and_the_count_and_what_does_not_fit(make, session):
-    panel = make(session)
+def test_chips_show_position_and_token_and_the_count_and_what_does_not_fit(panel, session):
     show_adam(session)
     chips = panel.flow.chips
     assert [chip.position for chip in chips] == list(range(6))
@@ -158,8 +157,7 @@ def test_chips_show_position_and_token_and_the_count_and_what_does_not_fit(make,
     assert "position 1023" in panel.surplus.toolTip()
 
 
-def test_hovering_and_leaving_a_chip_and_clicks_select_add_and_extend(make, session, qtbot):
-    panel = make(session)
+def test_hovering_and_leaving_a_chip_and_clicks_select_add_and_extend(panel, session, qtbot):
     show_adam(session)
     with qtbot.waitSignal(panel.hoverRequested, check_params_cb=lambda p: p == 3):
         QTest.mouseMove(panel.flow.viewport(), panel.flow.box_on_screen(3).center())
@@ -182,8 +180,7 @@ def test_hovering_and_leaving_a_chip_and_clicks_select_add_and_extend(make, sess
     assert session.selection == (3, 4, 5)  # beside the chips
 
 
-def test_arrow_keys_walk_and_tint_tokens(make, session):
-    panel = make(session)
+def test_arrow_keys_walk_and_tint_tokens(panel, session):
     show_adam(session)
     panel.flow.setFocus()
     walked = []
@@ -209,8 +206,7 @@ def test_arrow_keys_walk_and_tint_tokens(make, session):
         assert hovered.red() > hovered.green()
 
 
-def test_a_thousand_tokens_scroll_and_chips_wrap_inside_the_width(make, session):
-    panel = make(session)
+def test_a_thousand_tokens_scroll_and_chips_wrap_inside_the_width(panel, session):
     session.prompt = "x"
     session.tokens = TokenizedPrompt(tuple(range(1024)), tuple(f" token{i}" for i in range(1024)))
     assert panel.flow.verticalScrollBar().maximum() > 1000

@@ -14,9 +14,15 @@ from gui.state.session import Session
 from gui.style.theme import LIGHT
 
 PANELS = (
-    BookmarksPanel, InspectorPanel, LessonPanel, ModelPanel, AlignedRow, PositionsPanel,
-    PromptPanel, ViewPanel,
-)  # fmt: skip
+    BookmarksPanel,
+    InspectorPanel,
+    LessonPanel,
+    ModelPanel,
+    AlignedRow,
+    PositionsPanel,
+    PromptPanel,
+    ViewPanel,
+)
 
 
 @pytest.mark.parametrize("panel_class", PANELS, ids=lambda made: made.__name__)

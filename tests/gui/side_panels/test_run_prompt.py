@@ -28,9 +28,15 @@ def run_of(session, change=None, *, encoder=False, ids=None):
     n = len(tokens.ids)
     moved = None if change is None or encoder else 0.3061
     return PromptRun(
-        session.prompt, ids or tokens.ids, tokens.texts, not encoder, change,
-        () if encoder else found, moved, np.full((2, 4, n, n), 1 / n, np.float32),
-    )  # fmt: skip
+        session.prompt,
+        ids or tokens.ids,
+        tokens.texts,
+        not encoder,
+        change,
+        () if encoder else found,
+        moved,
+        np.full((2, 4, n, n), 1 / n, np.float32),
+    )
 
 
 @pytest.fixture

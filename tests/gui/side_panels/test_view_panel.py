@@ -11,6 +11,7 @@ from gui.state.session import Session
 from gui.state.values import CurveLook
 from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.on_screen import choose_by_keys, put_on_screen, turn_wheel
+from tests.gui.result_stage import enter
 
 
 @pytest.fixture
@@ -18,8 +19,9 @@ def panel(qtbot):
     return put_on_screen(qtbot, ViewPanel(Session(), LIGHT), 280, 160)
 
 
-def record(panel) -> list[tuple]:
-    """Note every intent of the panel."""
+@pytest.fixture
+def heard(panel) -> list[tuple]:
+    """Every intent of the panel."""
     heard: list[tuple] = []
     panel.colorByRequested.connect(lambda by, component: heard.append((by, component)))
     panel.columnRequested.connect(lambda column: heard.append(("column", column.name)))
@@ -32,18 +34,10 @@ def record(panel) -> list[tuple]:
     return heard
 
 
-def test_shows_the_session_and_asks_nothing(panel):
-    heard = record(panel)
-    panel.session.color_by = "component"
-    panel.session.color_component = 7
-    panel.session.colormap = "viridis"
-    panel.session.colormap = "batlow"
-    panel.session.color_by = "norm"
-    panel.session.color_span = "table"
-    panel.session.outside = "faint"
-    panel.session.projection = "parallel"
-    panel.session.keep_turned = True
-    panel.session.curve_parts = "points"
+def test_shows_the_session_and_asks_nothing(panel, heard):
+    panel.session.change(color_by="component", color_component=7, colormap="viridis")
+    panel.session.change(colormap="batlow", color_by="norm", color_span="table", outside="faint")
+    panel.session.change(projection="parallel", keep_turned=True, curve_parts="points")
     assert panel.colormap.currentData() == "batlow"
     assert panel.color_by.currentText() == "Norm"
     assert panel.color_span.value() == "table"
@@ -55,8 +49,7 @@ def test_shows_the_session_and_asks_nothing(panel):
     assert heard == []
 
 
-def test_choosing_what_colours_the_curve_which_component_and_which_map(panel):
-    heard = record(panel)
+def test_choosing_what_colours_the_curve_which_component_and_which_map(panel, heard):
     choose_by_keys(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Down)
     assert not panel.component.isVisible()
     choose_by_keys(panel.color_by, Qt.Key.Key_Down)
@@ -74,20 +67,11 @@ def test_every_map_is_on_offer_with_its_picture_and_what_it_is_good_for(panel):
         assert combo.itemData(index, Qt.ItemDataRole.ToolTipRole)
         picture = combo.itemIcon(index).pixmap(32, 12).toImage()
         expected = Colormap(name)(0.5).rgba8
-        seen = picture.pixelColor(picture.width() // 2, 6)
-        difference = [
-            abs(a - b)
-            for a, b in zip(
-                (seen.red(), seen.green(), seen.blue()),
-                (expected.r, expected.g, expected.b),
-                strict=True,
-            )
-        ]
-        assert max(difference) < 16
+        seen = picture.pixelColor(picture.width() // 2, 6).getRgb()[:3]
+        assert seen == pytest.approx((expected.r, expected.g, expected.b), abs=15)
 
 
-def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
-    heard = record(panel)
+def test_the_popup_of_maps_opens_and_chooses(panel, qtbot, heard):
     qtbot.mouseClick(panel.colormap, Qt.MouseButton.LeftButton)
     view = panel.colormap.view()
     qtbot.waitUntil(view.isVisible)
@@ -100,8 +84,7 @@ def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
     assert heard[0][0] == "colormap"
 
 
-def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
-    heard = record(panel)
+def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot, heard):
     for choice, value, expected in (
         ("color_span", "table", ("span", "table")),
         ("outside", "faint", ("outside", "faint")),
@@ -119,8 +102,7 @@ def test_segments_ask_once_by_mouse_and_by_keyboard(panel, qtbot):
     assert heard == [("outside", "hidden")]
 
 
-def test_the_wheel_passing_over_changes_nothing(panel):
-    heard = record(panel)
+def test_the_wheel_passing_over_changes_nothing(panel, heard):
     panel.outside.buttons["hidden"].setFocus()
     combo = panel.colormap
     turn_wheel(combo, up=-1)
@@ -136,9 +118,7 @@ def test_fits_its_place_in_the_left_column(panel, dress):
     assert panel.sizeHint().height() <= 180
     for choice in (panel.color_span, panel.curve_parts, panel.outside, panel.projection):
         for button in choice.buttons.values():
-            assert button.fontMetrics().horizontalAdvance(button.text()) < button.width(), (
-                button.text()
-            )
+            assert button.fontMetrics().horizontalAdvance(button.text()) < button.width()
 
 
 @pytest.fixture
@@ -150,8 +130,7 @@ def options(panel, qtbot):
     panel.curve_options.close()
 
 
-def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot):
-    heard = record(panel)
+def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot, heard):
     for field, low, high in (("line_width", 2.0, 8.0), ("point_size", 8.0, 25.0)):
         slider = options.sliders[field].slider
         ticks = len(heard)
@@ -162,17 +141,13 @@ def test_sizes_and_opacity_are_dragged_and_typed_live(panel, options, qtbot):
         assert len(values) == 5
         assert values == sorted(values)
         assert low < values[-1] < high
-    field = options.sliders["opacity"].field
-    field.selectAll()
-    QTest.keyClicks(field, "0.4")
-    QTest.keyClick(field, Qt.Key.Key_Return)
+    enter(options.sliders["opacity"].field, "0.4")
     assert heard[-1] == ("opacity", 0.4)
     qtbot.mouseClick(options.after_drag.buttons["stay"], Qt.MouseButton.LeftButton)
     assert heard[-1] == ("keep", True)
 
 
-def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot):
-    heard = record(panel)
+def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot, heard):
     panel.lookRequested.connect(lambda field, value: setattr(panel.session, field, value))
     assert not options.reset.isEnabled()
     panel.session.change(line_width=4.0, point_size=2.5, curve_parts="points", opacity=0.5)
@@ -182,16 +157,17 @@ def test_the_small_window_shows_the_session_and_resets_it(panel, options, qtbot)
     qtbot.mouseClick(options.reset, Qt.MouseButton.LeftButton)
     usual = CurveLook()
     assert heard == [
-        ("line_width", usual.line_width), ("point_size", usual.point_size),
-        ("opacity", usual.opacity), ("curve_parts", "both"),
-    ]  # fmt: skip
+        ("line_width", usual.line_width),
+        ("point_size", usual.point_size),
+        ("opacity", usual.opacity),
+        ("curve_parts", "both"),
+    ]
     assert not options.reset.isEnabled()
     QTest.keyClick(options, Qt.Key.Key_Escape)
     assert not options.isVisible()
 
 
-def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
-    heard = record(panel)
+def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel, heard):
     panel.session.color_by = "period"
     assert panel.spans.currentWidget() is panel.period
     assert panel.span_title.toolTip() == "The period in positions"
@@ -203,9 +179,7 @@ def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
     periods = [value for field, value in heard if field == "color_period"]
     assert len(periods) == 3
     assert 32 < periods[0] < periods[1] < periods[2]
-    panel.period.field.selectAll()
-    QTest.keyClicks(panel.period.field, "24.5")
-    QTest.keyClick(panel.period.field, Qt.Key.Key_Return)
+    enter(panel.period.field, "24.5")
     choose_by_keys(panel.colormap, Qt.Key.Key_Up)
     assert heard[-2:] == [("color_period", 24.5), ("cyclic_colormap", "batlow")]
     panel.session.color_by = "position"
@@ -213,14 +187,12 @@ def test_a_period_is_dragged_and_typed_and_has_a_map_of_its_own(panel):
     assert panel.colormap.currentData() == "jet"
 
 
-def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel):
-    heard = record(panel)
+def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel, heard):
     choose_by_keys(panel.color_by, Qt.Key.Key_End)
     assert heard == [("file",)]
     assert panel.color_by.currentData() == "position"  # until there is one
-    loss, kind = (
-        PositionColumn("loss", "a.csv", (1.0, 2.0)), PositionColumn("kind", "a.csv", ("x", "y")),
-    )  # fmt: skip
+    loss = PositionColumn("loss", "a.csv", (1.0, 2.0))
+    kind = PositionColumn("kind", "a.csv", ("x", "y"))
     panel.session.change(columns=(loss, kind), color_column=loss, color_by="column")
     assert panel.column.isVisible()
     assert [panel.column.itemText(i) for i in range(3)] == ["loss", "kind", "Other file…"]

@@ -18,7 +18,3 @@ def view_of(panel):
 
 def cell(panel, i, j):
     return pair_of(panel).widget.point_of(i, j).toPoint()
-
-
-def caption(panel):
-    return panel.header.caption.text()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import ResidualStream, Subject
 from gui.panels.overlaps.form import arrange
-from tests.gui.panels.overlaps.overlaps_stage import caption, figure_of, pair_of, view_of
+from tests.gui.panels.overlaps.overlaps_stage import figure_of, pair_of, view_of
 from tests.gui.result_stage import LEFT, NONE, choose, enter, hover
 from tests.scripts import run_script
 
@@ -33,8 +33,8 @@ def test_eight_panels_of_minilm_in_one_click_and_their_figure_for_print(minilm):
         np.testing.assert_allclose(cell.values, expected, atol=1e-6)
     assert round(cells[0].contrast.TL, 1) == 5.2
     assert round(cells[1].contrast.TR, 1) == 7.1
-    assert "input sides, of W_O the output side · gain not folded" in caption(minilm)
-    assert "P and E uncentred, all stored rows" in caption(minilm)
+    assert "input sides, of W_O the output side · gain not folded" in minilm.caption()
+    assert "P and E uncentred, all stored rows" in minilm.caption()
     figure = minilm.figure()()
     titles = [axes.get_title(loc="left") for axes in figure.axes[:8]]
     assert titles[0] == "W_Q × P"
@@ -90,7 +90,7 @@ def test_mlp_panels_and_another_layer_and_head(minilm):
     show(minilm, "mlp")
     names = [(cell.rows.name, cell.columns.name) for cell in minilm.result.cells]
     assert names == [("W_in", "E"), ("W_in", "P")]
-    assert "layer 0 · input side · gain not folded" in caption(minilm)
+    assert "layer 0 · input side · gain not folded" in minilm.caption()
     assert not minilm.form.rows.head.isVisible()
     show(minilm, "attention")
     enter(minilm.form.rows.layer, "3")
@@ -99,8 +99,8 @@ def test_mlp_panels_and_another_layer_and_head(minilm):
     assert minilm.result.cells[0].rows == Subject("W_Q", layer=3, head=2, fold_ln=True)
     assert minilm.result.cells[6].rows == Subject("W_O", layer=3, head=2)
     assert minilm.result.cells[0].values.shape == (32, 384)
-    assert "layer 3, head 2" in caption(minilm)
-    assert "gain folded" in caption(minilm)
+    assert "layer 3, head 2" in minilm.caption()
+    assert "gain folded" in minilm.caption()
 
 
 def test_what_gpt2s_part_lacks_of_the_mlp_and_what_another_panel_refers_to(gpt2):

@@ -15,7 +15,7 @@ from gui.panels.kit.saved_choices import usable
 from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
-from tests.gui.panels.overlaps.overlaps_stage import caption, pair_of
+from tests.gui.panels.overlaps.overlaps_stage import pair_of
 from tests.gui.result_stage import LEFT, ResultStage, choose, enter
 from tests.scripts import run_script
 
@@ -29,7 +29,7 @@ def test_gpt2s_queries_and_positions_are_measured_drawn_and_printed(gpt2):
     values = gpt2.result.values.astype(float)
     assert pytest.approx(contrast.TL, rel=1e-5) == corner_contrast(values, 1 / 768).TL
     assert round(gpt2.result.top3, 2) == 1.65
-    assert caption(gpt2) == (
+    assert gpt2.caption() == (
         "gpt2 · W_Q layer 0 input, gain not folded × P uncentred, all rows · "
         "TL 2.5 TR 2.4 BL 1.9 BR 0.6 × chance · 3×3 sum 1.65 · blur 1 px, display only"
     )
@@ -41,7 +41,7 @@ def test_gpt2s_queries_and_positions_are_measured_drawn_and_printed(gpt2):
     assert axes.images[0].get_array().shape == (768, 768)
     assert axes.images[0].get_clim() == pytest.approx(pair_of(gpt2).bar.levels)
     words = " ".join(figure.get_supxlabel().split())
-    assert words == caption(gpt2)
+    assert words == gpt2.caption()
     box = gpt2.form.rows.name
     role = Qt.ItemDataRole
     at = {box.itemText(i): i for i in range(box.count())}
@@ -59,8 +59,8 @@ def test_folding_the_gain_is_labelled_and_in_the_script(gpt2):
     assert gpt2.result.rows.fold_ln
     assert not gpt2.result.columns.fold_ln
     assert round(gpt2.result.top3, 4) == 0.0004
-    assert "W_Q layer 0 input, gain folded × P" in caption(gpt2)
-    assert "3×3 sum 0.0004" in caption(gpt2)
+    assert "W_Q layer 0 input, gain folded × P" in gpt2.caption()
+    assert "3×3 sum 0.0004" in gpt2.caption()
     printed = run_script(gpt2.python())
     assert "fold_ln=True" in gpt2.python()
     assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
@@ -70,7 +70,7 @@ def test_positions_can_be_centred_and_matrices_named_by_panels_and_lessons(gpt2)
     before = gpt2.result
     QTest.mouseClick(gpt2.form.centre, LEFT, pos=QPoint(8, gpt2.form.centre.height() // 2))
     assert gpt2.result.columns == Subject("P", centred=True)
-    assert "P centred, all rows" in caption(gpt2)
+    assert "P centred, all rows" in gpt2.caption()
     assert abs(gpt2.result.values - before.values).max() > 0.01
     gpt2.configure(rows=Subject("W_K", fold_ln=True), columns=Subject("P", centred=True))
     assert gpt2.result.rows == Subject("W_K", fold_ln=True)
@@ -85,12 +85,12 @@ def test_positions_can_be_centred_and_matrices_named_by_panels_and_lessons(gpt2)
 def test_one_head_has_so_many_directions(gpt2):
     enter(gpt2.form.rows.head, "3")
     assert gpt2.result.values.shape == (64, 768)
-    assert "W_Q layer 0 head 3 input" in caption(gpt2)
+    assert "W_Q layer 0 head 3 input" in gpt2.caption()
     stream = ResidualStream(open_model(str(gpt2.session.model.source.text)))
     expected = stream.overlaps(Subject("W_Q", head=3), Subject("P"))
     np.testing.assert_allclose(gpt2.result.values, expected, atol=1e-6)
     QTest.keyClick(gpt2.form.rows.head, Qt.Key.Key_Down)
-    assert "head 2" in caption(gpt2)
+    assert "head 2" in gpt2.caption()
     enter(gpt2.form.rows.head, "-1")
     assert gpt2.form.rows.head.text() == "all heads"
     assert gpt2.result.values.shape == (768, 768)
@@ -100,16 +100,16 @@ def test_the_side_is_explicit(gpt2):
     choose(gpt2.form.rows.name, "W_O")
     assert gpt2.form.rows.side.currentText() == "output side"
     assert gpt2.result.rows == Subject("W_O")
-    assert "W_O layer 0 output ×" in caption(gpt2)
+    assert "W_O layer 0 output ×" in gpt2.caption()
     written = gpt2.result
     choose(gpt2.form.rows.side, "input side")
     assert gpt2.result.rows == Subject("W_O", side="input")
-    assert "W_O layer 0 input ×" in caption(gpt2)
-    assert "two different spaces" in caption(gpt2)
+    assert "W_O layer 0 input ×" in gpt2.caption()
+    assert "two different spaces" in gpt2.caption()
     assert abs(gpt2.result.values - written.values).max() > 0.01
     choose(gpt2.form.columns.name, "W_V")
     choose(gpt2.form.columns.side, "output side")
-    assert "two different spaces" not in caption(gpt2), "both are values"
+    assert "two different spaces" not in gpt2.caption(), "both are values"
 
 
 @pytest.mark.slow
@@ -121,11 +121,11 @@ def test_any_two_matrices_also_of_different_layers(minilm):
     enter(minilm.form.rows.layer, "5")
     rows, columns = Subject("W_in", layer=5), Subject("W_O", layer=2)
     assert (minilm.result.rows, minilm.result.columns) == (rows, columns)
-    assert "W_in layer 5" in caption(minilm)
+    assert "W_in layer 5" in minilm.caption()
     stream = ResidualStream(minilm.session.model)
     expected = stream.overlaps(rows, columns)
     np.testing.assert_allclose(minilm.result.values, expected, atol=1e-6)
-    assert "all rows" not in caption(minilm)
+    assert "all rows" not in minilm.caption()
 
 
 def test_plain_subjects_and_their_spaces():
@@ -160,12 +160,17 @@ def test_gpt2_part_says_what_it_lacks(gpt2):
     assert pair_of(gpt2).isVisible()
     model = gpt2.session.model
     for options in (
-        {"rows": {**MATRIX, "side": "left"}}, {"columns": "P"}, {"rows": [MATRIX]},
-        {"look": {**LOOK, "blur": float("nan")}}, {"look": {**LOOK, "blur": 9}},
-        {"look": {**LOOK, "blur": True}}, {"look": {**LOOK, "colormap": "pink"}},
-        {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
+        {"rows": {**MATRIX, "side": "left"}},
+        {"columns": "P"},
+        {"rows": [MATRIX]},
+        {"look": {**LOOK, "blur": float("nan")}},
+        {"look": {**LOOK, "blur": 9}},
+        {"look": {**LOOK, "blur": True}},
+        {"look": {**LOOK, "colormap": "pink"}},
+        {"look": {**LOOK, "log": 1}},
+        {"look": {"blur": 1.0}},
         {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
-    ):  # fmt: skip
+    ):
         assert usable(gpt2.spec, options, model) == {}, options
     for lacking in ({"layer": 12}, {"head": 12}):
         options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
@@ -185,12 +190,10 @@ def test_another_model_has_fewer_layers(stage_of, gpt2_folder, minilm_folder):
     enter(gpt2.form.rows.head, "11")
     stage.open(minilm_folder)
     assert gpt2.result.rows == Subject("W_Q", layer=5, head=11)
-    assert "layer 5 head 11" in caption(gpt2)
+    assert "layer 5 head 11" in gpt2.caption()
 
 
-MATRIX = {
-    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
-}  # fmt: skip
+MATRIX = {"name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False}
 LOOK = {"blur": 1.0, "colormap": "viridis", "log": False}
 
 
@@ -264,8 +267,10 @@ def test_other_layers_are_compared_where_they_are_asked_for(small):
     assert small.numbers()["layer_TL"].tolist() == [other.TL]
     number, corner, sums = run_script(small.python()).splitlines()[-1].split()
     assert (int(number), float(corner), float(sums)) == (
-        1, pytest.approx(other.TL), pytest.approx(other.top3)
-    )  # fmt: skip
+        1,
+        pytest.approx(other.TL),
+        pytest.approx(other.top3),
+    )
 
 
 def test_other_layers_come_one_by_one_after_the_random_matrices(qtbot, hand_jobs, small_gpt2):

@@ -10,7 +10,7 @@ from gui.panels.overlaps.picture import GREY, Look, blurred
 from gui.plots.hover_label import HoverLabel
 from gui.style.theme import LIGHT
 from tests.gui.on_screen import turn_wheel
-from tests.gui.panels.overlaps.overlaps_stage import caption, cell, pair_of
+from tests.gui.panels.overlaps.overlaps_stage import cell, pair_of
 from tests.gui.result_stage import LEFT, NONE, choose, double_click, hover
 
 
@@ -40,11 +40,11 @@ def test_blur_is_for_display_only(gpt2):
         QTest.keyClick(gpt2.form.blur, Qt.Key.Key_Down)
     assert gpt2.form.blur.value() == 0.0
     np.testing.assert_array_equal(heatmap.values, values)
-    assert "blur" not in caption(gpt2)
+    assert "blur" not in gpt2.caption()
     for _ in range(9):
         QTest.keyClick(gpt2.form.blur, Qt.Key.Key_Up)
     assert gpt2.form.blur.value() == 3.0, "no more than that"
-    assert "blur 3 px, display only" in caption(gpt2)
+    assert "blur 3 px, display only" in gpt2.caption()
     np.testing.assert_array_equal(heatmap.values, blurred(values, 3.0))
     np.testing.assert_array_equal(gpt2.numbers()["overlap"], values)
     assert gpt2.result.values is values, "nothing was computed again"

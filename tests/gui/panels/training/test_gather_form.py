@@ -17,7 +17,7 @@ from gui.window.arrangement.result_docks import carry_out
 from tests.gui.conftest import TIMEOUT_MS
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
 from tests.gui.on_screen import put_on_screen
-from tests.gui.result_stage import LEFT
+from tests.gui.result_stage import LEFT, enter
 
 
 @pytest.fixture
@@ -81,13 +81,6 @@ def click(button):
     QApplication.processEvents()
 
 
-def type_count(form, text):
-    form.count.setFocus()
-    form.count.selectAll()
-    QTest.keyClicks(form.count, text)
-    QTest.keyClick(form.count, Qt.Key.Key_Return)
-
-
 def test_asks_and_fetches_only_when_agreed(form, press, hub):
     hub.forget_requests()
     assert form.message.text() == "The Hub may have checkpoints of gpt2’s training."
@@ -110,23 +103,23 @@ def test_asks_and_fetches_only_when_agreed(form, press, hub):
     assert form.count.value() == 20
     assert form.budget.text().startswith("of 20 · log-spaced, steps 0–1\N{THIN SPACE}900 · at most")
     before = form.budget.text()
-    type_count(form, "4")
+    enter(form.count, "4")
     assert form.budget.text() != before
     assert format_bytes(4 * (4 * 64 * 24 + 256 * 1024)) in form.budget.text()
     assert "Steps: 0, " in form.budget.toolTip().replace("\n", " ")
-    type_count(form, "1")
+    enter(form.count, "1")
     assert form.budget.text().startswith("of 20 · step 1\N{THIN SPACE}900 · at most")
     assert hub.requests == []
 
 
 def test_gathering(form, press, hub):
     press(form)
-    type_count(form, "6")
+    enter(form.count, "6")
     assert form.button.text() == "Load"
     press(form)
     assert form.session.history.n_snapshots == 6
     assert form.budget.text().endswith("nothing to download")
-    type_count(form, "9")
+    enter(form.count, "9")
     assert "already here" in form.budget.text()
     assert form.button.text() == "Load the rest"
     press(form)
@@ -161,7 +154,7 @@ def test_how_far_it_is_and_cancel(show, hub, hand_jobs):
 
 def test_whole_files_are_agreed_to_by_a_button_that_says_how_much(form, press, hub, tmp_path):
     press(form)
-    type_count(form, "3")
+    enter(form.count, "3")
     hub.ranges = False
     press(form)
     (size,) = {file.stat().st_size for file in tmp_path.glob("made/**/model.safetensors")}
@@ -242,6 +235,11 @@ def in_front(show_model, wait_until_idle):
     return shown
 
 
+def listed(session):
+    """Whether checkpoints were looked for, and a plan made."""
+    return session.gathering is not None and session.gathering.plan is not None
+
+
 @pytest.mark.slow
 def test_twenty_hub_revisions_become_a_moving_curve(hub, in_front, qtbot, wait_until_idle):
     application = in_front(NAME)
@@ -249,8 +247,7 @@ def test_twenty_hub_revisions_become_a_moving_curve(hub, in_front, qtbot, wait_u
     assert body.download.isVisible()
     assert not body.checkpoints.isVisible()
     QTest.mouseClick(body.download.button, LEFT)
-    qtbot.waitUntil(lambda: session.gathering is not None and session.gathering.plan is not None,
-                    timeout=TIMEOUT_MS)  # fmt: skip
+    qtbot.waitUntil(lambda: listed(session), timeout=TIMEOUT_MS)
     hub.forget_requests()
     QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.timeline is not None, timeout=TIMEOUT_MS)
@@ -274,8 +271,7 @@ def test_fewer_checkpoints_replace_all(in_front, tmp_path, qtbot, wait_until_idl
     assert session.history.n_snapshots == 5
     QTest.mouseClick(body.checkpoints, LEFT)
     QTest.mouseClick(body.download.button, LEFT)
-    qtbot.waitUntil(lambda: session.gathering is not None and session.gathering.plan is not None,
-                    timeout=TIMEOUT_MS)  # fmt: skip
+    qtbot.waitUntil(lambda: listed(session), timeout=TIMEOUT_MS)
     body.download.count.setValue(3)
     QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.timeline.n_snapshots == 3, timeout=TIMEOUT_MS)

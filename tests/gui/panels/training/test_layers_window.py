@@ -64,8 +64,10 @@ def test_the_plots_show_the_floor_and_the_halves(inside):
     view = panel.content._view
     titles = [plot.name for plot in panel.spec.plots(view)]
     assert titles[:3] == [
-        "share of variance by layer", "halves’ cosine by layer", "share, R² by layer",
-    ]  # fmt: skip
+        "share of variance by layer",
+        "halves’ cosine by layer",
+        "share, R² by layer",
+    ]
     pos, noise, random = panel.spec.plots(view)[0].curves
     tables = inside.session.model.store.tables
     np.testing.assert_array_equal(pos.y, tables.share)
@@ -91,8 +93,9 @@ def test_the_script_prints_what_the_panel_shows(inside, run_python):
     for layer, line in enumerate(lines):
         printed = line.split()
         assert int(printed[0]) == layer
-        for text, name in zip(printed[1:5], ("share", "share_noise", "halves_cosine",
-                                             "variance_top3"), strict=True):  # fmt: skip
+        for text, name in zip(
+            printed[1:5], ("share", "share_noise", "halves_cosine", "variance_top3"), strict=True
+        ):
             assert float(text) == pytest.approx(numbers[name][layer], rel=1e-9)
 
 
@@ -171,8 +174,9 @@ def test_published_numbers_are_points_of_the_layers_that_have_them(inside, wait_
     _, ranks, relative, _ = panel.spec.plots(view)
     published = [curve for curve in ranks.curves if curve.style == "dashed"]
     assert [(curve.x.tolist(), curve.y.tolist()) for curve in published] == [
-        ([0], [2.05]), ([2], [1.91]),
-    ]  # fmt: skip
+        ([0], [2.05]),
+        ([2], [1.91]),
+    ]
     assert "published" in [reading.name for reading in ranks.readings]
     assert "published" not in [reading.name for reading in relative.readings]
     assert panel.spec.caption(view).endswith(
@@ -197,22 +201,38 @@ def test_positions_are_shown_without_their_description(inside, wait_until_idle):
 
 
 LAYER = {
-    "stable_rank": 2.5, "rank": 7, "relative_norm": None, "share": 0.2, "share_noise": 0.01,
-    "share_context": 0.1, "share_rest": 0.69, "halves_cosine": 0.9, "standard_error": 0.05,
-    "top3": 1.0, "outliers": [63], "texts_needed": None,
-}  # fmt: skip
+    "stable_rank": 2.5,
+    "rank": 7,
+    "relative_norm": None,
+    "share": 0.2,
+    "share_noise": 0.01,
+    "share_context": 0.1,
+    "share_rest": 0.69,
+    "halves_cosine": 0.9,
+    "standard_error": 0.05,
+    "top3": 1.0,
+    "outliers": [63],
+    "texts_needed": None,
+}
 COUNTER = {
-    "share": [1, 2, 3], "halves_cosine": [1, 2, 3], "norms_cv": [1, 2, 3], "angles": {},
+    "share": [1, 2, 3],
+    "halves_cosine": [1, 2, 3],
+    "norms_cv": [1, 2, 3],
+    "angles": {},
     "chance_of_smallest_angle": {},
-}  # fmt: skip
+}
 PUBLISHED = {
-    "quantity": "stable rank", "layer": 1, "published": 2.05, "ours": 2.5, "as_there": None,
-}  # fmt: skip
+    "quantity": "stable rank",
+    "layer": 1,
+    "published": 2.05,
+    "ours": 2.5,
+    "as_there": None,
+}
 WHOLE = {
     "layers": [LAYER] * 3,
     "counters": {"word": COUNTER, "line": COUNTER | {"share": [], "halves_cosine": []}},
     "published": [PUBLISHED],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

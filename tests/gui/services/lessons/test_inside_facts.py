@@ -13,7 +13,7 @@ from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, 
 from gui.services.lessons.findings import Findings
 from gui.services.lessons.inside_facts import CONDITIONS
 from gui.services.questions import QuestionContext, resolve
-from gui.side_panels.lesson_question import facts_of, measured_effects
+from gui.side_panels.lesson import facts_of, measured_effects
 from gui.state.answer import Answer
 
 N_LAYERS, LENGTH, D_MODEL = 3, 40, 12

@@ -18,7 +18,7 @@ from gui.services.lessons.findings import Findings
 from gui.services.lessons.reader import LessonError, find_lessons, parse_lesson
 from gui.services.lessons.text import setup_for, steps_for, text_for, wanted_for
 from gui.services.questions import QuestionContext, resolve
-from gui.side_panels.lesson_question import FactsOf
+from gui.side_panels.lesson import FactsOf
 from gui.state.camera import AXES
 from gui.state.lesson_setup import ConditionTerm, Setup, position_of, range_of
 from gui.state.session import Session

@@ -1,9 +1,12 @@
 """The model panel with the catalogue, driven as a user drives it."""
 
+from types import SimpleNamespace
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.sources.catalogue import read_catalogue
+from geometry.models.sources.source import Source
 from gui.side_panels.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
@@ -31,9 +34,22 @@ def hear(panel):
     heard = []
     panel.openRequested.connect(lambda source: heard.append(("open", source.text)))
     panel.searchRequested.connect(lambda text: heard.append(("search", text)))
-    panel.updateRequested.connect(lambda: heard.append("update"))
-    panel.cancelRequested.connect(lambda: heard.append("cancel"))
+    for name in ("update", "folder", "file", "cancel"):
+        signal = getattr(panel, f"{name}Requested")
+        signal.connect(lambda name=name: heard.append(name))
     return heard
+
+
+def hear_opened(panel):
+    """Note the texts of the sources that a panel asks to open."""
+    heard = []
+    panel.openRequested.connect(lambda source: heard.append(source.text))
+    return heard
+
+
+def model_of(source, commit=None):
+    """Stand in for an open model of a source."""
+    return SimpleNamespace(source=Source.parse(source), commit=commit)
 
 
 def at(panel, title):

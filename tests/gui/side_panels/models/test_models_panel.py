@@ -1,21 +1,23 @@
 """The model panel, through real events, on a small catalogue."""
 
-from types import SimpleNamespace
-
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
 from geometry.models.sources.catalogue import CatalogueEntry
-from geometry.models.sources.source import Source
-from gui.side_panels.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK
 from gui.widgets.tooltips import LINE
-from tests.gui.on_screen import put_on_screen
-from tests.gui.side_panels.models.models_stage import current, titles
+from tests.gui.side_panels.models.models_stage import (
+    current,
+    hear,
+    hear_opened,
+    model_of,
+    show_models,
+    titles,
+)
 
 
 def row(identity: str, title: str, group: str, state: str) -> ModelRow:
@@ -37,25 +39,6 @@ def session() -> Session:
     return Session(models=ROWS, recent=RECENT)
 
 
-@pytest.fixture
-def panel(qtbot, session):
-    return shown(qtbot, session)
-
-
-def shown(qtbot, session):
-    return put_on_screen(qtbot, ModelPanel(session, LIGHT), 280, 420)
-
-
-def record(panel) -> list:
-    """Note every intent of the panel."""
-    heard: list = []
-    panel.openRequested.connect(lambda source: heard.append(source.text))
-    panel.folderRequested.connect(lambda: heard.append("folder…"))
-    panel.fileRequested.connect(lambda: heard.append("file…"))
-    panel.cancelRequested.connect(lambda: heard.append("cancel"))
-    return heard
-
-
 def click(panel, qtbot, source: str, *, twice: bool = False) -> None:
     at = panel.list.rect_of(source).center()
     viewport = panel.list.viewport()
@@ -64,19 +47,9 @@ def click(panel, qtbot, source: str, *, twice: bool = False) -> None:
         qtbot.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=at)
 
 
-def model_of(source: str, commit: str | None = None) -> SimpleNamespace:
-    return SimpleNamespace(source=Source.parse(source), commit=commit)
-
-
 def test_recent_paths_then_catalogue(panel):
-    assert titles(panel) == [
-        "run-7",
-        "my-model",
-        "GPT-2 small",
-        "GPT-2 medium",
-        "Alias",
-        "all-MiniLM-L6-v2",
-    ]
+    catalogue = [row.entry.title for row in ROWS]
+    assert titles(panel) == ["run-7", "my-model", *catalogue]
     rows = range(panel.list.model().rowCount())
     texts = [panel.list.model().index(row, 0).data() for row in rows]
     headings = [text for text in texts if text not in titles(panel)]
@@ -94,20 +67,20 @@ def test_recent_paths_then_catalogue(panel):
 
 
 def test_clicks_typed_paths_and_buttons_open_and_a_double_click_once(panel, qtbot):
-    heard = record(panel)
+    heard = hear_opened(panel)
     click(panel, qtbot, "openai-community/gpt2")
     click(panel, qtbot, "/home/x/checkpoints/run-7")
     assert heard == ["openai-community/gpt2", "/home/x/checkpoints/run-7"]
-    heard = record(panel)
+    heard = hear_opened(panel)
     QTest.keyClicks(panel.search, "/data/run 8")
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     click(panel, qtbot, "/data/run 8")
     assert heard == ["/data/run 8"] * 2
-    heard = record(panel)
+    heard = hear(panel)
     qtbot.mouseClick(panel.folder, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(panel.file, Qt.MouseButton.LeftButton)
-    assert heard == ["folder…", "file…"]
-    heard = record(panel)
+    assert heard == ["folder", "file"]
+    heard = hear_opened(panel)
     panel.openRequested.connect(lambda source: setattr(panel.session, "opening", source))
     panel.search.clear()
     click(panel, qtbot, "openai-community/gpt2", twice=True)
@@ -115,7 +88,7 @@ def test_clicks_typed_paths_and_buttons_open_and_a_double_click_once(panel, qtbo
 
 
 def test_offline_a_click_on_what_is_not_here_explains(panel, qtbot):
-    heard = record(panel)
+    heard = hear_opened(panel)
     panel.session.offline = True
     lines = {line.title: line.state for line in panel.list.lines()}
     assert lines["GPT-2 medium"] == "offline"
@@ -155,7 +128,7 @@ def test_search_filters_the_list(panel):
 
 
 def test_enter_in_the_search_opens_the_marked_line(panel):
-    heard = record(panel)
+    heard = hear_opened(panel)
     QTest.keyClicks(panel.search, "gpt")
     assert current(panel) == "GPT-2 small"
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
@@ -171,7 +144,7 @@ def test_enter_in_the_search_opens_the_marked_line(panel):
 
 
 def test_enter_prefers_what_is_here_while_offline(panel):
-    heard = record(panel)
+    heard = hear_opened(panel)
     panel.session.offline = True
     QTest.keyClicks(panel.search, "stanford")
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
@@ -186,7 +159,7 @@ def test_enter_prefers_what_is_here_while_offline(panel):
 
 
 def test_the_list_by_keyboard(panel):
-    heard = record(panel)
+    heard = hear_opened(panel)
     QTest.keyClicks(panel.search, "a")
     QTest.keyClick(panel.search, Qt.Key.Key_Down)
     QTest.keyClick(panel.list, Qt.Key.Key_Down)
@@ -237,7 +210,7 @@ def test_the_open_model_is_in_sight(panel):
 def test_what_was_searched_and_opened_hides_the_catalogue_no_longer(panel):
     QTest.keyClicks(panel.search, "alias")
     assert titles(panel)[0] == "Alias"
-    heard = record(panel)
+    heard = hear_opened(panel)
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     (source,) = heard
     assert panel.search.text() == "alias", "it may fail, and be corrected"
@@ -268,7 +241,7 @@ def test_marks_the_open_model_or_folder_which_is_not_opened_again(panel, qtbot):
     panel.session.recent = RECENT[:1]
     panel.session.models = ROWS[:2]
     assert [line.title for line in panel.list.open_lines()] == ["run-7"]
-    heard = record(panel)
+    heard = hear_opened(panel)
     first = panel.list.rect_of(panel.list.lines()[0].source)
     at = first.center()
     at.setY(first.top() - 8)
@@ -281,7 +254,7 @@ def test_marks_the_open_model_or_folder_which_is_not_opened_again(panel, qtbot):
 
 
 def test_with_nothing_to_list_it_says_what_to_do(qtbot):
-    panel = shown(qtbot, Session())
+    panel = show_models(qtbot, Session())
     assert panel.message.isVisible()
     assert "Open a folder or file" in panel.message.text()
     panel.session.models = ROWS

@@ -1,7 +1,7 @@
 """The model panel and the Hub, through real events: typed ids, searches, and the offer of one."""
 
+from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -10,8 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.sources.catalogue import CatalogueEntry
-from geometry.models.sources.source import Source
 from gui.state.values import ModelRow
+from tests.gui.on_screen import ask_menu
+from tests.gui.result_stage import enter
 from tests.gui.side_panels.models.models_stage import (
     COMMIT,
     GPT2,
@@ -21,6 +22,7 @@ from tests.gui.side_panels.models.models_stage import (
     at,
     click,
     current,
+    model_of,
     titles,
 )
 from tests.stand_ins import write_stand_in
@@ -35,12 +37,6 @@ def found(name, downloads):
 DUTCH = (found("GroNLP/gpt2-small-dutch", 3412), found("yhavinga/gpt2-medium-dutch-nedd", 812))
 
 
-def enter(panel, text):
-    panel.search.clear()
-    QTest.keyClicks(panel.search, text)
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-
-
 def test_enter_opens_what_was_typed(panel, heard):
     for typed, opened in (
         (ALIAS, ALIAS),
@@ -51,7 +47,7 @@ def test_enter_opens_what_was_typed(panel, heard):
         ("gpt2-medium", MEDIUM),
         ("someone/theirs@v1", "someone/theirs@v1"),
     ):
-        enter(panel, typed)
+        enter(panel.search, typed)
         assert heard.pop() == ("open", opened)
     assert heard == []
 
@@ -74,7 +70,7 @@ def test_typing_asks_nobody_and_ends_a_search(panel, heard):
         panel.search.clear()
         QTest.keyClicks(panel.search, text)
     assert heard == []
-    enter(panel, "gpt2 dutch")
+    enter(panel.search, "gpt2 dutch")
     panel.session.searching = "gpt2 dutch"
     QTest.keyClick(panel.search, Qt.Key.Key_E)
     assert heard == [("search", "gpt2 dutch"), ("search", "")]
@@ -89,7 +85,7 @@ def test_a_click_searches_the_hub_below_the_matches_of_the_list(panel, heard):
 
 def test_a_search_from_asking_to_opening(panel, heard):
     session = panel.session
-    enter(panel, "gpt2 dutch")
+    enter(panel.search, "gpt2 dutch")
     session.searching = "gpt2 dutch"
     assert titles(panel) == ["Searching the Hub for “gpt2 dutch”…"]
     session.change(hub_results=DUTCH, hub_query="gpt2 dutch", searching="", search_failed="")
@@ -117,7 +113,7 @@ def test_from_the_list_the_keys_lead_on_to_what_was_found(panel, heard):
 def test_what_was_found_below_the_fold_comes_into_sight(panel, heard, by_mouse):
     """Though the list matches as well, and its open model is in sight."""
     session, view = panel.session, panel.list
-    session.model = SimpleNamespace(source=Source.parse(GPT2), commit=COMMIT)
+    session.model = model_of(GPT2, COMMIT)
     panel.resize(264, 260)
     QTest.keyClicks(panel.search, "gpt2")
     offer = "Search the Hub for “gpt2”"
@@ -158,7 +154,7 @@ def test_the_arrow_keys_of_the_list_stay_there(panel):
 
 
 def test_a_search_that_failed_says_why_and_can_be_done_again(panel, heard):
-    enter(panel, "gpt2 dutch")
+    enter(panel.search, "gpt2 dutch")
     panel.session.change(hub_query="gpt2 dutch", search_failed="The Hub is busy. Try again later.")
     assert titles(panel) == ["The Hub is busy. Try again later.", "Search the Hub for “gpt2 dutch”"]
     click(panel, "The Hub is busy. Try again later.")  # a sentence, no button
@@ -170,9 +166,10 @@ def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
     QTest.keyClicks(panel.search, "gpt2")
     panel.search.setText("stanford")
     assert current(panel) == "Alias"
-    rows = [ModelRow(row.entry, "cached" if row.entry.title == "Caprica" else row.state)
-            for row in panel.session.models]  # fmt: skip
-    panel.session.models = tuple(rows)
+    panel.session.models = tuple(
+        replace(row, state="cached") if row.entry.title == "Caprica" else row
+        for row in panel.session.models
+    )
     assert current(panel) == "Alias"
     panel.session.offline = True
     assert current(panel) == "Caprica"
@@ -182,10 +179,10 @@ def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
 
 def test_offline_nothing_is_searched(panel, heard):
     panel.session.offline = True
-    enter(panel, "gpt2 dutch")
+    enter(panel.search, "gpt2 dutch")
     assert titles(panel) == ["The Hub cannot be searched: Helixscope is offline."]
     assert heard == []
-    enter(panel, ALIAS)  # it may be in a cache: who opens it knows
+    enter(panel.search, ALIAS)  # it may be in a cache: who opens it knows
     assert heard == [("open", ALIAS)]
 
 
@@ -250,9 +247,7 @@ def menu_of():
     def ask(panel, title):
         where = at(panel, title)
         click(panel, title, RIGHT)
-        view = panel.list.viewport()
-        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, where, view.mapToGlobal(where))
-        QApplication.sendEvent(view, event)
+        ask_menu(panel.list.viewport(), where)
         return popup()
 
     yield ask
@@ -297,11 +292,11 @@ def test_menu_compares_and_checks_for_updates(panel, heard, menu):
     panel.compareRequested.connect(lambda source: asked.append(source.text))
     assert not menu("GPT-2 medium")[BESIDE].isEnabled()
     QApplication.activePopupWidget().close()
-    panel.session.model = SimpleNamespace(source=Source.parse(GPT2), commit=COMMIT)
+    panel.session.model = model_of(GPT2, COMMIT)
     pick(menu("GPT-2 medium"), BESIDE)
     assert asked == [MEDIUM]
     assert heard == []
-    panel.session.model = SimpleNamespace(source=Source.parse(GPT2), commit=COMMIT)
+    panel.session.model = model_of(GPT2, COMMIT)
     actions = menu("GPT-2 small")
     assert list(actions) == ["Open", BESIDE, "Copy id", "Check for a newer version"]
     assert not actions["Open"].isEnabled()
@@ -313,13 +308,10 @@ def test_menu_compares_and_checks_for_updates(panel, heard, menu):
     assert not menu("GPT-2 small")["Check for a newer version"].isEnabled()
 
 
-@pytest.mark.parametrize(
-    ("source", "commit"),
-    [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)],
-)
+@pytest.mark.parametrize(("source", "commit"), [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)])
 def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, commit):
     panel.session.recent = (source,)
-    panel.session.model = SimpleNamespace(source=Source.parse(source), commit=commit)
+    panel.session.model = model_of(source, commit)
     (line,) = panel.list.open_lines()
     assert "Check for a newer version" not in menu(line.title)
 
@@ -345,11 +337,7 @@ def test_headings_and_sentences_have_no_menu(panel):
     panel.session.searching = "gpt2 dutch"
     QTest.keyClicks(panel.search, "gpt2 dutch")
     for title in ("On the Hub", "Searching the Hub for “gpt2 dutch”…"):
-        where = at(panel, title)
-        view = panel.list.viewport()
-        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, where, view.mapToGlobal(where))
-        QApplication.sendEvent(view, event)
-        assert QApplication.activePopupWidget() is None
+        assert ask_menu(panel.list.viewport(), at(panel, title)) is None
 
 
 @pytest.mark.slow

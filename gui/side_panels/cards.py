@@ -1,13 +1,13 @@
-"""The current position in a fixed grid of numbers, updated in place."""
+"""The inspector's cards, whose numbers are updated in place: a position, and a pair of them."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 from superqt import QElidingLabel
 
-from geometry.measures.neighbours import PositionDetails
-from gui.style.theme import GRID, format_number
+from geometry.measures.neighbours import PairDistance, PositionDetails
+from gui.style.theme import GRID, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -25,6 +25,15 @@ _OUTLIER_TIP = (
     "1.35 (0.3 in natural logarithm), or its norm about the mean row does by a factor of more than "
     "1.49 (0.4)"
 )
+_SHOWN_TIP = (
+    "Euclidean distance of the two points in the shown components, in the table's own units"
+)
+_ALL_TIP = "Euclidean distance of the two rows in all {} dimensions, in the table's own units"
+_COSINE_TIP = "Cosine of the angle between the two stored rows, −1 to 1, without a unit"
+_STEPS_TIP = (
+    "Number of positions from the first to the second; negative if the second comes before the "
+    "first"
+)
 
 
 class NamedNumber(QWidget):
@@ -39,11 +48,6 @@ class NamedNumber(QWidget):
             part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         vbox(self._title, self.value, parent=self, spacing=0)
         self.set_title(title, tip)
-
-    @property
-    def title(self) -> str:
-        """The title."""
-        return self._title.text()
 
     def set_title(self, title: str, tip: str) -> None:
         """Set the title and the tooltip."""
@@ -88,24 +92,21 @@ class PositionCard(QWidget):
     def show_numbers(
         self, details: PositionDetails | None, components: tuple[int, ...], fitted: int
     ) -> None:
-        """Show the numbers.
+        """Show the numbers; None while they are computed.
 
-        Parameters
-        ----------
-        details
-            The numbers; None while they are computed.
-        components
-            The shown components, 1-based.
-        fitted
-            Number of fitted components; further ones have no coordinates.
+        Of the shown components, from 1, only the ``fitted`` ones have coordinates.
         """
+        missing = NOT_YET if details is None else ABSENT
+        values = iter(() if details is None else details.coordinates)
         self.norm.set_value(NOT_YET if details is None else format_number(details.norm))
         self.residual.set_value(NOT_YET if details is None else format_number(details.residual))
-        values = iter(() if details is None else details.coordinates)
         for number, component in zip(self.coordinates, components, strict=False):
-            number.set_title(f"PC {component}", _component_tip(component))
+            tip = (
+                f"Coordinate along principal component {component} of the shown range: the row "
+                "minus the range's mean, projected; in the table's own units"
+            )
+            number.set_title(f"PC {component}", tip)
             value = next(values, None) if component <= fitted else None
-            missing = NOT_YET if details is None else ABSENT
             number.set_value(missing if value is None else format_number(float(value)))
 
     def show_flags(self, position: int, positions: tuple[int, int], outlier: bool) -> None:
@@ -136,11 +137,50 @@ class PositionCard(QWidget):
         vbox(self.heading, self.range, grid, parent=self, spacing=GRID // 2)
 
 
-def _component_tip(component: int) -> str:
-    return (
-        f"Coordinate along principal component {component} of the shown range: the row minus the "
-        "range's mean, projected; in the table's own units"
-    )
+class PairCard(QWidget):
+    """The distance of two positions, and the switch for the line between them.
+
+    Signals
+    -------
+    measureRequested(bool)
+        Whether to show the line in the viewport.
+    """
+
+    measureRequested = Signal(bool)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = label(role="heading")
+        self.line = QPushButton("Line")
+        self.line.setCheckable(True)
+        self.line.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.line.setAccessibleName("Draw a line between the two positions")
+        self.line.setToolTip(wrapped("Draw a line between the two in the 3D view, with its length"))
+        self.line.clicked.connect(self.measureRequested)
+        self.shown = NamedNumber("In view", _SHOWN_TIP)
+        self.distance = NamedNumber("", "")
+        self.cosine = NamedNumber("Cosine", _COSINE_TIP)
+        self.steps = NamedNumber("Steps", _STEPS_TIP)
+        head = hbox((self.title, 1), self.line, spacing=GRID // 2)
+        numbers = (self.shown, self.distance, self.cosine, self.steps)
+        row = hbox(*((number, 1) for number in numbers), spacing=GRID)
+        vbox(head, row, parent=self, spacing=GRID // 2)
+
+    def show_pair(self, pair: PairDistance | None, *, drawn: bool) -> None:
+        """Show a distance, or nothing; ``drawn`` is whether the line is shown."""
+        self.setVisible(pair is not None)
+        self.line.setChecked(drawn)
+        if pair is None:
+            return
+        first, second = pair.positions
+        self.title.setText(f"From {first} to {second}")
+        dimensions = format_count(pair.d_model)
+        self.distance.set_title(f"In {dimensions}-D", _ALL_TIP.format(dimensions))
+        self.shown.set_value(format_number(pair.shown))
+        self.distance.set_value(format_number(pair.distance))
+        self.cosine.set_value(format_number(pair.cosine))
+        sign = "+" if pair.steps > 0 else ""
+        self.steps.set_value(sign + format_count(pair.steps))
 
 
 def _set_text(shown: QLabel, text: str) -> None:
