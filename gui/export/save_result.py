@@ -50,7 +50,7 @@ class ResultSaver:
         """Ask for a file and draw the figure into it, in the format of its suffix."""
 
         def write(figure: Figure, path: Path) -> None:
-            from gui.export.figures import save_figure
+            from gui.plots.figure_base import save_figure
 
             save_figure(figure, path)
 
@@ -108,7 +108,7 @@ class ResultSaver:
         """Copy the figure to the clipboard as a picture."""
 
         def picture() -> QImage:
-            from gui.export.figures import drawn
+            from gui.plots.figure_base import drawn
 
             return QImage.fromData(drawn(draw(), "png"))
 

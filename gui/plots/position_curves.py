@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -13,7 +14,7 @@ from PySide6.QtGui import QBrush, QColor, QPen
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_marks import Frame, PlotMarks
 from gui.plots.plot_view import Span
-from gui.plots.spec import Band, Curve, Rule
+from gui.plots.spec import Axis, Curve
 from gui.plots.thinning import envelope
 from gui.style.theme import Theme
 
@@ -40,7 +41,7 @@ class PositionCurves(CurvePlot):
         self.marks = PlotMarks(theme, lambda: Frame(self.view.rect(), *self.view.spans()))
         self._chosen = pg.ScatterPlotItem(pxMode=True)
         self._chosen.setZValue(7)
-        super().__init__(theme, x_title, y_title, whole_x=True)
+        super().__init__(theme, Axis(x_title, whole=True), Axis(y_title))
         self.view.addItem(self._chosen)
         self.ring_tooltip = ""
         self.marks.setParentItem(self.view)
@@ -49,16 +50,8 @@ class PositionCurves(CurvePlot):
         # A hover from another view may come before the plot has its size.
         self.view.sigResized.connect(self._place_label)
 
-    def set_curves(
-        self,
-        curves: Sequence[Curve],
-        x: Span | None = None,
-        y: Span | None = None,
-        rules: Sequence[Rule] = (),
-        home_y: Span | None = None,
-        bands: Sequence[Band] = (),
-    ) -> None:
-        super().set_curves(curves, x, y, rules, home_y, bands)
+    def set_curves(self, curves: Sequence[Curve], *spans: Any, **options: Any) -> None:
+        super().set_curves(curves, *spans, **options)
         if curves:
             self.marks.set_values(int(curves[0].x[0]), curves[0].y)
         self._mark()
