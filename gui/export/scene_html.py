@@ -95,7 +95,7 @@ def scene_html(
     """
     import plotly.graph_objects as go
 
-    world = state.coordinates @ state.turn.T
+    world = state.displayed
     first, last = state.positions
     shown = slice(first, last + 1)
     own = _curve(world[shown], state, shown, texts[shown], theme)

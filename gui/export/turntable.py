@@ -88,10 +88,8 @@ class TurnFrames:
         if state is None:
             raise HelixscopeError("There is nothing to save yet", "Open a model first.")
         self._state, self._count = state, turn.frames(look.fps)
-        first, last = state.positions
-        shown = state.coordinates[first : last + 1] @ state.turn.T
         aspect = look.size[0] / look.size[1]
-        self._pose = look.pose or view_pose("article", shown, state.turn, aspect)
+        self._pose = look.pose or view_pose("article", state.displayed_range, state.turn, aspect)
         axes = dict(zip(("x", "y", "z"), state.turn.T, strict=True))
         self._axis = axes.get(turn.about, self._pose.up)
         self._off_screen = off_screen(look, compact=compact)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.actors import Batch
 from gui.scene.hud import Box, Lines2D, Plates2D
 from gui.scene.labels import MAX_COUNTED, PointLabels
 from gui.state.camera import VIEW_ANGLE
@@ -17,7 +18,6 @@ from gui.style.theme import TEXT, Theme
 if TYPE_CHECKING:
     import pyvista as pv
 
-    from gui.scene.guide_lines import Batch
     from gui.scene.picking import Projection
     from gui.scene.scene_state import SceneState
 
@@ -176,8 +176,6 @@ class Marks:
     def _show_rims(self, points: Sequence[np.ndarray]) -> None:
         """Draw rims and gaps at points, (n, 3) each; none without any."""
         if self._rims is None and len(points):
-            from gui.scene.guide_lines import Batch
-
             self._rims = Batch(self._plotter, "selected", "points")
             self._gaps = Batch(self._plotter, "selected gaps", "points")
             self._style_rims()

@@ -16,25 +16,22 @@ import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.scene.actors import add_actor, user_matrix
+from gui.scene.actors import Trails, WireSphere, add_actor, user_matrix
 from gui.scene.arrows import LENGTH, ComponentArrows
-from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
 from gui.scene.legend import CurveLegend
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState, net
 from gui.state.camera import EVEN, VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
-from gui.state.colors import ColorScale
+from gui.state.colors import ColorScale, lookup_table, missing_color
 from gui.state.values import CurveLook
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gui.scene.guide_lines import GuideLines
-    from gui.scene.sphere import WireSphere
-    from gui.scene.trails import Trails
 
 PARTS = ("faint", "curve", "faint points", "points")
 """Of the curve, in the order in which they are drawn; the faint ones are outside the range."""
@@ -54,6 +51,8 @@ FARTHER = 1.2
 """A curve is framed from up to so much farther away where that frees the arrows' corner."""
 LETTER, MIN_LETTERS = 0.58, 24
 """Approximate width of a letter relative to its size; minimum letters per line."""
+PALE = 0.28
+"""Share of its colour that the curve keeps while positions are highlighted."""
 ARROWS_WIDTH = 210.0
 """Width of the lower right corner used by arrows and labels; narrower compact views omit them."""
 
@@ -248,8 +247,7 @@ class HelixScene:
             self._bar.hide()
             self._legend.show(())
             self._caption.hide()
-            self._show_sphere()
-            self._show_trails()
+            self._show_beside()
             self._show_guides()
             return
         moved = previous is None or previous.coordinates is not state.coordinates
@@ -265,8 +263,7 @@ class HelixScene:
         ):
             self.set_turn(state.turn)
         else:
-            self._show_sphere()
-            self._show_trails()
+            self._show_beside()
         if previous is None or resized or not _same_colors(previous.scale, state.scale):
             self._recolor(state.scale)
         else:
@@ -310,30 +307,24 @@ class HelixScene:
         matrix = user_matrix(turn)
         for actor in self._actors.values():
             actor.SetUserMatrix(matrix)
-        self._show_sphere()
-        self._show_trails()
+        self._show_beside()
         if self._guides is not None:
             self._guides.turn(turn)
 
-    def _show_sphere(self) -> None:
+    def _show_beside(self) -> None:
+        """Show the sphere, and the paths of positions through the training."""
         section = None if self._state is None else self._state.sphere
-        if self._sphere is None and section is not None:
-            from gui.scene.sphere import WireSphere
-
-            self._sphere = WireSphere(self.plotter)
-            self._sphere.style(self.theme.faint, self._scale)
-        if self._sphere is not None:
-            self._sphere.show(section, self.turn)
-
-    def _show_trails(self) -> None:
         ways = None if self._state is None else self._state.ways
+        if self._sphere is None and section is not None:
+            self._sphere = WireSphere(self.plotter)
+            self._style_lines()
         if self._trails is None and ways is not None:
-            from gui.scene.trails import Trails
-
             self._trails = Trails(self.plotter)
             self._style_lines()
+        if self._sphere is not None:
+            self._sphere.place(section, self.turn)
         if self._trails is not None:
-            self._trails.show(ways, self.turn)
+            self._trails.place(ways, self.turn)
 
     def _show_guides(self) -> None:
         state = self._state
@@ -361,7 +352,7 @@ class HelixScene:
             self._actors[name].mapper.SetScalarVisibility(False)
             self._actors[name].prop.color = theme.faint
         size = theme.px(SMALL)
-        self._bar.style(theme.text, theme.muted, size)
+        self._bar.style_texts(theme.text, theme.muted, size)
         self._caption.style(theme.muted, size)
         self._plates.style(background)
         self._legend.style(theme.text, size, background)
@@ -478,7 +469,8 @@ class HelixScene:
             self._sphere.style(self.theme.faint, self._scale)
         if self._trails is not None:
             theme = self.theme
-            self._trails.style(theme.accent, theme.faint, self._background, 1.5 * self._scale)
+            self._trails.colors = (theme.accent, theme.faint, self._background)
+            self._trails.style(theme.accent, 1.5 * self._scale)
         if self._guides is not None:
             self._guides.style(self.theme, self._scale, self._look.point_share)
 
@@ -577,6 +569,42 @@ class HelixScene:
         if state.ways is not None:
             beside += [way @ self.turn.T for way in state.ways.points]
         self._marks.draw(state, self.displayed, written, beside, self.projection(), taken, dpi)
+
+
+class CurveColors:
+    """Colours the curve's line and points by its values."""
+
+    def __init__(self, mappers: Sequence[pv.DataSetMapper]) -> None:
+        self.table = pv.LookupTable(values=lookup_table("jet"))
+        """The full colours, which what lights up has too."""
+        self._pale = pv.LookupTable(values=lookup_table("jet"))
+        self._mappers = tuple(mappers)
+        for mapper in self._mappers:
+            mapper.SetUseLookupTableScalarRange(True)
+            mapper.SetScalarModeToUsePointData()
+            mapper.SetScalarVisibility(True)
+        self.dim(on=False)
+
+    def show(self, scale: ColorScale, background: str) -> np.ndarray:
+        """Set the colours of a scale on a background, ``#rrggbb``; return them, (n, 4) uint8."""
+        table = scale.table(background)
+        pale = table.astype(np.float64)
+        ground = np.array(pv.Color(background).int_rgb)
+        pale[:, :3] = ground + PALE * (pale[:, :3] - ground)
+        for lookup, values in ((self.table, table), (self._pale, np.round(pale))):
+            lookup.values = values.astype(np.uint8)
+            lookup.nan_color = missing_color(background)
+        self.span(scale.limits)
+        return table
+
+    def span(self, limits: tuple[float, float]) -> None:
+        """Set the values at the two ends of the colours."""
+        self.table.scalar_range = self._pale.scalar_range = limits
+
+    def dim(self, *, on: bool) -> None:
+        """Make the curve pale or normal."""
+        for mapper in self._mappers:
+            mapper.SetLookupTable(self._pale if on else self.table)
 
 
 def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:
