@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
+from geometry.checkpoints.errors import HelixscopeError
 from gui.state.session import Session
+from gui.state.values import Notice
 
 # Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
     from gui.export.film import Film
     from gui.export.film_dialog import FilmProgress
+    from gui.export.timelapse_film import FilmLook
     from gui.services.controller import Controller
 
 FILM = "film"
@@ -51,20 +54,36 @@ class Filming:
         """Whether a film is being drawn or written."""
         return self._under_way is not None
 
-    def start(self, frames: Frames, film: Film, out: Path, what: str) -> None:
+    def start(
+        self,
+        make: Callable[[], Frames],
+        look: FilmLook,
+        out: Path,
+        what: str,
+        *,
+        loops: bool = False,
+    ) -> None:
         """Draw and write a film; a notice reports failures.
 
         Parameters
         ----------
-        frames
-            Closed at the end in any case.
+        make
+            Returns the frames, which are closed at the end in any case.
         what
             Description for the dialog and the status: "the time-lapse".
+        loops
+            As of :class:`gui.export.film.Film`.
         """
+        from gui.export.film import Film
         from gui.export.film_dialog import FilmProgress
 
         self.cancel()
-        reel = _Reel(film, len(frames))
+        try:
+            frames = make()
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return
+        reel = _Reel(Film(out, look.size, look.fps, loops=loops), len(frames))
         progress = FilmProgress(f"Saving {what}", out.name, len(frames), self._window)
         progress.rejected.connect(self.cancel)
         self._under_way = _UnderWay(frames, reel, progress, what)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QDialog, QWidget
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import write_numbers
 from gui.export.filming import Filming
 from gui.export.save_result import ask_where
 from gui.state.camera import CameraPose
 from gui.state.session import Session
-from gui.state.values import Notice
 from gui.style.theme import LIGHT
 from gui.viewport.viewport import Viewport
 
@@ -28,21 +27,15 @@ _NPZ = {"npz": "NumPy arrays (*.npz)"}
 _WHAT = "the time-lapse"
 
 
-class FilmSaver:
+class FilmSaver(Filming):
     """Saves a viewport's timeline as film or numbers."""
 
     def __init__(
         self, window: QWidget, viewport: Viewport, session: Session, controller: Controller
     ) -> None:
-        self._window, self._viewport = window, viewport
-        self._session, self._controller = session, controller
+        super().__init__(window, session, controller)
+        self._viewport = viewport
         self._options: FilmOptions | None = None
-        self.filming = Filming(window, session, controller)
-
-    @property
-    def busy(self) -> bool:
-        """Whether a film is being drawn or written."""
-        return self.filming.busy
 
     def ask(self, name: str) -> None:
         """Ask for options and a file, with a suggested name, and save a film."""
@@ -73,17 +66,10 @@ class FilmSaver:
 
     def save(self, out: Path, options: FilmOptions) -> None:
         """Save a film; a notice reports failures."""
-        from gui.export.film import Film
         from gui.export.timelapse_film import TimelineFrames
 
-        self.cancel()
         look = self.look(options, self._viewport.interactor.size())
-        try:
-            frames = TimelineFrames(self._session, look)
-        except HelixscopeError as error:
-            self._session.notice = Notice(str(error), error.advice)
-            return
-        self.filming.start(frames, Film(out, look.size, look.fps), out, _WHAT)
+        self.start(lambda: TimelineFrames(self._session, look), look, out, _WHAT)
 
     def look(self, options: FilmOptions, size: QSize) -> FilmLook:
         """Return the look of a film as the viewport has it now, of an area of this size."""
@@ -99,13 +85,9 @@ class FilmSaver:
             lines=max(1, min(viewport.height(), options.height)),
         )
 
-    def cancel(self) -> None:
-        """Cancel the film; leaves no file."""
-        self.filming.cancel()
-
     def ask_numbers(self, name: str) -> None:
         """Ask for a file, with a suggested name, and write the coordinates as NPZ."""
-        from gui.export.timelapse_film import write_timeline_numbers
+        from gui.export.timelapse_film import timeline_numbers
 
         timeline = self._session.timeline
         if timeline is None:
@@ -115,10 +97,6 @@ class FilmSaver:
             return
         self._controller.save(
             path,
-            lambda: write_timeline_numbers(timeline, path),
+            lambda: write_numbers(timeline_numbers(timeline), path),
             "The coordinates could not be saved",
         )
-
-    def close(self) -> None:
-        """Cancel, because the window is closing."""
-        self.filming.close()

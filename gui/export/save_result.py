@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
+BACKGROUNDS = (
+    ("theme", "As on screen", "The colours of the theme"),
+    ("white", "White", "The colours of the light theme, for papers"),
+)
+"""Backgrounds of pictures and films, for a choice."""
 
 _DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 

@@ -341,11 +341,10 @@ class HelixScene:
             dims = (guide.ghost or guide.positions is not None for guide in state.guides)
             self._colors.dim(on=any(dims))
 
-    def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
-        """Take a theme's colours; ``background`` replaces the viewport's."""
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours."""
         self.theme, self._placed = theme, None
-        background = self._background = background or theme.viewport
-        self.plotter.set_background(background)
+        self.plotter.set_background(theme.viewport)
         if self._state is not None:
             self._recolor(self._state.scale)
         for name in ("faint", "faint points"):
@@ -354,8 +353,8 @@ class HelixScene:
         size = theme.px(SMALL)
         self._bar.style_texts(theme.text, theme.muted, size)
         self._caption.style(theme.muted, size)
-        self._plates.style(background)
-        self._legend.style(theme.text, size, background)
+        self._plates.style(theme.viewport)
+        self._legend.style(theme.text, size, theme.viewport)
         self.arrows.style_labels(theme.text, theme.accent, size)
         self._style_lines()
 
@@ -440,15 +439,15 @@ class HelixScene:
         shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
 
     def _recolor(self, scale: ColorScale) -> None:
-        self._colors.show(scale, self._background)
+        self._colors.show(scale, self.theme.viewport)
         for name in ("curve", "points"):
             self._shapes[name].point_data["value"] = scale.values
             self._shapes[name].point_data.active_scalars_name = "value"
         self._show_bar(scale)
 
     def _show_bar(self, scale: ColorScale) -> None:
-        legend = scale.legend(self._background, self._rows)
-        self._bar.show(scale.title, scale.labels, scale.table(self._background), legend)
+        legend = scale.legend(self.theme.viewport, self._rows)
+        self._bar.show(scale.title, scale.labels, scale.table(self.theme.viewport), legend)
         if self._compact:
             self._bar.hide()
 
@@ -463,13 +462,13 @@ class HelixScene:
 
     def _style_lines(self) -> None:
         size = self._actors["points"].prop.point_size
-        self._marks.style(self.theme, self._background, self._scale, size)
+        self._marks.style(self.theme, self._scale, size)
         self.arrows.style(self.theme.muted, self.theme.hover, 1.5 * self._scale)
         if self._sphere is not None:
             self._sphere.style(self.theme.faint, self._scale)
         if self._trails is not None:
             theme = self.theme
-            self._trails.colors = (theme.accent, theme.faint, self._background)
+            self._trails.colors = (theme.accent, theme.faint, self.theme.viewport)
             self._trails.style(theme.accent, 1.5 * self._scale)
         if self._guides is not None:
             self._guides.style(self.theme, self._scale, self._look.point_share)
@@ -585,8 +584,8 @@ class CurveColors:
             mapper.SetScalarVisibility(True)
         self.dim(on=False)
 
-    def show(self, scale: ColorScale, background: str) -> np.ndarray:
-        """Set the colours of a scale on a background, ``#rrggbb``; return them, (n, 4) uint8."""
+    def show(self, scale: ColorScale, background: str) -> None:
+        """Set the colours of a scale on a background, ``#rrggbb``."""
         table = scale.table(background)
         pale = table.astype(np.float64)
         ground = np.array(pv.Color(background).int_rgb)
@@ -595,7 +594,6 @@ class CurveColors:
             lookup.values = values.astype(np.uint8)
             lookup.nan_color = missing_color(background)
         self.span(scale.limits)
-        return table
 
     def span(self, limits: tuple[float, float]) -> None:
         """Set the values at the two ends of the colours."""

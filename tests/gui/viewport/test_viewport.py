@@ -11,7 +11,7 @@ from gui.state.colors import lookup_table
 from gui.state.guides import Guide
 from gui.style.theme import LIGHT
 from gui.viewport import camera_moves
-from gui.viewport.turn_ease import TurnEase
+from gui.viewport.camera_moves import TurnEase
 from tests.gui.viewport_mouse import LEFT, drag, pickable, wheel
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
