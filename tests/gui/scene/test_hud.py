@@ -31,7 +31,7 @@ def bar():
     """A colour bar in a view, placed in the middle of its right side."""
     plotter = pv.Plotter(off_screen=True, window_size=(300, 400))
     made = ColorBar2D(plotter.renderer)
-    made.style("#000000", "#888888", 11)
+    made.style_texts("#000000", "#888888", 11)
     yield made
     plotter.close()
 
