@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
 from gui.plots.color_bar import ColorBar
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
-from gui.plots.position_curves import PositionCurves
+from gui.plots.position_curves import PositionCurves, PositionGestures
 from gui.plots.scrub_plot import CurveLegend, ScrubPlot
 from gui.plots.spec import Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
@@ -532,8 +532,6 @@ class PaintedRow(QWidget):
         self._place([self._stretched()])  # before new ones are shown with their own size
 
     def _create(self, part: Part) -> Painted:
-        from gui.plots.position_gestures import PositionGestures
-
         painted: Painted
         if isinstance(part, Plot):
             painted = PaintedPlot(part, self._theme)

@@ -17,7 +17,7 @@ from gui.state.colors import (
     ColorScale,
     common_scale,
 )
-from gui.state.session import Session
+from gui.state.session import DRAWN, Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 
@@ -46,20 +46,8 @@ class ColorStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Colours of all views")
         self._listening = Listening()
-        for name in (
-            "model",
-            "curve",
-            "norms",
-            "color_by",
-            "color_component",
-            "colormap",
-            "color_span",
-            "color_limits",
-            "color_period",
-            "color_column",
-            "cyclic_colormap",
-            "tokens",
-        ):
+        of_colors = [name for name in DRAWN if "color" in name]
+        for name in ("model", "curve", "norms", "tokens", *of_colors):
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
         self._listening.to(session.events.open_models, self._listen_to_others)
