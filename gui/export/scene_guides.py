@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 Trace = dict[str, object]
 """A Plotly trace."""
 
+Body = tuple[np.ndarray, np.ndarray]
+"""(m, 3) points, and their colours, (m, 4) uint8."""
+
 LINE_WIDTH, PALE_WIDTH, POINT_SIZE, MATCHED_SIZE = 3, 1, 2, 3
 """Sizes in pixels of the browser."""
 LIT_SHARE = 4 / 7
 """Scale from the window's point sizes to the browser's."""
 
 
-def guide_bodies(
-    state: SceneState, theme: Theme
-) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]:
+def guide_bodies(state: SceneState, theme: Theme) -> tuple[list[Body], list[Body]]:
     """Return all lines of the guides as displayed, dash by dash, and their points.
 
-    Each (m, 3), with its colours, (m, 4) uint8: grey, those of positions, or their own.
+    Their colours are grey, those of positions, or their own.
     """
-    lines, points = [], []
+    lines: list[Body] = []
+    points: list[Body] = []
     for guide in state.guides:
         for part in guide_parts(guide):
             if part.at is None:

@@ -149,7 +149,7 @@ class Trails(Batch):
             self.show([])
             return
         count, n = ways.points.shape[:2]
-        self.show(ways.points, np.tile(self._shades(n, ways.at), (count, 1)))
+        self.show(list(ways.points), np.tile(self._shades(n, ways.at), (count, 1)))
         self.actor.SetUserMatrix(user_matrix(turn))
 
     def _shades(self, n: int, at: int) -> np.ndarray:
