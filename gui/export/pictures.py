@@ -324,6 +324,8 @@ def render_picture(
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
     look: Fields = NO_FIELDS,
+    size: tuple[int, int] = (1600, 1200),
+    scale: float = 1.0,
     view: str = "article",
     **options: Any,
 ) -> None:
@@ -341,10 +343,10 @@ def render_picture(
         The range's components and the norms, if already known.
     look
         Fields of :class:`gui.state.session.ViewState`, such as ``color_span`` and ``line_width``.
+    size, scale, options
+        As in :func:`draw`.
     view
         One of :data:`gui.state.camera.VIEWS`.
-    options
-        Further ones of :func:`draw`.
 
     Raises
     ------
@@ -355,7 +357,7 @@ def render_picture(
     """
     state = resolve_scene(still_session(model, positions, components, pca, norms, look))
     assert state is not None
-    draw(state, out, view, **options)
+    draw(state, out, view, size=size, scale=scale, **options)
 
 
 def draw(
