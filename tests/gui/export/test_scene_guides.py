@@ -71,9 +71,9 @@ def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with)
     assert state.scale.colormap == "orange"
     blue = point_colors(replace(state.scale, colormap="blue"), LIGHT.viewport)
     line, points = guide_traces(state, LIGHT)
-    css = [css(blue[at]) for at in along]
-    assert line["line"]["color"] == css
-    assert points["marker"]["color"] == css[::2]
+    blues = [css(blue[at]) for at in along]
+    assert line["line"]["color"] == blues
+    assert points["marker"]["color"] == blues[::2]
     pose = CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
     page = scene_html(state, LIGHT, pose, [""] * N_POSITIONS, "two")
     for name, colormap in state.legend:
