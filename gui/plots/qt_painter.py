@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
@@ -681,7 +682,7 @@ _OF_CURVES = attrgetter("color", "style", "width", "name", "x", "y")
 _OF_BANDS = attrgetter("color", "x", "low", "high", "middle")
 
 
-def _same(look: attrgetter, new: Sequence[object], old: Sequence[object]) -> bool:
+def _same(look: attrgetter[tuple[Any, ...]], new: Sequence[object], old: Sequence[object]) -> bool:
     """Return whether parts of plots look the same: colours, styles, numbers."""
     return len(new) == len(old) and all(
         one is other or all(map(np.array_equal, look(one), look(other)))
