@@ -58,7 +58,8 @@ class CurvePlot(PlotWidget):
         self.curves: tuple[Curve, ...] = ()
         self._spans: tuple[Span, Span, Span | None] | None = None
         self._rules: list[pg.InfiniteLine] = []
-        self._bands: list[list[np.ndarray]] = []
+        self.bands: tuple[Band, ...] = ()
+        self._edges: list[np.ndarray] = []
         self._filled: list[QGraphicsPolygonItem | pg.PlotCurveItem] = []
         self._places: list[np.ndarray] = []
         self._items: list[pg.PlotCurveItem] = []
@@ -283,7 +284,7 @@ class CurvePlot(PlotWidget):
             low, high = requested
             return _scaled(low, log=self.log[axis]), _scaled(high, log=self.log[axis])
         drawn = [place[:, axis] for place in self._places]
-        drawn += [edge[:, axis] for edges in self._bands for edge in edges]
+        drawn += [edge[:, axis] for edge in self._edges]
         values = np.concatenate(drawn or [np.zeros(1)])
         low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
         margin = 0.03 * (high - low) or 0.5
@@ -308,11 +309,11 @@ class CurvePlot(PlotWidget):
     def _draw_bands(self, bands: Sequence[Band]) -> None:
         for item in self._filled:
             self.view.removeItem(item)
-        self._bands, self._filled = [], []
+        self.bands, self._edges, self._filled = tuple(bands), [], []
         for band in bands:
             lines = [band.low, band.high, *([] if band.middle is None else [band.middle])]
             low, high, *middle = edges = view_points(self.log, band.x, *lines)
-            self._bands.append(edges)
+            self._edges += edges
             tint, edge = QColor(band.color), QColor(band.color)
             tint.setAlphaF(TINT)
             edge.setAlphaF(EDGE)
