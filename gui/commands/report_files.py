@@ -150,7 +150,7 @@ class ReportFiles:
     def _draw(self, name: str) -> None:
         """Write a figure in all formats, or record why it is skipped."""
         from gui.commands.report_figures import figure
-        from gui.export.figures import save_figure
+        from gui.plots.figure_base import save_figure
 
         if why := self._model.no_table:
             self.skipped[name] = why

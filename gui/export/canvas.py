@@ -23,7 +23,7 @@ class Canvas:
     per_inch: float = PER_INCH  # Pixels per inch, when printed
 
     @classmethod
-    def times(cls, size: tuple[int, int], scale: float) -> Canvas:
+    def times(cls, size: tuple[float, float], scale: float) -> Canvas:
         """Return some logical size, magnified."""
         return cls((round(size[0] * scale), round(size[1] * scale)), scale)
 

@@ -4,8 +4,7 @@ Nothing here imports Qt. :class:`SceneState` is what is drawn; the other classes
 """
 
 from gui.export.pictures import draw
-from gui.scene.scene_state import SceneState
-from gui.scene.trails import Ways
+from gui.scene.scene_state import SceneState, Ways
 from gui.state.camera import CameraPose
 from gui.state.colors import ColorScale
 from gui.state.guides import Guide

@@ -13,7 +13,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.curve import Curve
-from gui.plots.figure_base import POINTS, drawn, name_axes, new_figure, save_figure, title_axes
+from gui.plots.figure_base import MAX_DOTS, POINTS, dress_bar, name_axes, new_figure, title_axes
 from gui.scene.scene_state import net
 from gui.style.theme import (
     COLORMAPS,
@@ -28,8 +28,6 @@ from gui.style.theme import (
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-__all__ = ["drawn", "helix_figure", "save_figure", "spectrum_figure"]
-
 HELIX_SIZE = (5.2, 4.6)
 HELIX_PLACE, BAR_PLACE = (0.09, 0.03, 0.73, 0.9), (0.85, 0.3, 0.02, 0.36)
 """Left, bottom, width, height as shares of the figure: layouts do not know 3D labels."""
@@ -37,8 +35,6 @@ ELEVATION, AZIMUTH = 20, 45
 """View of the helix article, in degrees."""
 FLAT = 0.05
 """Minimum side of the box around the curve, as a share of the largest."""
-MAX_DOTS = 4096
-"""More points are rasterised even in SVG, which would take megabytes."""
 
 
 def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT, columns: int = 0) -> Figure:
@@ -84,9 +80,7 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT, columns: int = 0
         axis.line.set_color(theme.muted)
     axes.set_box_aspect(_sides(axes))
     bar = figure.colorbar(dots, cax=figure.add_axes(BAR_PLACE))
-    bar.set_label("Position", fontsize=SMALL * POINTS, color=theme.text)
-    bar.ax.tick_params(labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text)
-    bar.outline.set_visible(False)
+    dress_bar(bar, "Position", theme)
     components = ", ".join(map(str, curve.components))
     figure.suptitle(
         f"{name} · positions {first}–{last}, centred\n"

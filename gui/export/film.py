@@ -23,18 +23,8 @@ from geometry.checkpoints.whole_files import not_written, whole_file
 FILMS = (".mp4", ".gif")
 #: Settings that all H.264 players support, without visible loss.
 _MP4 = (
-    "-c:v",
-    "libx264",
-    "-preset",
-    "medium",
-    "-crf",
-    "15",
-    "-pix_fmt",
-    "yuv420p",
-    "-movflags",
-    "+faststart",
-    "-f",
-    "mp4",
+    *("-c:v", "libx264", "-preset", "medium", "-crf", "15", "-pix_fmt", "yuv420p"),
+    *("-movflags", "+faststart", "-f", "mp4"),
 )
 _GIF = ("-lavfi", "[0][1]paletteuse=dither=none", "-loop", "0")
 #: The last frame of a GIF is shown for a second.
@@ -132,22 +122,8 @@ class Film:
     def _command(self) -> list[str]:
         """Return the beginning of a command that reads frames."""
         width, height = self._size
-        return [
-            _program(),
-            "-y",
-            "-v",
-            "error",
-            "-f",
-            "rawvideo",
-            "-pix_fmt",
-            "rgb24",
-            "-s",
-            f"{width}x{height}",
-            "-r",
-            f"{self._fps:g}",
-            "-i",
-            "-",
-        ]
+        frames = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}")
+        return [_program(), "-y", "-v", "error", *frames, "-r", f"{self._fps:g}", "-i", "-"]
 
     @contextmanager
     def _running(self, inputs: list[str], part: Path) -> Iterator[None]:

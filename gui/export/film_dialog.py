@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.export.save_result import lay_out_options
+from gui.export.save_result import BACKGROUNDS, lay_out_options
 from gui.export.turntable import About, Turn
 from gui.style.theme import GRID, format_count
 from gui.widgets.boxes import in_a_row, vbox
@@ -34,10 +34,6 @@ _FORMATS = (
 _HEIGHTS = tuple(
     (str(n), f"{n} pixels", "Height of the film; the width follows that of the 3D view")
     for n in (480, 720, 1080)
-)
-_BACKGROUNDS = (
-    ("theme", "As on screen", "The colours of the theme"),
-    ("white", "White", "The colours of the light theme, for papers"),
 )
 
 
@@ -70,7 +66,7 @@ class FilmForm(QDialog):
         self._viewport = viewport
         self.kind = Segmented(_FORMATS, "Format")
         self.height_ = Segmented(_HEIGHTS, "Size")
-        self.background = Segmented(_BACKGROUNDS, "Background")
+        self.background = Segmented(BACKGROUNDS, "Background")
         self.kind.show_value(options.kind)
         self.height_.show_value(str(options.height))
         self.background.show_value(options.background)

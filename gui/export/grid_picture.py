@@ -15,10 +15,12 @@ from gui.export.pictures import (
     Drawing,
     OffScreens,
     PictureError,
+    Shot,
     add_vectors,
     drawing_scene,
     vector_scene,
 )
+from gui.plots.picture_grid import as_image
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, resized
 from gui.style.theme import GRID, SMALL, Theme
@@ -34,46 +36,27 @@ if TYPE_CHECKING:
     from gui.viewport.viewport import Viewport
 
 
-def picture_of_viewport(
-    viewport: Viewport, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> Drawing[QImage]:
-    """Draw a viewport's scene as it is at the first step.
-
-    Parameters
-    ----------
-    canvas
-        The picture's size.
-    theme, transparent
-        As in :func:`gui.export.pictures.render_scene`.
+def picture_of_viewport(viewport: Viewport, shot: Shot) -> Drawing[QImage]:
+    """Draw a viewport's scene as it is at the first step, from the viewport's own camera.
 
     Raises
     ------
     PictureError
         If it would be too large, or there is nothing to show.
     """
-    state, pose = _sight(viewport, canvas)
-    pixels = yield from drawing_scene(
-        state, theme, pose, canvas.size, scale=canvas.scale, transparent=transparent
-    )
-    return _to_image(pixels)
+    pixels = yield from drawing_scene(*_sight(viewport, shot))
+    return as_image(pixels)
 
 
-def vectors_of_viewport(
-    viewport: Viewport, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> Drawing[Figure]:
+def vectors_of_viewport(viewport: Viewport, shot: Shot) -> Drawing[Figure]:
     """Draw a viewport's scene as vectors, in one step; see :func:`picture_of_viewport`."""
-    state, pose = _sight(viewport, canvas)
+    state, seen = _sight(viewport, shot)
     yield
-    return vector_scene(state, theme, pose, canvas, transparent=transparent)
+    return vector_scene(state, seen)
 
 
 def drawing_views(
-    image: QImage,
-    placed: list[tuple[Viewport, QPoint, Canvas]],
-    theme: Theme,
-    *,
-    transparent: bool = False,
-    compact: bool = True,
+    image: QImage, placed: list[tuple[Viewport, QPoint, Canvas]], shot: Shot
 ) -> Drawing[None]:
     """Draw viewports, as they are at the first step, into their places of an image.
 
@@ -83,44 +66,31 @@ def drawing_views(
         Without a ratio of its own: places are in pixels.
     placed
         Each viewport with the pixel of its upper left corner, and its size.
-    theme, transparent, compact
-        As in :func:`gui.export.pictures.render_scene`.
     """
-    seen = [(_sight(viewport, own), corner, own) for viewport, corner, own in placed]
+    sights = [(_sight(view, replace(shot, canvas=own)), corner) for view, corner, own in placed]
     with closing(OffScreens()) as stages:
-        for (state, pose), corner, own in seen:
-            pixels = yield from drawing_scene(
-                state,
-                theme,
-                pose,
-                own.size,
-                scale=own.scale,
-                transparent=transparent,
-                compact=compact,
-                stages=stages,
-            )
+        for (state, seen), corner in sights:
+            pixels = yield from drawing_scene(state, seen, stages)
             painter = QPainter(image)
-            painter.drawImage(corner, _to_image(pixels))
+            painter.drawImage(corner, as_image(pixels))
             painter.end()
 
 
-def _sight(viewport: Viewport, canvas: Canvas) -> tuple[SceneState, CameraPose]:
-    """Return what a viewport shows, and a pose in which it fills the canvas as it fills that."""
+def _sight(viewport: Viewport, shot: Shot) -> tuple[SceneState, Shot]:
+    """Return what a viewport shows, and the shot with the pose in which it fills the canvas."""
     state = resolve_scene(viewport.session)
     if state is None:
         raise PictureError("There is nothing to save yet", "Open a model first.")
     viewport.catch_up()  # it paints nothing while it is hidden
-    interactor, (width, height) = viewport.interactor, canvas.size
+    interactor, (width, height) = viewport.interactor, shot.canvas.size
     pose = CameraPose.of(interactor.camera)
     before, after = interactor.width() / interactor.height(), width / height
     if abs(before * height - width) > 1:  # by more than the rounding of pixels
         pose = resized(pose, viewport.scene.framed_at(state.turn), before, after)
-    return state, pose
+    return state, replace(shot, pose=pose)
 
 
-def picture_of_grid(
-    grid: ViewGrid, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> Drawing[QImage]:
+def picture_of_grid(grid: ViewGrid, shot: Shot) -> Drawing[QImage]:
     """Draw all views of a grid, as they are at the first step, each under its name.
 
     Models still loading stay empty.
@@ -128,40 +98,35 @@ def picture_of_grid(
     Parameters
     ----------
     grid
-        A grid with more than one view.
-    theme, transparent
-        As in :func:`gui.export.pictures.render_scene`.
-    canvas
-        The picture's size; the views are as large in it as fit, in its middle.
+        A grid with more than one view, which are as large as fit into the picture, in its middle.
 
     Raises
     ------
     PictureError
         If it would be too large.
     """
-    image = QImage(*canvas.pixels, QImage.Format.Format_ARGB32)
+    image = QImage(*shot.canvas.pixels, QImage.Format.Format_ARGB32)
     if image.isNull():
         raise PictureError("The picture would be too large", "Choose a smaller size.")
-    image.fill(QColor(0, 0, 0, 0) if transparent else QColor(theme.viewport))
-    scale, left, top = _placed(grid, canvas)
+    image.fill(QColor(0, 0, 0, 0) if shot.transparent else QColor(shot.theme.viewport))
+    scale, left, top = _placed(grid, shot.canvas)
     painter = QPainter(image)
     try:
         painter.translate(left, top)
         painter.scale(scale, scale)
-        _draw_ground(painter, grid, theme)
+        _draw_ground(painter, grid, shot.theme)
     finally:
         painter.end()
-    yield from drawing_views(image, _views(grid, canvas), theme, transparent=transparent)
+    yield from drawing_views(image, _views(grid, shot.canvas), replace(shot, compact=True))
     return image
 
 
-def vectors_of_grid(
-    grid: ViewGrid, theme: Theme, canvas: Canvas, *, transparent: bool = False
-) -> Drawing[Figure]:
+def vectors_of_grid(grid: ViewGrid, shot: Shot) -> Drawing[Figure]:
     """Draw all views of a grid as vectors; see :func:`picture_of_grid`."""
     from gui.export.vector_picture import add_bar, add_text, blank_figure  # loads Matplotlib
 
-    figure = blank_figure(canvas, "none" if transparent else theme.viewport)
+    canvas, theme = shot.canvas, shot.theme
+    figure = blank_figure(canvas, "none" if shot.transparent else theme.viewport)
     scale, left, top = _placed(grid, canvas)
 
     def pixel(x: float, y: float) -> tuple[float, float]:
@@ -175,34 +140,21 @@ def vectors_of_grid(
     strip = QRectF(QRect(grid.strip.mapTo(grid, QPoint(0, 0)), grid.strip.size()))
     drawing = grid.strip.drawing(strip, theme)
     if drawing is not None:
-        bars = [
-            (square, np.array([QColor(color).getRgb()], np.uint8))
-            for square, color in drawing.squares
-        ]
-        if drawing.bar is not None and drawing.table is not None:
-            bars.append((drawing.bar, drawing.table))
-        for bar, table in bars:
+        for bar, table in drawing.bars:
             size = (scale * bar.width(), scale * bar.height())
             add_bar(figure, pixel(bar.left(), bar.bottom()), size, table)
         for place, words, color in drawing.texts:
             at = pixel(place.right(), place.center().y())
             add_text(figure, at, words, color, SMALL * scale, "right")
-    seen = [(_sight(viewport, own), corner, own) for viewport, corner, own in _views(grid, canvas)]
+    sights = [
+        (_sight(view, replace(shot, canvas=own, compact=True)), corner)
+        for view, corner, own in _views(grid, canvas)
+    ]
     with closing(OffScreens()) as stages:
-        for (state, pose), corner, own in seen:
+        for (state, seen), corner in sights:
             yield
-            lower = canvas.pixels[1] - corner.y() - own.pixels[1]
-            add_vectors(
-                figure,
-                state,
-                theme,
-                pose,
-                own,
-                transparent=transparent,
-                compact=True,
-                corner=(corner.x(), lower),
-                stages=stages,
-            )
+            lower = canvas.pixels[1] - corner.y() - seen.canvas.pixels[1]
+            add_vectors(figure, state, seen, (corner.x(), lower), stages)
     return figure
 
 
@@ -283,14 +235,6 @@ def _header_font(cell: GridCell) -> QFont:
     font = QFont(cell.font())
     font.setPixelSize(SMALL)
     return font
-
-
-def _to_image(pixels: np.ndarray) -> QImage:
-    height, width, channels = pixels.shape
-    kind = QImage.Format.Format_RGBA8888 if channels == 4 else QImage.Format.Format_RGB888
-    data = np.ascontiguousarray(pixels)
-    # copy() owns its pixels, so the array may be freed.
-    return QImage(data.data, width, height, channels * width, kind).copy()
 
 
 class GridFrames:

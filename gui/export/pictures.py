@@ -6,7 +6,8 @@ import io
 import math
 import os
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -74,6 +75,18 @@ def finished(drawing: Drawing[T]) -> T:
             return outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """How a scene is drawn, beside its state."""
+
+    theme: Theme  # Colours of texts, marks and (unless transparent) the background
+    canvas: Canvas  # The picture's size; points, lines and texts grow with its scale
+    pose: CameraPose | str = "article"  # Or the name of a view, which frames the shown range
+    transparent: bool = False  # Whether the background is; texts keep the theme's colours
+    # Whether it is one of several views, without the model's caption and the colour bar.
+    compact: bool = False
+
+
 def render_scene(
     state: SceneState,
     theme: Theme,
@@ -82,28 +95,9 @@ def render_scene(
     *,
     scale: float = 1.0,
     transparent: bool = False,
-    background: str | None = None,
     compact: bool = False,
-    stages: OffScreens | None = None,
 ) -> np.ndarray:
-    """Draw a scene off-screen.
-
-    Parameters
-    ----------
-    theme
-        Colours of texts, marks and (unless transparent) the background.
-    pose
-        The camera's pose, or the name of a view, which frames the shown range.
-    scale
-        Pixels per logical pixel; points, lines and texts grow with it.
-    transparent
-        Whether the background is transparent; texts keep the theme's colours.
-    background
-        A colour in place of the theme's background.
-    compact
-        Whether it is one of several views, without the model's caption and the colour bar.
-    stages
-        What to draw with; something new if None.
+    """Draw a scene off-screen, at a logical size; the parameters are those of :class:`Shot`.
 
     Returns
     -------
@@ -115,100 +109,56 @@ def render_scene(
     PictureError
         If the picture would be empty or larger than drivers can draw.
     """
-    return finished(
-        drawing_scene(
-            state,
-            theme,
-            pose,
-            size,
-            scale=scale,
-            transparent=transparent,
-            background=background,
-            compact=compact,
-            stages=stages,
-        )
-    )
+    shot = Shot(theme, Canvas.times(size, scale), pose, transparent, compact)
+    return finished(drawing_scene(state, shot))
 
 
 def drawing_scene(
-    state: SceneState,
-    theme: Theme,
-    pose: CameraPose | str,
-    size: tuple[float, float],
-    *,
-    scale: float = 1.0,
-    transparent: bool = False,
-    background: str | None = None,
-    compact: bool = False,
-    stages: OffScreens | None = None,
+    state: SceneState, shot: Shot, stages: OffScreens | None = None
 ) -> Drawing[np.ndarray]:
-    """Draw a scene as :func:`render_scene` does, in steps of at most :data:`TILE` pixels."""
+    """Draw a scene as :func:`render_scene` does, in steps of at most :data:`TILE` pixels.
+
+    ``stages`` are what to draw with; something new if None.
+    """
     finer = SUPERSAMPLING if len(state.coordinates) <= MAX_SMOOTHED else 1
     with _kept(stages) as kept:
-        stage = kept.of(theme, size, scale, background=background, compact=compact, finer=finer)
-        return (yield from stage.drawing(state, pose, transparent=transparent))
+        stage = kept.of(shot, finer)
+        return (yield from stage.drawing(state, shot.pose, transparent=shot.transparent))
 
 
-def vector_scene(
-    state: SceneState,
-    theme: Theme,
-    pose: CameraPose | str,
-    canvas: Canvas,
-    *,
-    transparent: bool = False,
-    compact: bool = False,
-) -> Figure:
+def vector_scene(state: SceneState, shot: Shot) -> Figure:
     """Draw a scene as a figure of vectors, in which everything is where a picture has it.
 
-    Parameters
-    ----------
-    state, theme, pose, transparent, compact
-        As in :func:`render_scene`.
-    canvas
-        The figure's size.
-
-    Raises
-    ------
-    PictureError
-        If the picture would be empty or larger than drivers can draw.
+    Raises PictureError: if the picture would be empty or larger than drivers can draw.
     """
     from gui.export.vector_picture import blank_figure  # loads Matplotlib
 
-    figure = blank_figure(canvas, "none" if transparent else theme.viewport)
-    add_vectors(figure, state, theme, pose, canvas, transparent=transparent, compact=compact)
+    figure = blank_figure(shot.canvas, "none" if shot.transparent else shot.theme.viewport)
+    add_vectors(figure, state, shot)
     return figure
 
 
 def add_vectors(
     figure: Figure,
     state: SceneState,
-    theme: Theme,
-    pose: CameraPose | str,
-    canvas: Canvas,
-    *,
-    transparent: bool = False,
-    compact: bool = False,
+    shot: Shot,
     corner: tuple[float, float] = (0.0, 0.0),
     stages: OffScreens | None = None,
 ) -> None:
-    """Draw a scene as vectors into a figure.
+    """Draw a scene as vectors into a figure of :func:`gui.export.vector_picture.blank_figure`.
 
     Parameters
     ----------
-    figure
-        One of :func:`gui.export.vector_picture.blank_figure`.
-    state, theme, pose, transparent, compact, stages
-        As in :func:`render_scene`.
-    canvas
-        The scene's size.
     corner
         Pixels from the figure's lower left corner to the scene's.
+    stages
+        As in :func:`drawing_scene`.
     """
     from gui.export.vector_picture import add_scene
 
     with _kept(stages) as kept:
-        stage = kept.of(theme, canvas.size, canvas.scale, compact=compact, finer=1)
-        with stage.arranged(state, pose, transparent=transparent) as scene:
+        stage = kept.of(shot, finer=1)
+        with stage.arranged(state, shot.pose, transparent=shot.transparent) as scene:
             add_scene(figure, scene, corner)
 
 
@@ -221,14 +171,11 @@ class OffScreens:
     def __init__(self) -> None:
         self._made: dict[object, OffScreen] = {}
 
-    def of(
-        self, theme: Theme, size: tuple[float, float], scale: float, **options: Any
-    ) -> OffScreen:
-        """Return one for these parameters of :class:`OffScreen`; the theme's name stands for it."""
-        pixels = tuple(round(side * scale) for side in size)
-        key = theme.name, pixels, scale, tuple(sorted(options.items()))
+    def of(self, shot: Shot, finer: int) -> OffScreen:
+        """Return one for a shot; the name of its theme stands for it."""
+        key = shot.theme.name, shot.canvas, shot.compact, finer
         if key not in self._made:
-            self._made[key] = OffScreen(theme, size, scale=scale, **options)
+            self._made[key] = OffScreen(shot.theme, shot.canvas, compact=shot.compact, finer=finer)
         return self._made[key]
 
     def close(self) -> None:
@@ -238,14 +185,9 @@ class OffScreens:
         self._made.clear()
 
 
-@contextmanager
-def _kept(stages: OffScreens | None) -> Iterator[OffScreens]:
-    """Yield the given ones, or new ones that are closed with the block."""
-    if stages is not None:
-        yield stages
-        return
-    with closing(OffScreens()) as made:
-        yield made
+def _kept(stages: OffScreens | None) -> AbstractContextManager[OffScreens]:
+    """Return the given ones, or new ones that are closed with the block."""
+    return closing(OffScreens()) if stages is None else nullcontext(stages)
 
 
 class OffScreen:
@@ -253,8 +195,8 @@ class OffScreen:
 
     Parameters
     ----------
-    theme, size, scale, background, compact
-        As in :func:`render_scene`.
+    theme, canvas, compact
+        As in :class:`Shot`.
     finer
         Pictures are drawn larger by this factor and averaged, up to what drivers can draw; with 1
         the driver smooths edges.
@@ -270,14 +212,12 @@ class OffScreen:
     def __init__(
         self,
         theme: Theme,
-        size: tuple[float, float],
+        canvas: Canvas,
         *,
-        scale: float = 1.0,
-        background: str | None = None,
         compact: bool = False,
         finer: int = SUPERSAMPLING,
     ) -> None:
-        pixels = (round(size[0] * scale), round(size[1] * scale))
+        pixels, scale = canvas.pixels, canvas.scale
         if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
             raise PictureError(
                 f"A picture of {pixels[0]} × {pixels[1]} pixels is not possible",
@@ -301,8 +241,6 @@ class OffScreen:
                 window.SetTileScale(self._parts, self._parts)
                 self._scene = HelixScene(self._plotter, theme, scale * self._finer)
                 self._scene.compact = compact
-                if background:
-                    self._scene.set_theme(theme, background=background)
             except BaseException:
                 self._plotter.close()
                 raise
@@ -383,15 +321,13 @@ def render_picture(
     *,
     positions: tuple[int, int] | None = None,
     components: tuple[int, int, int] = (1, 2, 3),
-    size: tuple[int, int] = (1600, 1200),
-    scale: float = 1.0,
-    transparent: bool = False,
-    view: str = "article",
-    theme: str = "light",
-    canvas: Canvas | None = None,
     pca: PositionPCA | None = None,
     norms: NormProfile | None = None,
     look: Fields = NO_FIELDS,
+    size: tuple[int, int] = (1600, 1200),
+    scale: float = 1.0,
+    view: str = "article",
+    **options: Any,
 ) -> None:
     """Draw a model's positional embeddings to a PNG, SVG or PDF file.
 
@@ -403,18 +339,14 @@ def render_picture(
         Inclusive range; 1 to the last position if None.
     components
         Principal components on the three axes, 1-based.
-    size, scale, transparent
-        As in :func:`render_scene`.
-    view
-        One of :data:`gui.state.camera.VIEWS`.
-    theme
-        ``light`` or ``dark``.
-    canvas
-        The exact size, in place of ``size`` and ``scale``.
     pca, norms
         The range's components and the norms, if already known.
     look
         Fields of :class:`gui.state.session.ViewState`, such as ``color_span`` and ``line_width``.
+    size, scale, options
+        As in :func:`draw`.
+    view
+        One of :data:`gui.state.camera.VIEWS`.
 
     Raises
     ------
@@ -423,19 +355,9 @@ def render_picture(
     geometry.checkpoints.errors.RangeError
         If the model has no such positions or components.
     """
-    session = still_session(model, positions, components, pca, norms, look)
-    state = resolve_scene(session)
+    state = resolve_scene(still_session(model, positions, components, pca, norms, look))
     assert state is not None
-    draw(
-        state,
-        out,
-        view,
-        size=size,
-        scale=scale,
-        theme=theme,
-        transparent=transparent,
-        canvas=canvas,
-    )
+    draw(state, out, view, size=size, scale=scale, **options)
 
 
 def draw(
@@ -458,8 +380,10 @@ def draw(
         What to draw.
     out
         The file to write; None for a window, which returns when it is closed.
-    pose, size, scale, transparent, compact
-        As in :func:`render_scene`.
+    pose, transparent, compact
+        As in :class:`Shot`.
+    size, scale
+        Width and height in logical pixels, and the pixels for each of these.
     theme
         ``light`` or ``dark``.
     canvas
@@ -479,22 +403,11 @@ def draw(
         _show(scene, THEMES[theme], pose, size, compact=compact)
         return
     canvas, path = canvas or Canvas.times(size, scale), Path(out)
+    shot = Shot(THEMES[theme], canvas, pose, transparent, compact)
     if path.suffix.lower() in VECTORS:
-        figure = vector_scene(
-            scene, THEMES[theme], pose, canvas, transparent=transparent, compact=compact
-        )
-        write_vectors(figure, path)
-        return
-    drawn = render_scene(
-        scene,
-        THEMES[theme],
-        pose,
-        canvas.size,
-        scale=canvas.scale,
-        transparent=transparent,
-        compact=compact,
-    )
-    write_png(drawn, path, canvas.per_inch)
+        write_vectors(vector_scene(scene, shot), path)
+    else:
+        write_png(finished(drawing_scene(scene, shot)), path, canvas.per_inch)
 
 
 def _show(
@@ -604,30 +517,21 @@ def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
         return image
     height, width, channels = image.shape
     averaged = np.empty((height // factor, width // factor, channels), dtype=np.uint8)
+    solid = np.ones((1, 1, 1), dtype=np.uint32)
     # In blocks: all sums of a large picture would take gigabytes.
     for top in range(0, len(averaged), 64):
         rows = image[factor * top : factor * (top + 64)]
-        average = _average_opaque if channels == 3 else _average_transparent
-        averaged[top : top + 64] = average(rows, factor)
+        color = np.zeros((len(rows) // factor, width // factor, 3), dtype=np.uint32)
+        opacity = np.zeros((*color.shape[:2], 1), dtype=np.uint32)
+        for i, j in np.ndindex(factor, factor):
+            pixels = rows[i::factor, j::factor]
+            alpha = pixels[..., 3:].astype(np.uint32) if channels == 4 else solid
+            color += pixels[..., :3] * alpha
+            opacity += alpha
+        averaged[top : top + 64, :, :3] = (color + opacity // 2) // np.maximum(opacity, 1)
+        if channels == 4:
+            averaged[top : top + 64, :, 3:] = (opacity + factor**2 // 2) // factor**2
     return averaged
-
-
-def _average_opaque(rows: np.ndarray, factor: int) -> np.ndarray:
-    total = np.zeros((len(rows) // factor, rows.shape[1] // factor, 3), dtype=np.uint32)
-    for i, j in np.ndindex(factor, factor):
-        total += rows[i::factor, j::factor]
-    return (total + factor**2 // 2) // factor**2
-
-
-def _average_transparent(rows: np.ndarray, factor: int) -> np.ndarray:
-    color = np.zeros((len(rows) // factor, rows.shape[1] // factor, 3), dtype=np.uint32)
-    opacity = np.zeros((*color.shape[:2], 1), dtype=np.uint32)
-    for i, j in np.ndindex(factor, factor):
-        alpha = rows[i::factor, j::factor, 3:].astype(np.uint32)
-        color += rows[i::factor, j::factor, :3] * alpha
-        opacity += alpha
-    mean = (color + opacity // 2) // np.maximum(opacity, 1)
-    return np.concatenate([mean, (opacity + factor**2 // 2) // factor**2], axis=2)
 
 
 @contextmanager

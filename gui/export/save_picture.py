@@ -30,8 +30,8 @@ from gui.export.grid_picture import (
     vectors_of_grid,
     vectors_of_viewport,
 )
-from gui.export.pictures import MAX_PIXELS, Drawing, PictureError, finished, write_vectors
-from gui.export.save_result import ask_where, lay_out_options
+from gui.export.pictures import MAX_PIXELS, Drawing, PictureError, Shot, finished, write_vectors
+from gui.export.save_result import BACKGROUNDS, ask_where, lay_out_options
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import T
 from gui.state.values import Notice
@@ -70,8 +70,7 @@ COLUMN = 84.0
 LOWEST = 0.75
 """Height of a printed picture relative to its width, at first, of a viewport that is lower."""
 _BACKGROUNDS = (
-    ("theme", "As on screen", "The colours of the theme"),
-    ("white", "White", "The colours of the light theme, for papers"),
+    *BACKGROUNDS,
     ("transparent", "Transparent", "The colours of the light theme, without background"),
 )
 
@@ -246,29 +245,28 @@ class PictureSaver:
     def _drawing(self, options: PictureOptions) -> Drawing[QImage]:
         if options.whole_window:
             return (yield from self._drawing_window(options.scale))
-        theme, transparent, canvas = self._look(options)
+        shot = self._shot(options)
         if len(self._grid.viewports) > 1:
-            image = yield from picture_of_grid(self._grid, theme, canvas, transparent=transparent)
+            image = yield from picture_of_grid(self._grid, shot)
         else:
             (viewport,) = self._grid.viewports
-            image = yield from picture_of_viewport(viewport, theme, canvas, transparent=transparent)
-        per_metre = round(canvas.per_inch * 1000 / MM_PER_INCH)
+            image = yield from picture_of_viewport(viewport, shot)
+        per_metre = round(shot.canvas.per_inch * 1000 / MM_PER_INCH)
         image.setDotsPerMeterX(per_metre)
         image.setDotsPerMeterY(per_metre)
         return image
 
     def _drawing_vectors(self, options: PictureOptions) -> Drawing[Figure]:
-        theme, transparent, canvas = self._look(options)
+        shot = self._shot(options)
         if len(self._grid.viewports) > 1:
-            return vectors_of_grid(self._grid, theme, canvas, transparent=transparent)
+            return vectors_of_grid(self._grid, shot)
         (viewport,) = self._grid.viewports
-        return vectors_of_viewport(viewport, theme, canvas, transparent=transparent)
+        return vectors_of_viewport(viewport, shot)
 
-    def _look(self, options: PictureOptions) -> tuple[Theme, bool, Canvas]:
-        """Return the theme, whether the background is transparent, and the size."""
+    def _shot(self, options: PictureOptions) -> Shot:
         theme = self._theme if options.background == "theme" else LIGHT
         canvas = options.canvas(self._grid.pictured.size())
-        return theme, options.background == "transparent", canvas
+        return Shot(theme, canvas, transparent=options.background == "transparent")
 
     @property
     def _theme(self) -> Theme:
@@ -292,8 +290,9 @@ class PictureSaver:
             for viewport in self._grid.viewports
             if viewport.session.model is not None
         ]
-        several = len(self._grid.viewports) > 1
-        yield from drawing_views(image, placed, self._theme, compact=several)
+        canvas = Canvas.times(size.toTuple(), scale)
+        shot = Shot(self._theme, canvas, compact=len(self._grid.viewports) > 1)
+        yield from drawing_views(image, placed, shot)
         image.setDevicePixelRatio(scale)
         return image
 

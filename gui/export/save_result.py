@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
 NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
+BACKGROUNDS = (
+    ("theme", "As on screen", "The colours of the theme"),
+    ("white", "White", "The colours of the light theme, for papers"),
+)
+"""Backgrounds of pictures and films, for a choice."""
 
 _DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 
@@ -50,7 +55,7 @@ class ResultSaver:
         """Ask for a file and draw the figure into it, in the format of its suffix."""
 
         def write(figure: Figure, path: Path) -> None:
-            from gui.export.figures import save_figure
+            from gui.plots.figure_base import save_figure
 
             save_figure(figure, path)
 
@@ -108,7 +113,7 @@ class ResultSaver:
         """Copy the figure to the clipboard as a picture."""
 
         def picture() -> QImage:
-            from gui.export.figures import drawn
+            from gui.plots.figure_base import drawn
 
             return QImage.fromData(drawn(draw(), "png"))
 

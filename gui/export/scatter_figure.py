@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, Normalize
 
-from gui.plots.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.plots.figure_base import MAX_DOTS, POINTS, dress_bar, name_axes, new_figure, title_axes
 from gui.plots.scatter import Scatter
 from gui.state.colors import ColorScale, point_colors
 from gui.style.theme import LIGHT, SMALL, Theme
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 SIZE = (6.4, 4.0)
 """Size in inches."""
-MAX_DOTS = 4096
-"""More points are rasterised even in SVG, which would take megabytes."""
 MAX_NAMES = 20
 """Categories in the legend, and names at an axis."""
 
@@ -83,6 +81,4 @@ def _legend(axes: Axes, scale: ColorScale, theme: Theme) -> None:
 def _bar(figure: Figure, axes: Axes, scale: ColorScale, theme: Theme) -> None:
     table = ListedColormap(scale.table(theme.viewport) / 255)
     bar = figure.colorbar(mpl.cm.ScalarMappable(Normalize(*scale.limits), table), ax=axes)
-    bar.set_label(scale.title, fontsize=SMALL * POINTS, color=theme.text)
-    bar.ax.tick_params(labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text)
-    bar.outline.set_visible(False)
+    dress_bar(bar, scale.title, theme)

@@ -42,9 +42,7 @@ class SceneExport:
         if state is None or session.model is None:
             raise HelixscopeError("There is nothing to export yet", "Open a model first.")
         if isinstance(pose, str):
-            first, last = state.positions
-            points = state.coordinates[first : last + 1] @ state.turn.T
-            pose = view_pose(pose, points, state.turn, SCREEN)
+            pose = view_pose(pose, state.displayed_range, state.turn, SCREEN)
         texts = tuple(point_text(session, i) for i in range(len(state.coordinates)))
         return cls(state, texts, session.model.name, theme, pose)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyvista as pv
 
-from gui.export.scene_guides import guide_points, guide_polylines
+from gui.export.scene_guides import guide_bodies
 from gui.scene.actors import polyline_cells
 from gui.scene.guide_lines import LIT_SIZES, lit_levels
 from gui.scene.scene_state import net
@@ -50,7 +50,7 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
 
     first, last = state.positions
     colors = point_colors(state.scale, theme.viewport)[first : last + 1]
-    points = (state.coordinates @ state.turn.T)[first : last + 1]
+    points = state.displayed_range
     centre, longest = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     points = (points - centre) / longest
     said = {"caption": "\n".join(state.caption)}
@@ -74,17 +74,16 @@ def _guides(
 ) -> dict[str, trimesh.Trimesh]:
     """Return the guides of panels: "guides", and highlighted positions as larger balls, "lit"."""
     found = {}
+    drawn, clouds = guide_bodies(state, theme)
     # VTK finds no direction for a line of zero length.
-    drawn = guide_polylines(state, theme)
-    lines = [(line, colors) for line, colors in drawn if np.ptp(line, axis=0).any()]
-    lines = [((line - centre) / longest, colors) for line, colors in lines]
+    lines = [
+        ((line - centre) / longest, colors) for line, colors in drawn if np.ptp(line, axis=0).any()
+    ]
     bodies = [_thin_tubes(lines)] if lines else []
-    own, colors = guide_points(state, theme)
-    if len(own):
-        bodies.append(_balls((own - centre) / longest, colors, BALL / 2))
+    bodies += [_balls((cloud - centre) / longest, colors, BALL / 2) for cloud, colors in clouds]
     if bodies:
         found["guides"] = _joined(bodies)
-    colors, placed = point_colors(state.scale, theme.viewport), state.coordinates @ state.turn.T
+    colors, placed = point_colors(state.scale, theme.viewport), state.displayed
     lit = [
         _balls(
             (placed[at] - centre) / longest,

@@ -95,7 +95,7 @@ def scene_html(
     """
     import plotly.graph_objects as go
 
-    world = state.coordinates @ state.turn.T
+    world = state.displayed
     first, last = state.positions
     shown = slice(first, last + 1)
     own = _curve(world[shown], state, shown, texts[shown], theme)
@@ -280,44 +280,29 @@ def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dic
         "font": {"color": theme.text, "size": TEXT, "family": "system-ui, sans-serif"},
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "showlegend": False,
-        "annotations": [
-            {
-                "text": "<br>".join(html.escape(line) for line in state.caption),
-                "font": {"color": theme.muted, "size": SMALL},
-                "xref": "paper",
-                "yref": "paper",
-                "x": 0.01,
-                "y": 0.01,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "align": "left",
-                "bgcolor": theme.viewport,
-                "opacity": 0.85,
-                "showarrow": False,
-            },
-            *_legend(state),
-        ],
+        "annotations": [_caption(state, theme), *_legend(state)],
     }
+
+
+def _caption(state: SceneState, theme: Theme) -> dict[str, object]:
+    """Return the caption, in the lower left."""
+    lines = [html.escape(line) for line in state.caption]
+    font = {"color": theme.muted, "size": SMALL}
+    note = _note(lines, 0.01, "bottom")
+    return {**note, "font": font, "bgcolor": theme.viewport, "opacity": 0.85}
 
 
 def _legend(state: SceneState) -> list[dict[str, object]]:
     """Return the legend of curves that are drawn over each other, in the upper left."""
-    if not state.legend:
-        return []
     lines = [f"{_strip(colormap)} {html.escape(name)}" for name, colormap in state.legend]
-    return [
-        {
-            "text": "<br>".join(lines),
-            "xref": "paper",
-            "yref": "paper",
-            "x": 0.01,
-            "y": 0.99,
-            "xanchor": "left",
-            "yanchor": "top",
-            "align": "left",
-            "showarrow": False,
-        }
-    ]
+    return [_note(lines, 0.99, "top")] if lines else []
+
+
+def _note(lines: Sequence[str], y: float, anchor: str) -> dict[str, object]:
+    """Return lines of text at the left."""
+    place = {"xref": "paper", "yref": "paper", "x": 0.01, "y": y, "yanchor": anchor}
+    text = "<br>".join(lines)
+    return {**place, "xanchor": "left", "text": text, "align": "left", "showarrow": False}
 
 
 def _strip(colormap: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from geometry.checkpoints.number_files import write_numbers
 from geometry.history.timelapse import Basis, make_timelapse
 from geometry.measures.norms import norm_profile
 from geometry.pca.curve import place_curve
+from gui.export.canvas import Canvas
 from gui.export.film import FILMS, Film, film_size
 from gui.scene.scene_state import resolve_scene
 from gui.state.session import Session
@@ -24,7 +26,6 @@ from gui.style.theme import LIGHT, Theme
 if TYPE_CHECKING:
     from geometry.history.history import History
     from geometry.models.model import PositionalModel
-    from gui.export.pictures import OffScreen
     from gui.state.camera import CameraPose
 
 FORMATS = (*FILMS, ".npz")
@@ -40,29 +41,38 @@ class FilmLook:
     size: tuple[int, int] = (960, 720)
     fps: float = 6.0
     theme: Theme = LIGHT
-    # The camera's pose; None for the article's view of all snapshots.
+    # The camera's pose; None for the article's view, of all snapshots.
     pose: CameraPose | None = None
     lines: int = LINES  # Height in logical pixels: the smaller, the larger are texts and points
 
 
-def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
-    """Return a scene for drawing frames.
+class SceneFrames:
+    """Base of the frames of a film, independent of later changes of the session.
 
-    ``compact`` is that of :func:`gui.export.pictures.render_scene`.
+    Created, used and closed on one thread: that of the window, if there is one. ``compact`` is that
+    of :class:`gui.export.pictures.Shot`.
 
     Raises PictureError: if frames of this size cannot be drawn.
     """
-    from gui.export.pictures import OffScreen  # imports VTK
 
-    scale = look.size[1] / look.lines
-    logical = (look.size[0] / scale, look.size[1] / scale)
-    return OffScreen(look.theme, logical, scale=scale, compact=compact)
+    def __init__(self, count: int, look: FilmLook, *, compact: bool = False) -> None:
+        from gui.export.pictures import OffScreen  # imports VTK
+
+        self._count = count
+        canvas = Canvas(look.size, look.size[1] / look.lines)
+        self._off_screen = OffScreen(look.theme, canvas, compact=compact)
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return self._count
+
+    def close(self) -> None:
+        """Release the graphics."""
+        self._off_screen.close()
 
 
-class TimelineFrames:
-    """Draws the frames of a session's timeline, independent of later changes of the session.
-
-    Created, used and closed on one thread: that of the window, if there is one.
+class TimelineFrames(SceneFrames):
+    """Draws the frames of a session's timeline.
 
     Parameters
     ----------
@@ -84,12 +94,8 @@ class TimelineFrames:
                 "Open the Training panel for this range first.",
             )
         self._timeline = timeline
-        self._off_screen = off_screen(look)
+        super().__init__(timeline.n_snapshots, look)
         self._pose = look.pose or self._overview(look.size)
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return self._timeline.n_snapshots
 
     def draw(self, snapshot: int) -> np.ndarray:
         """Draw a frame: (height, width, 3) uint8."""
@@ -97,10 +103,6 @@ class TimelineFrames:
         state = resolve_scene(self._session)
         assert state is not None
         return self._off_screen.draw(state, self._pose)
-
-    def close(self) -> None:
-        """Release the graphics."""
-        self._off_screen.close()
 
     def _overview(self, size: tuple[int, int]) -> CameraPose:
         """Frame the range at all snapshots together, so that it never leaves the picture."""
@@ -112,14 +114,6 @@ class TimelineFrames:
         columns = columns_for(self._session.components)
         points = inside[..., columns].reshape(-1, len(COMPONENTS)) @ state.turn.T
         return view_pose("article", points, state.turn, size[0] / size[1])
-
-
-def write_film(frames: TimelineFrames, out: Path, look: FilmLook) -> None:
-    """Draw all frames into a film, MP4 or GIF by the file's suffix.
-
-    Raises FilmError: it cannot be written.
-    """
-    Film(out, look.size, look.fps).write(len(frames), frames.draw)
 
 
 def timeline_numbers(timeline: TrainingTimeline) -> dict[str, np.ndarray]:
@@ -146,14 +140,6 @@ def timeline_numbers(timeline: TrainingTimeline) -> dict[str, np.ndarray]:
         "mean": timelapse.pca.mean,
         "components": timelapse.pca.components[: len(COMPONENTS)],
     }
-
-
-def write_timeline_numbers(timeline: TrainingTimeline, out: Path) -> None:
-    """Write :func:`timeline_numbers` as NPZ, atomically.
-
-    Raises HelixscopeError: it cannot be written.
-    """
-    write_numbers(timeline_numbers(timeline), out)
 
 
 def timeline_session(
@@ -210,11 +196,9 @@ def write_timelapse(
     assert session.timeline is not None
     timeline = session.timeline
     if out.suffix.lower() == ".npz":
-        step("Writing", lambda: write_timeline_numbers(timeline, out))
+        step("Writing", lambda: write_numbers(timeline_numbers(timeline), out))
         return
     look = FilmLook(film_size(size, out), fps, theme)
-    frames = TimelineFrames(session, look)
-    try:
-        step(f"Drawing {len(frames)} frames", lambda: write_film(frames, out, look))
-    finally:
-        frames.close()
+    film = Film(out, look.size, look.fps)
+    with closing(TimelineFrames(session, look)) as frames:
+        step(f"Drawing {len(frames)} frames", lambda: film.write(len(frames), frames.draw))

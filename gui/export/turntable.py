@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -11,11 +12,12 @@ import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.film import Film, film_size
-from gui.export.timelapse_film import FilmLook, off_screen
+from gui.export.timelapse_film import FilmLook, SceneFrames
 from gui.scene.scene_state import resolve_scene
 from gui.state.camera import CameraPose, view_pose
 from gui.state.values import NO_FIELDS, Fields
 from gui.style.theme import THEMES
+from gui.viewport.camera_steps import rotated
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -50,21 +52,13 @@ def turned(pose: CameraPose, axis: np.ndarray, angle: float) -> CameraPose:
     angle
         Angle in radians; the scene appears to rotate the other way.
     """
-    x, y, z = axis / np.linalg.norm(axis)
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
-    return CameraPose(
-        pose.focal_point + rotation @ (pose.position - pose.focal_point),
-        pose.focal_point,
-        rotation @ pose.up,
-        pose.parallel_scale,
-    )
+    unit = axis / np.linalg.norm(axis)
+    offset = rotated(pose.position - pose.focal_point, unit, angle)
+    return replace(pose, position=pose.focal_point + offset, up=rotated(pose.up, unit, angle))
 
 
-class TurnFrames:
-    """Draws the frames of a turntable, independent of later changes of the session.
-
-    Created, used and closed on one thread: that of the window, if there is one.
+class TurnFrames(SceneFrames):
+    """Draws the frames of a turntable.
 
     Parameters
     ----------
@@ -87,27 +81,17 @@ class TurnFrames:
         state = resolve_scene(replace(session, hover=None))
         if state is None:
             raise HelixscopeError("There is nothing to save yet", "Open a model first.")
-        self._state, self._count = state, turn.frames(look.fps)
-        first, last = state.positions
-        shown = state.coordinates[first : last + 1] @ state.turn.T
+        self._state = state
         aspect = look.size[0] / look.size[1]
-        self._pose = look.pose or view_pose("article", shown, state.turn, aspect)
+        self._pose = look.pose or view_pose("article", state.displayed_range, state.turn, aspect)
         axes = dict(zip(("x", "y", "z"), state.turn.T, strict=True))
         self._axis = axes.get(turn.about, self._pose.up)
-        self._off_screen = off_screen(look, compact=compact)
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return self._count
+        super().__init__(turn.frames(look.fps), look, compact=compact)
 
     def draw(self, index: int) -> np.ndarray:
         """Draw a frame: (height, width, 3) uint8."""
         angle = 2.0 * np.pi * index / self._count
         return self._off_screen.draw(self._state, turned(self._pose, self._axis, angle))
-
-    def close(self) -> None:
-        """Release the graphics."""
-        self._off_screen.close()
 
 
 def export_turntable(
@@ -148,10 +132,7 @@ def export_turntable(
     pixels = film_size(size, out)
     shown = session.curve.coordinates[first : last + 1]
     pose = view_pose(view, shown, session.turn, pixels[0] / pixels[1])
-    shot = FilmLook(pixels, fps, THEMES[theme], pose)
-    frames = TurnFrames(session, shot, turn or Turn())
-    film = Film(out, shot.size, shot.fps, loops=True)
-    try:
+    film = Film(out, pixels, fps, loops=True)
+    options = FilmLook(pixels, fps, THEMES[theme], pose)
+    with closing(TurnFrames(session, options, turn or Turn())) as frames:
         step(f"Drawing {len(frames)} frames", lambda: film.write(len(frames), frames.draw))
-    finally:
-        frames.close()

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
@@ -22,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.plots.picture_grid import as_image
 from gui.state.colors import lookup_table
 from gui.style.theme import GRID, SMALL, Theme, format_level
 from gui.widgets.tooltips import wrapped
@@ -166,5 +166,4 @@ class ColorBar(QWidget):
 @cache
 def _colors_of(colormap: str) -> QImage:
     """Return a colour map as a column of pixels, its upper end on top."""
-    column = np.ascontiguousarray(lookup_table(colormap)[::-1, None, :])
-    return QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888).copy()
+    return as_image(lookup_table(colormap)[::-1, None])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -13,9 +14,8 @@ from PySide6.QtWidgets import QApplication, QGraphicsPolygonItem
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import CLICK_RADIUS, PlotWidget
-from gui.plots.plot_axis import LogAxis
 from gui.plots.plot_view import Span
-from gui.plots.spec import EDGE, TINT, Band, Curve, Rule, Style
+from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Rule, Style, on_axes
 from gui.style.theme import SMALL, Theme
 
 STYLES: dict[Style, Qt.PenStyle] = {
@@ -33,26 +33,15 @@ BEHIND = -1
 """Z value of compared models' curves."""
 BANDS = -2
 """Z value of bands."""
+_Values = TypeVar("_Values", np.ndarray, float)
 LABEL_AT, BACKED = 0.99, 0.8
 """Place of a straight line's label along it, and the opacity of its background, from 0 to 1."""
 
 
 class CurvePlot(PlotWidget):
-    """Curves over one pair of axes.
+    """Curves over one pair of axes."""
 
-    Parameters
-    ----------
-    x_title, y_title
-        Quantity and unit.
-    log_x, log_y
-        Whether an axis is logarithmic.
-    whole_x
-        Whether ticks along x are at integers only.
-    """
-
-    # Read by the constructor of the base class.
-    _over_marker = False
-    _marker_style: Style = "solid"
+    _over_marker = False  # Read by the constructor of the base class
 
     pointHovered = Signal(object)
     """(curve, index) of the point under the mouse, or None."""
@@ -63,26 +52,14 @@ class CurvePlot(PlotWidget):
     markerReset = Signal()
     """The vertical line was double-clicked, if that resets it."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        x_title: str,
-        y_title: str,
-        *,
-        log_x: bool = False,
-        log_y: bool = False,
-        whole_x: bool = False,
-    ) -> None:
-        super().__init__(theme, x_title, y_title, whole_x=whole_x)
-        self.log = (log_x, log_y)
-        if log_x:
-            self.x_axis = self._replaced(self.x_axis, LogAxis("bottom", x_title), 1, 1)
-        if log_y:
-            self.y_axis = self._replaced(self.y_axis, LogAxis("left", y_title), 0, 0)
+    def __init__(self, theme: Theme, x: Axis, y: Axis) -> None:
+        super().__init__(theme, x, y)
+        self.log = (x.log, y.log)
         self.curves: tuple[Curve, ...] = ()
         self._spans: tuple[Span, Span, Span | None] | None = None
         self._rules: list[pg.InfiniteLine] = []
         self.bands: tuple[Band, ...] = ()
+        self._edges: list[np.ndarray] = []
         self._filled: list[QGraphicsPolygonItem | pg.PlotCurveItem] = []
         self._places: list[np.ndarray] = []
         self._items: list[pg.PlotCurveItem] = []
@@ -98,8 +75,7 @@ class CurvePlot(PlotWidget):
             self._marker, position=LABEL_AT, anchors=[(0.0, 0.0), (1.0, 0.0)]
         )
         self.view.addItem(self._marker)
-        self.marker_tooltip = ""
-        self.marker_resets = False
+        self._marker_rule: Rule | None = None
         self._holding = False
         self._label = HoverLabel(self.viewport())
         self._hover_label: tuple[int, int, str] | None = None
@@ -140,7 +116,7 @@ class CurvePlot(PlotWidget):
         for item in self._items:
             self.view.removeItem(item)
         self.curves = tuple(curves)
-        self._places = [view_points(curve, self.log) for curve in curves]
+        self._places = [view_points(self.log, curve.x, curve.y)[0] for curve in curves]
         self._items = [
             pg.PlotCurveItem(place[:, 0], place[:, 1], antialias=True, skipFiniteCheck=True)
             for place in self._places
@@ -161,22 +137,14 @@ class CurvePlot(PlotWidget):
             if before is not None and before[0] == spans[0]:
                 self.view.setRange(xRange=visible, padding=0)
 
-    def set_marker(
-        self,
-        x: float | None,
-        tooltip: str = "",
-        *,
-        label: str = "",
-        style: Style = "solid",
-        resets: bool = False,
-    ) -> None:
-        """Place the vertical line at a value of x, in its units; None hides it."""
-        self._marker.setVisible(x is not None)
-        self.marker_tooltip, self.marker_resets, self._marker_style = tooltip, resets, style
+    def set_marker(self, rule: Rule | None) -> None:
+        """Place the vertical line; None hides it."""
+        self._marker_rule = rule
+        self._marker.setVisible(rule is not None)
         self._draw_marker()
-        if x is not None:
-            self._marker.setValue(np.log10(x) if self.log[0] else x)
-            self._marker_label.setFormat(label)
+        if rule is not None:
+            self._marker.setValue(_scaled(rule.at, log=self.log[0]))
+            self._marker_label.setFormat(rule.label)
 
     def set_hover(self, point: tuple[int, int] | None, text: str = "") -> None:
         """Show a point, (curve, index), as hovered, with a label."""
@@ -226,12 +194,15 @@ class CurvePlot(PlotWidget):
         return best
 
     def tooltip_at(self, point: QPointF) -> str:
-        return self.marker_tooltip if self._is_on_marker(point) else super().tooltip_at(point)
+        if self._marker_rule is not None and self._is_on_marker(point):
+            return self._marker_rule.tip
+        return super().tooltip_at(point)
 
     def marker_point(self) -> QPointF:
         """Return the middle of the vertical line, in widget coordinates."""
-        middle = sum(self.view.spans()[1]) / 2
-        return self.view.mapViewToScene(QPointF(self._marker.value(), middle))
+        assert self._marker_rule is not None
+        at, middle = self._marker_rule.at, sum(self.view.spans()[1]) / 2
+        return self.view.mapViewToScene(QPointF(_scaled(at, log=self.log[0]), middle))
 
     # ---- mouse ----
 
@@ -258,8 +229,9 @@ class CurvePlot(PlotWidget):
         self.markerDragged.emit(float(10**x if self.log[0] else x))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        left = event.button() is Qt.MouseButton.LeftButton
-        if left and self.marker_resets and self._is_on_marker(event.position()):
+        left, rule = event.button() is Qt.MouseButton.LeftButton, self._marker_rule
+        resets = rule is not None and rule.back is not None
+        if left and resets and self._is_on_marker(event.position()):
             self.clickRepeated.emit()
             self.markerReset.emit()
         else:
@@ -291,26 +263,16 @@ class CurvePlot(PlotWidget):
         """Return curve and index of a point counted by :meth:`index_at`."""
         for number, place in enumerate(self._places):
             if index < len(place):
-                return number, shown(self.curves[number], self.log)[index]
+                curve = self.curves[number]
+                return number, int(np.flatnonzero(on_axes(self.log, curve.x, curve.y))[index])
             index -= len(place)
         raise IndexError(index)
 
     # ---- drawing ----
 
-    def _replaced(self, old: pg.AxisItem, new: LogAxis, row: int, column: int) -> LogAxis:
-        self.centralLayout.removeItem(old)
-        old.unlinkFromView()
-        old.setParentItem(None)
-        self.scene().removeItem(old)
-        self.centralLayout.addItem(new, row, column)
-        new.linkToView(self.view)
-        return new
-
     def _at(self, curve: int, index: int) -> QPointF:
-        x_values, y_values = self.curves[curve].x, self.curves[curve].y
-        pair = zip(self.log, (x_values[index], y_values[index]), strict=True)
-        x, y = (float(np.log10(value)) if log else float(value) for log, value in pair)
-        return QPointF(x, y)
+        drawn, (log_x, log_y) = self.curves[curve], self.log
+        return QPointF(_scaled(drawn.x[index], log=log_x), _scaled(drawn.y[index], log=log_y))
 
     def _smallest_x(self, span: Span) -> float:
         """Return the minimum span along x for zooming."""
@@ -319,10 +281,10 @@ class CurvePlot(PlotWidget):
     def _span(self, axis: int, requested: Span | None) -> Span:
         """Return the maximum span of an axis, in the view's own units."""
         if requested is not None:
-            low, high = (float(np.log10(v)) if self.log[axis] else float(v) for v in requested)
-            return low, high
+            low, high = requested
+            return _scaled(low, log=self.log[axis]), _scaled(high, log=self.log[axis])
         drawn = [place[:, axis] for place in self._places]
-        drawn += [edge[:, axis] for band in self.bands for edge in band_edges(band, self.log)]
+        drawn += [edge[:, axis] for edge in self._edges]
         values = np.concatenate(drawn or [np.zeros(1)])
         low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
         margin = 0.03 * (high - low) or 0.5
@@ -341,14 +303,17 @@ class CurvePlot(PlotWidget):
 
     def _draw_marker(self) -> None:
         color = self.theme.text if self._over_marker else self.theme.muted
-        self._marker.setPen(pg.mkPen(color, width=1, style=STYLES[self._marker_style]))
+        style = "solid" if self._marker_rule is None else self._marker_rule.style
+        self._marker.setPen(pg.mkPen(color, width=1, style=STYLES[style]))
 
     def _draw_bands(self, bands: Sequence[Band]) -> None:
         for item in self._filled:
             self.view.removeItem(item)
-        self.bands, self._filled = tuple(bands), []
-        for band in self.bands:
-            low, high, *middle = band_edges(band, self.log)
+        self.bands, self._edges, self._filled = tuple(bands), [], []
+        for band in bands:
+            lines = [band.low, band.high, *([] if band.middle is None else [band.middle])]
+            low, high, *middle = edges = view_points(self.log, band.x, *lines)
+            self._edges += edges
             tint, edge = QColor(band.color), QColor(band.color)
             tint.setAlphaF(TINT)
             edge.setAlphaF(EDGE)
@@ -372,7 +337,7 @@ class CurvePlot(PlotWidget):
             self.view.removeItem(line)
         self._rules = [
             pg.InfiniteLine(
-                np.log10(rule.at) if self.log[1] else rule.at,
+                _scaled(rule.at, log=self.log[1]),
                 angle=0,
                 pen=pg.mkPen(self.theme.muted, width=1, style=STYLES[rule.style]),
                 label=rule.label,
@@ -405,39 +370,13 @@ class CurvePlot(PlotWidget):
         self._label.show_text(text, point if area.contains(point) else None, area)
 
 
-def shown(curve: Curve, log: tuple[bool, bool]) -> list[int]:
-    """Return the indices of the points that the axes can show (positive on logarithmic axes)."""
-    kept = np.ones(len(curve.x), dtype=bool)
-    for logarithmic, values in zip(log, (curve.x, curve.y), strict=True):
-        if logarithmic:
-            kept &= values > 0.0
-    indices: list[int] = np.flatnonzero(kept).tolist()
-    return indices
+def view_points(log: tuple[bool, bool], x: np.ndarray, *lines: np.ndarray) -> list[np.ndarray]:
+    """Return the view coordinates (m, 2) of lines where axes can show all of them."""
+    shown = on_axes(log, x, *lines)
+    across = _scaled(x[shown], log=log[0])
+    return [np.column_stack([across, _scaled(line[shown], log=log[1])]) for line in lines]
 
 
-def view_points(curve: Curve, log: tuple[bool, bool]) -> np.ndarray:
-    """Return the view coordinates of these points, logarithms on logarithmic axes: (m, 2)."""
-    kept = shown(curve, log)
-    columns = (np.asarray(curve.x, float)[kept], np.asarray(curve.y, float)[kept])
-    scaled = [
-        np.log10(values) if logarithmic else values
-        for logarithmic, values in zip(log, columns, strict=True)
-    ]
-    return np.column_stack(scaled)
-
-
-def band_edges(band: Band, log: tuple[bool, bool]) -> list[np.ndarray]:
-    """Return the view coordinates (m, 2) of a band's low, high and (if any) middle line."""
-    lines = [band.low, band.high, *([] if band.middle is None else [band.middle])]
-    kept = np.ones(len(band.x), dtype=bool)
-    if log[0]:
-        kept &= band.x > 0.0
-    if log[1]:
-        kept &= np.min(lines, axis=0) > 0.0
-    x = np.asarray(band.x, float)[kept]
-    x = np.log10(x) if log[0] else x
-    edges = []
-    for line in lines:
-        y = np.asarray(line, float)[kept]
-        edges.append(np.column_stack([x, np.log10(y) if log[1] else y]))
-    return edges
+def _scaled(values: _Values, *, log: bool) -> _Values:
+    """Return values in the view's units: floats, logarithms on a logarithmic axis."""
+    return np.log10(values) if log else values * 1.0

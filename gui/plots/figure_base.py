@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, Tick
+from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -27,6 +28,8 @@ CHARACTERS = 14.5
 DPI = 200
 MAX_POINTS = 8192
 """Maximum number of points of a curve; a figure is some 1,300 pixels wide."""
+MAX_DOTS = 4096
+"""More dots are rasterised even in SVG, where they would take megabytes."""
 POINTS = 72 / 96
 """Matplotlib's points (1/72 inch) per logical pixel of the theme (1/96 inch)."""
 
@@ -67,6 +70,15 @@ def name_axes(axes: Axes, x: str, y: str) -> None:
     """Set the titles of both axes: quantity and unit."""
     axes.set_xlabel(x, fontsize=SMALL * POINTS, color=axes.xaxis.get_tick_params()["labelcolor"])
     axes.set_ylabel(y, fontsize=SMALL * POINTS, color=axes.yaxis.get_tick_params()["labelcolor"])
+
+
+def dress_bar(bar: Colorbar, title: str, theme: Theme) -> None:
+    """Set the title, the theme's colours and the sizes of a colour bar."""
+    bar.set_label(title, fontsize=SMALL * POINTS, color=theme.text)
+    bar.ax.tick_params(
+        which="both", labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text
+    )
+    bar.outline.set_visible(False)
 
 
 def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:

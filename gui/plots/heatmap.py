@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QWidget
 from gui.plots.heatmap_marks import HeatmapMarks
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import WHEEL_STEP, PlotWidget
+from gui.plots.spec import Axis
 from gui.state.colors import lookup_table
 from gui.style.theme import Theme
 
@@ -137,8 +138,7 @@ class Heatmap(PlotWidget):
     """Qt resizes the widget during the base class's constructor."""
 
     def __init__(self, theme: Theme, x_title: str, y_title: str, *, selects: bool = True) -> None:
-        super().__init__(theme, x_title, y_title, whole_x=True)
-        self.y_axis.whole = True
+        super().__init__(theme, Axis(x_title, whole=True), Axis(y_title, whole=True))
         self.values = np.zeros((0, 0))
         self.first, self.step = (0, 0), 1
         self._levels, self._log = (0.0, 1.0), False

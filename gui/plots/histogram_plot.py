@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QPointF
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.spec import Curve, outline
+from gui.plots.spec import Axis, Curve, outline
 from gui.style.theme import Theme
 
 MARK_REACH = 6
@@ -22,7 +22,7 @@ class HistogramPlot(CurvePlot):
     """Indices of the curves."""
 
     def __init__(self, theme: Theme, y_title: str) -> None:
-        super().__init__(theme, "", y_title)
+        super().__init__(theme, Axis(""), Axis(y_title))
         self.counts, self.edges = np.zeros(1, dtype=np.int64), np.array([0.0, 1.0])
         self.mark: float | None = None
 

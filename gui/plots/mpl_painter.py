@@ -16,29 +16,13 @@ from gui.plots.figure_base import (
     CHARACTERS,
     POINTS,
     SIZE,
-    dress_axes,
+    dress_bar,
     name_axes,
-    new_figure,
     new_figures,
-    save_figure,
     title_axes,
 )
-from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rule, Tiles
+from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rule, Tiles, on_axes
 from gui.style.theme import LIGHT, SMALL, Theme
-
-__all__ = [
-    "dress_axes",
-    "name_axes",
-    "name_models",
-    "new_figure",
-    "new_figures",
-    "paint",
-    "paint_band",
-    "paint_image",
-    "paint_plot",
-    "save_figure",
-    "title_axes",
-]
 
 STYLES = {"solid": "-", "dashed": (0, (4, 3)), "dotted": (0, (1, 2))}
 PIXELS = 0.65
@@ -185,11 +169,7 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     figure = axes.get_figure(root=True)
     assert figure is not None
     bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.03, anchor=(0.0, 1.0))
-    bar.set_label(image.unit, fontsize=SMALL * POINTS, color=theme.text)
-    bar.ax.tick_params(
-        which="both", labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text
-    )
-    bar.outline.set_visible(False)
+    dress_bar(bar, image.unit, theme)
     name_axes(axes, _titled(image.x), _titled(image.y))
 
 
@@ -246,10 +226,7 @@ def name_models(
 
 
 def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
-    shown = np.ones(len(curve.x), dtype=bool)
-    for axis, values in ((plot.x, curve.x), (plot.y, curve.y)):
-        if axis.log:
-            shown &= values > 0.0
+    shown = on_axes((plot.x.log, plot.y.log), curve.x, curve.y)
     axes.plot(
         curve.x[shown],
         curve.y[shown],
@@ -269,11 +246,7 @@ def _is_labelled(plot: Plot) -> bool:
 
 def paint_band(axes: Axes, band: Band) -> None:
     """Paint a band behind the curves; on logarithmic axes, only its positive part."""
-    shown = np.ones(len(band.x), dtype=bool)
-    if axes.get_xscale() == "log":
-        shown &= band.x > 0.0
-    if axes.get_yscale() == "log":
-        shown &= band.low > 0.0
+    shown = on_axes((axes.get_xscale() == "log", axes.get_yscale() == "log"), band.x, band.low)
     x, low, high = band.x[shown], band.low[shown], band.high[shown]
     axes.fill_between(
         x, low, high, color=band.color, alpha=TINT, linewidth=0, zorder=0.5, label=band.label or "_"

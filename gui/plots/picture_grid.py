@@ -63,8 +63,9 @@ class PictureGrid(QWidget):
 
 
 def as_image(colors: np.ndarray) -> QImage:
-    """Return (rows, columns, 4) uint8 colours as an image."""
+    """Return (rows, columns, 3 or 4) uint8 colours as an image."""
     table = np.ascontiguousarray(colors)
-    rows, columns = table.shape[:2]
-    image = QImage(table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888)
-    return image.copy()
+    rows, columns, channels = table.shape
+    kind = QImage.Format.Format_RGBA8888 if channels == 4 else QImage.Format.Format_RGB888
+    # copy() owns its pixels, so the array may be freed.
+    return QImage(table.data, columns, rows, channels * columns, kind).copy()

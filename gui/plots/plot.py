@@ -21,8 +21,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.plots.plot_axis import PlotAxis
+from gui.plots.plot_axis import LogAxis, PlotAxis, Side
 from gui.plots.plot_view import PlotView
+from gui.plots.scatter import ScatterAxis
+from gui.plots.spec import Axis
 from gui.style.theme import Theme
 from gui.widgets.tooltips import wrapped
 
@@ -51,12 +53,6 @@ class PlotWidget(pg.GraphicsView):
     drag pan, double-click and F show everything, + and − zoom. Subclasses draw into :attr:`view`
     and define which item is at a point (:meth:`index_at`).
 
-    Parameters
-    ----------
-    x_title, y_title
-        Quantity and unit, such as "position (tokens)".
-    whole_x
-        Whether ticks along x are at integers only.
     """
 
     accessible_role = QAccessible.Role.Chart
@@ -72,20 +68,16 @@ class PlotWidget(pg.GraphicsView):
     stepped = Signal(int, object)
     """Left (−1) or right (+1) was pressed, with these keyboard modifiers."""
 
-    def __init__(self, theme: Theme, x_title: str, y_title: str, *, whole_x: bool = False) -> None:
+    def __init__(self, theme: Theme, x: Axis, y: Axis) -> None:
         super().__init__(background=theme.panel)
         self.theme = theme
         self.view = PlotView()
-        self.x_axis = PlotAxis("bottom", x_title, whole=whole_x)
-        self.y_axis = PlotAxis("left", y_title)
         # Not a PlotItem, which builds a control panel for its menu.
         self.centralLayout.setSpacing(0)
         self.centralLayout.setContentsMargins(0, 4, 16, 0)
-        self.centralLayout.addItem(self.y_axis, 0, 0)
+        self.y_axis = self._add_axis("left", y)
         self.centralLayout.addItem(self.view, 0, 1)
-        self.centralLayout.addItem(self.x_axis, 1, 1)
-        for axis in (self.x_axis, self.y_axis):
-            axis.linkToView(self.view)
+        self.x_axis = self._add_axis("bottom", x)
         self._under_mouse: int | None = None
         self._press: QPointF | None = None
         self._last: QPointF | None = None
@@ -94,6 +86,13 @@ class PlotWidget(pg.GraphicsView):
         self.setMinimumSize(160, 88)
         self._apply_theme()
         self._show_cursor()
+
+    def _add_axis(self, side: Side, axis: Axis | ScatterAxis) -> PlotAxis:
+        kind = LogAxis if axis.log else PlotAxis
+        added = kind(side, axis.title, whole=axis.whole)
+        self.centralLayout.addItem(added, *((1, 1) if side == "bottom" else (0, 0)))
+        added.linkToView(self.view)
+        return added
 
     # ---- content ----
 

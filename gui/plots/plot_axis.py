@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import pyqtgraph as pg
 from PySide6.QtGui import QColor, QFont, QPicture
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.style.theme import LIGHT, SMALL, Theme, format_number, format_position, format_power
 
+Side: TypeAlias = Literal["bottom", "left"]
 TICK_GAP = {"bottom": 72, "left": 26}
 """Minimum distance between ticks in pixels, more than a label's size."""
 TICK_LENGTH, LINE = 4, 14
@@ -31,7 +32,7 @@ class PlotAxis(pg.AxisItem):
     picture: QPicture | None  # pyqtgraph's cache of the drawn ticks
     _text_size, _line = 0, LINE  # read by pyqtgraph's constructor
 
-    def __init__(self, side: Literal["bottom", "left"], title: str, *, whole: bool = False) -> None:
+    def __init__(self, side: Side, title: str, *, whole: bool = False) -> None:
         super().__init__(side)
         self.title = title
         self.whole = whole

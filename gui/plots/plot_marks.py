@@ -37,44 +37,22 @@ class Frame:
         return int(value > self.y[1]) - int(value < self.y[0])
 
 
-class PlotLayer(QGraphicsItem):
-    """A layer over the whole view.
-
-    ``frame`` returns the view's current frame.
-    """
-
-    def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
-        super().__init__()
-        self._theme, self._frame_now = theme, frame
-
-    def set_theme(self, theme: Theme) -> None:
-        """Set the colours."""
-        self._theme = theme
-        self.update()
-
-    def moved(self) -> None:
-        """Repaint after a change of the view."""
-        self.prepareGeometryChange()
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        return self._frame_now().rect
-
-
 RING = 4.0
 LABEL_LIMIT = 200
 """Maximum number of placed labels; there is no room for more."""
 
 
-class PlotMarks(PlotLayer):
+class PlotMarks(QGraphicsItem):
     """A veil outside a range of positions, rings around some of them, and their numbers.
 
-    Everything is placed in pixels and painted by one item, so that moving the range costs only a
-    repaint, however long the curve is. A ring beyond the view is an arrow at its edge.
+    Everything is placed in pixels of the view's current ``frame``, and painted by one item, so that
+    moving the range costs only a repaint, however long the curve is. A ring beyond the view is an
+    arrow at its edge.
     """
 
     def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
-        super().__init__(theme, frame)
+        super().__init__()
+        self._theme, self._frame_now = theme, frame
         self._first, self._values = 0, np.zeros(0)
         self._shown: tuple[int, int] | None = None
         self._ringed = np.zeros(0, dtype=int)
@@ -87,9 +65,9 @@ class PlotMarks(PlotLayer):
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours and the size of the numbers."""
+        self._theme = theme
         self._font.setPixelSize(theme.px(SMALL))
         self.invalidate()
-        super().set_theme(theme)
 
     def set_values(self, first: int, values: np.ndarray) -> None:
         """Set the curve with the rings: its first position, and its values from there on."""
@@ -122,7 +100,11 @@ class PlotMarks(PlotLayer):
     def invalidate(self) -> None:
         """Place the labels again after a change of the view or the marks."""
         self._labels = None
-        self.moved()
+        self.prepareGeometryChange()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._frame_now().rect
 
     def ring_near(self, point: QPointF, reach: float) -> int | None:
         """Return the ringed position nearest to a point of the view, if within reach."""

@@ -15,6 +15,8 @@ class PlotView(pg.ViewBox):
 
     Attributes
     ----------
+    home
+        Spans of the home position, along x and y.
     is_zoomed
         Whether the view is not at its home position.
     """
@@ -25,13 +27,8 @@ class PlotView(pg.ViewBox):
     def __init__(self) -> None:
         super().__init__(enableMenu=False, enableMouse=False, defaultPadding=0)
         self.is_zoomed = False
-        self._home: tuple[Span, Span] = ((0.0, 1.0), (0.0, 1.0))
+        self.home: tuple[Span, Span] = ((0.0, 1.0), (0.0, 1.0))
         self.sigRangeChanged.connect(self._on_range_changed)
-
-    @property
-    def home(self) -> tuple[Span, Span]:
-        """Spans of the home position, along x and y."""
-        return self._home
 
     def set_bounds(self, x: Span, y: Span, *, smallest_x: float) -> None:
         """Set the bounds, and show everything.
@@ -43,7 +40,7 @@ class PlotView(pg.ViewBox):
         smallest_x
             Minimum span along x when zooming.
         """
-        self._home = (x, y)
+        self.home = (x, y)
         self.setLimits(
             xMin=x[0],
             xMax=x[1],
@@ -56,12 +53,12 @@ class PlotView(pg.ViewBox):
 
     def set_home_y(self, y: Span) -> None:
         """Set the home span along y, and show it; the bounds are unchanged."""
-        self._home = (self._home[0], y)
+        self.home = (self.home[0], y)
         self.setRange(yRange=y, padding=0)
 
     def show_all(self) -> None:
         """Show everything."""
-        self.setRange(xRange=self._home[0], yRange=self._home[1], padding=0)
+        self.setRange(xRange=self.home[0], yRange=self.home[1], padding=0)
 
     def spans(self) -> tuple[Span, Span]:
         """Return the visible span along x and along y."""
@@ -90,7 +87,7 @@ class PlotView(pg.ViewBox):
     def _on_range_changed(self, *_: object) -> None:
         zoomed = not all(
             math.isclose(value, home, abs_tol=1e-6 * (home_span[1] - home_span[0]))
-            for span, home_span in zip(self.spans(), self._home, strict=True)
+            for span, home_span in zip(self.spans(), self.home, strict=True)
             for value, home in zip(span, home_span, strict=True)
         )
         if zoomed != self.is_zoomed:

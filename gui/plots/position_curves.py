@@ -1,20 +1,23 @@
-"""Several curves over position, hovered at any height of the mouse."""
+"""Several curves over position, hovered at any height of the mouse, and their gestures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QObject, QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_marks import Frame, PlotMarks
 from gui.plots.plot_view import Span
-from gui.plots.spec import Band, Curve, Rule
+from gui.plots.spec import Axis, Curve
 from gui.plots.thinning import envelope
+from gui.state import selection
+from gui.state.session import Session
 from gui.style.theme import Theme
 
 REACH = 8
@@ -40,7 +43,7 @@ class PositionCurves(CurvePlot):
         self.marks = PlotMarks(theme, lambda: Frame(self.view.rect(), *self.view.spans()))
         self._chosen = pg.ScatterPlotItem(pxMode=True)
         self._chosen.setZValue(7)
-        super().__init__(theme, x_title, y_title, whole_x=True)
+        super().__init__(theme, Axis(x_title, whole=True), Axis(y_title))
         self.view.addItem(self._chosen)
         self.ring_tooltip = ""
         self.marks.setParentItem(self.view)
@@ -49,16 +52,8 @@ class PositionCurves(CurvePlot):
         # A hover from another view may come before the plot has its size.
         self.view.sigResized.connect(self._place_label)
 
-    def set_curves(
-        self,
-        curves: Sequence[Curve],
-        x: Span | None = None,
-        y: Span | None = None,
-        rules: Sequence[Rule] = (),
-        home_y: Span | None = None,
-        bands: Sequence[Band] = (),
-    ) -> None:
-        super().set_curves(curves, x, y, rules, home_y, bands)
+    def set_curves(self, curves: Sequence[Curve], *spans: Any, **options: Any) -> None:
+        super().set_curves(curves, *spans, **options)
         if curves:
             self.marks.set_values(int(curves[0].x[0]), curves[0].y)
         self._mark()
@@ -154,3 +149,52 @@ class PositionCurves(CurvePlot):
                 if current:
                     spots.append({"pos": at, "size": CURRENT, "pen": ring, "brush": hollow})
         self._chosen.setData(spots)
+
+
+class PositionGestures(QObject):
+    """Translates a plot's gestures to selections of positions.
+
+    A click selects, Shift-click adds or removes, a drag with Shift selects a range, Left and Right
+    step, and a double-click, which shows everything, selects nothing.
+    """
+
+    def __init__(
+        self,
+        plot: PositionCurves,
+        session: Session,
+        select: Callable[[tuple[int, ...]], None],
+    ) -> None:
+        super().__init__(plot)
+        self._plot, self._session, self._select = plot, session, select
+        self._before: tuple[int, ...] = ()
+        plot.clicked.connect(self._on_clicked)
+        plot.clickRepeated.connect(self._on_click_repeated)
+        plot.swept.connect(self._on_swept)
+        plot.stepped.connect(self._on_stepped)
+
+    def _on_clicked(self, item: int, modifiers: Qt.KeyboardModifier) -> None:
+        self._before = self._session.selection
+        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        position = self._plot.position_of(item)
+        self._select(
+            selection.click(self._before, position, toggle=shift, extend=shift and control)
+        )
+
+    def _on_click_repeated(self) -> None:
+        # Undo the selection by the first half of the double-click.
+        self._select(self._before)
+
+    def _on_swept(self, first: int, last: int) -> None:
+        start, end = (self._plot.position_of(point) for point in (first, last))
+        self._select(selection.click((start,), end, extend=True))
+
+    def _on_stepped(self, step: int, modifiers: Qt.KeyboardModifier) -> None:
+        drawn, current = self._plot.positions(), self._session.current
+        if drawn is None:
+            return
+        start = self._session.positions[0] - step if current is None else current
+        position = min(max(start + step, drawn[0]), drawn[1])
+        extend = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        self._select(selection.click(self._session.selection, position, extend=extend))
+        self._plot.view.reveal(position)

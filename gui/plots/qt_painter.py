@@ -8,23 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QWidget
 
 from gui.plots.color_bar import ColorBar
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
-from gui.plots.position_curves import PositionCurves
+from gui.plots.position_curves import PositionCurves, PositionGestures
 from gui.plots.scrub_plot import CurveLegend, ScrubPlot
-from gui.plots.spec import Band, Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table, Tiles
+from gui.plots.spec import Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
@@ -46,13 +43,27 @@ SWATCH = QSize(20, 12)
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-class PaintedPlot(QWidget):
-    """A :class:`gui.plots.spec.Plot` on the screen."""
+class _OnScreen:
+    """Base of parts on the screen: what they emit, and what most of them need not do."""
 
     chosen = Signal(str, object)
     """A choice of the panel, by name, and its new value."""
     hovered = Signal(object)
     """The position under the mouse, or None."""
+
+    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
+        """Mark the hovered and the selected positions."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours; drawn parts keep theirs until they are drawn again."""
+
+    def forget(self) -> None:
+        """Release the part's functions, which refer to a panel's view, until it is drawn again."""
+
+
+class PaintedPlot(_OnScreen, QWidget):
+    """A :class:`gui.plots.spec.Plot` on the screen."""
+
     intended = Signal(object)
     """The intent of a click on a point."""
     stepped = Signal(int)
@@ -60,7 +71,7 @@ class PaintedPlot(QWidget):
 
     def __init__(self, plot: Plot, theme: Theme) -> None:
         super().__init__()
-        self._plot = plot
+        self.part = plot
         self._drawn: Plot | None = None
         self._curve = 0
         self._marks: tuple[int | None, tuple[int, ...]] = (None, ())
@@ -68,24 +79,10 @@ class PaintedPlot(QWidget):
         if plot.over:
             self.widget: CurvePlot = PositionCurves(theme, plot.x.title, plot.y.title)
         elif plot.scrubs:
-            self.widget = ScrubPlot(
-                theme,
-                plot.y.title,
-                plot.x.title,
-                log_x=plot.x.log,
-                log_y=plot.y.log,
-                tip=plot.scrub_tip,
-            )
+            self.widget = ScrubPlot(theme, plot.x, plot.y, plot.scrub_tip)
             self.widget.stepped.connect(lambda step, _: self.stepped.emit(step))
         else:
-            self.widget = CurvePlot(
-                theme,
-                plot.x.title,
-                plot.y.title,
-                log_x=plot.x.log,
-                log_y=plot.y.log,
-                whole_x=plot.x.whole,
-            )
+            self.widget = CurvePlot(theme, plot.x, plot.y)
         self.widget.setAccessibleName(plot.name)
         self.widget.pointHovered.connect(self._on_hovered)
         self.widget.pointClicked.connect(self._on_clicked)
@@ -94,18 +91,13 @@ class PaintedPlot(QWidget):
         above = () if self.readings is None else (self.readings,)
         vbox(*above, (self.widget, 1), parent=self, spacing=0)
 
-    @property
-    def part(self) -> Plot:
-        """The drawn part."""
-        return self._plot
-
     def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
-        return isinstance(part, Plot) and _kind(part) == _kind(self._plot)
+        return isinstance(part, Plot) and _kind(part) == _kind(self.part)
 
     def draw(self, plot: Plot) -> None:
         """Show a plot."""
-        self._plot = plot
+        self.part = plot
         for axis, spec in ((self.widget.x_axis, plot.x), (self.widget.y_axis, plot.y)):
             if axis.title != spec.title:
                 axis.set_title(spec.title, self.widget.theme)
@@ -122,17 +114,7 @@ class PaintedPlot(QWidget):
         self._drawn = plot
         if self.readings is not None:
             self.readings.show_readings(plot.readings)
-        marker = self._marker()
-        if marker is None:
-            self.widget.set_marker(None)
-        else:
-            self.widget.set_marker(
-                marker.at,
-                marker.tip,
-                label=marker.label,
-                style=marker.style,
-                resets=marker.back is not None,
-            )
+        self.widget.set_marker(self._marker())
         if isinstance(self.widget, PositionCurves):
             rings = plot.rings
             self.widget.marks.set_ringed(() if rings is None else rings.positions)
@@ -140,9 +122,8 @@ class PaintedPlot(QWidget):
         self.show_marks(*self._marks)
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Mark the hovered and the selected positions."""
         self._marks = hover, selection
-        plot, widget = self._plot, self.widget
+        plot, widget = self.part, self.widget
         if plot.over != "position" or not isinstance(widget, PositionCurves):
             return
         widget.set_selected(selection)
@@ -162,31 +143,29 @@ class PaintedPlot(QWidget):
 
     def show_range(self, positions: tuple[int, int]) -> None:
         """Draw positions outside the shown range pale, if the plot requests it."""
-        if self._plot.veiled and isinstance(self.widget, PositionCurves):
+        if self.part.veiled and isinstance(self.widget, PositionCurves):
             self.widget.marks.set_shown(positions)
 
     def show_point(self, index: int | None) -> None:
         """Hover a point of the first curve, or none."""
-        if index is None or self._plot.hover is None:
+        if index is None or self.part.hover is None:
             self.widget.set_hover(None)
         else:
-            self.widget.set_hover((0, index), self._plot.hover(0, index))
+            self.widget.set_hover((0, index), self.part.hover(0, index))
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours; drawn parts keep theirs until they are drawn again."""
         self.widget.set_theme(theme)
         if self.readings is not None:
             self.readings.set_theme(theme)
 
     def forget(self) -> None:
-        """Release the plot's functions, which refer to a panel's view, until it is drawn again."""
-        self._plot, self._drawn = replace(self._plot, hover=None, click=None), None
+        self.part, self._drawn = replace(self.part, hover=None, click=None), None
 
     def _marker(self) -> Rule | None:
-        return next((rule for rule in self._plot.rules if rule.axis == "x"), None)
+        return next((rule for rule in self.part.rules if rule.axis == "x"), None)
 
     def _on_hovered(self, point: tuple[int, int] | None) -> None:
-        plot = self._plot
+        plot = self.part
         if plot.over == "position":
             self._curve = 0 if point is None else point[0]
             at = None if point is None else int(plot.curves[point[0]].x[point[1]])
@@ -197,15 +176,15 @@ class PaintedPlot(QWidget):
             self.widget.set_hover(point, plot.hover(*point))
 
     def _on_clicked(self, curve: int, index: int, _: object) -> None:
-        if self._plot.click is not None:
-            self.intended.emit(self._plot.click(curve, index))
+        if self.part.click is not None:
+            self.intended.emit(self.part.click(curve, index))
 
     def _on_dragged(self, x: float) -> None:
         marker = self._marker()
-        if self._plot.scrubs:
-            stops = self._plot.scrub_stops
+        if self.part.scrubs:
+            stops = self.part.scrub_stops
             to = max(round(x), 1) if stops is None else self._nearest(stops, x)
-            self.chosen.emit(self._plot.scrubs, to)
+            self.chosen.emit(self.part.scrubs, to)
         elif marker is not None and marker.drags:
             low, high = marker.bounds
             self.chosen.emit(marker.drags, min(max(round(x), low), high))
@@ -217,16 +196,14 @@ class PaintedPlot(QWidget):
 
     def _nearest(self, stops: np.ndarray, x: float) -> int:
         """Return the index of the nearest stop on the screen."""
-        if self._plot.x.log:
+        if self.part.x.log:
             stops, x = np.log(stops), float(np.log(x))
         return int(np.abs(stops - x).argmin())
 
 
-class PaintedImage(QWidget):
+class PaintedImage(_OnScreen, QWidget):
     """A :class:`gui.plots.spec.Image` on the screen, with its colour bar."""
 
-    chosen = Signal(str, object)
-    hovered = Signal(object)
     selected = Signal(tuple, bool)
     """Clicked positions, the last one as the current one; True to add them."""
     pointed = Signal(object)
@@ -234,7 +211,7 @@ class PaintedImage(QWidget):
 
     def __init__(self, image: Image, theme: Theme) -> None:
         super().__init__()
-        self._image = image
+        self.part = image
         self._levels: Span | None = None
         self._cell: tuple[int, int] | None = None
         self.widget = Heatmap(theme, image.x.title, image.y.title, selects=image.over == "position")
@@ -243,7 +220,7 @@ class PaintedImage(QWidget):
         self.widget.cellClicked.connect(self._on_clicked)
         self.bar = ColorBar(theme, image.unit)
         self.bar.levelsRequested.connect(self._set_levels)
-        row = _fill(self, self.widget, self.bar)
+        row = hbox((self.widget, 1), self.bar, parent=self, spacing=0)
         # Cells are square; the other parts get the remaining room.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetMinAndMaxSize)
         # The bar is as high as the cells; the hover label may cover it.
@@ -251,20 +228,15 @@ class PaintedImage(QWidget):
         self.widget.view.sigResized.connect(self._fit_bar)
         self.widget.label_over(self)
 
-    @property
-    def part(self) -> Image:
-        """The drawn part."""
-        return self._image
-
     def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
-        return isinstance(part, Image) and part.over == self._image.over
+        return isinstance(part, Image) and part.over == self.part.over
 
     def draw(self, image: Image) -> None:
         """Show a matrix, keeping the levels set by the user."""
-        if image.levels != self._image.levels:
+        if image.levels != self.part.levels:
             self._levels = None
-        before, self._image = self._image, image
+        before, self.part = self.part, image
         if (image.tiles, image.first, image.step, image.values.shape) != (
             before.tiles,
             before.first,
@@ -285,57 +257,48 @@ class PaintedImage(QWidget):
         self.widget.set_image(image.values, image.first, image.step)
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Mark the hovered and the selected positions."""
-        image = self._image
+        image, pair = self.part, self._pair(self._cell)
         if image.over != "position":
             return
+        own: tuple[int, int] | tuple[None, None] = (None, None)
         if image.tiles is not None:
-            self._mark_tiles(image, image.tiles, hover, selection)
-            return
-        (y, x), (rows, columns) = image.first, (image.step * n for n in image.values.shape)
-        down, across = (selection[-1:], ()) if image.row_is_current else (selection, selection)
-        self.widget.set_selected(
-            [p for p in down if y <= p < y + rows],
-            [p for p in across if x <= p < x + columns],
-        )
-        if self._cell is not None and self._cell[1] == hover:
-            self.widget.set_hover(*self._cell, image.hover(*self._cell) if image.hover else "")
-        elif hover is not None and y <= hover < y + rows and x <= hover < x + columns:
-            self.widget.set_hover(hover, hover)
+            count, cell = image.tiles.rows * image.tiles.columns, image.tiles.cell
+            chosen = [cell(patch, patch) for patch in selection if patch < count]
+            down, across = [row for row, _ in chosen], [column for _, column in chosen]
+            if hover is not None and hover < count:
+                own = cell(hover, hover)
         else:
-            self.widget.set_hover(None, None)
-
-    def _mark_tiles(
-        self, image: Image, tiles: Tiles, hover: int | None, selection: tuple[int, ...]
-    ) -> None:
-        """Mark the tiles of the hovered and the selected patches."""
-        count = tiles.rows * tiles.columns
-        chosen = [tiles.cell(patch, patch) for patch in selection if patch < count]
-        self.widget.set_selected([row for row, _ in chosen], [column for _, column in chosen])
-        pair = None if self._cell is None else tiles.pair(*self._cell)
+            (y, x), (rows, columns) = image.first, (image.step * n for n in image.values.shape)
+            marked = selection[-1:] if image.row_is_current else selection
+            down = [p for p in marked if y <= p < y + rows]
+            across = [p for p in selection if x <= p < x + columns and not image.row_is_current]
+            if hover is not None and y <= hover < y + rows and x <= hover < x + columns:
+                own = hover, hover
+        self.widget.set_selected(down, across)
         if self._cell is not None and pair is not None and pair[1] == hover:
             self.widget.set_hover(*self._cell, image.hover(*pair) if image.hover else "")
-        elif hover is not None and hover < count:
-            self.widget.set_hover(*tiles.cell(hover, hover))
         else:
-            self.widget.set_hover(None, None)
+            self.widget.set_hover(*own)
+
+    def _pair(self, cell: tuple[int, int] | None) -> tuple[int, int] | None:
+        """Return what a cell is about: its row and column, or two patches of a picture."""
+        tiles = self.part.tiles
+        return cell if cell is None or tiles is None else tiles.pair(*cell)
 
     def set_theme(self, theme: Theme) -> None:
-        """Set the colours."""
         self.widget.set_theme(theme)
         self.bar.set_theme(theme)
 
     def forget(self) -> None:
-        """Release the image's functions, which refer to a panel's view, until it is drawn again."""
-        self._image = replace(self._image, hover=None, beside=None)
+        self.part = replace(self.part, hover=None, beside=None)
 
     @property
     def levels(self) -> Span:
         """The values at the ends of the colour scale."""
-        return self._image.ends or self._levels or self._image.levels
+        return self.part.ends or self._levels or self.part.levels
 
     def _color(self) -> None:
-        image = self._image
+        image = self.part
         self.widget.set_colors(image.colormap, self.levels, log=image.log)
         self.bar.show_scale(image.colormap, self.levels, image.levels, log=image.log)
 
@@ -343,61 +306,50 @@ class PaintedImage(QWidget):
         self.bar.setFixedHeight(max(MIN_BAR_HEIGHT, round(self.widget.view.height()) + BAR_ENDS))
 
     def _set_levels(self, low: float, high: float) -> None:
-        if self._image.drags:
-            self.chosen.emit(self._image.drags, (low, high))
+        if self.part.drags:
+            self.chosen.emit(self.part.drags, (low, high))
             return
-        lowest, highest = self._image.levels
+        lowest, highest = self.part.levels
         self._levels = max(low, lowest), min(high, highest)
         self._color()
 
     def _on_hovered(self, cell: tuple[int, int] | None) -> None:
         self._cell = cell
-        image = self._image
-        pair = cell if cell is None or image.tiles is None else image.tiles.pair(*cell)
+        image, pair = self.part, self._pair(cell)
         if image.beside is not None:
             self.pointed.emit(None if pair is None else image.beside(*pair))
         if image.over == "position":
             self.hovered.emit(None if pair is None else pair[1])
-        elif cell is None:
+        elif cell is None or pair is None:
             self.widget.set_hover(None, None)
         else:
-            self.widget.set_hover(*cell, image.hover(*cell) if image.hover else "")
+            self.widget.set_hover(*cell, image.hover(*pair) if image.hover else "")
 
     def _on_clicked(self, row: int, column: int, modifiers: Qt.KeyboardModifier) -> None:
-        if self._image.over == "position":
-            if self._image.tiles is not None:
-                row, column = self._image.tiles.pair(row, column)
+        pair = self._pair((row, column))
+        if self.part.over == "position" and pair is not None:
             added = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-            pair = (column, row) if self._image.row_is_current else (row, column)
-            self.selected.emit(pair, added)
+            self.selected.emit(pair[::-1] if self.part.row_is_current else pair, added)
 
 
-class PaintedTable(QWidget):
+class PaintedTable(_OnScreen, QWidget):
     """A :class:`gui.plots.spec.Table` on the screen."""
-
-    chosen = Signal(str, object)
-    hovered = Signal(object)
 
     def __init__(self, table: Table, theme: Theme) -> None:
         super().__init__()
-        self._table = table
+        self.part = table
         self.widget = ChoiceTable(table.columns, table.tip, spare=table.spare)
         self.widget.setAccessibleName(table.name)
         self.widget.chosen.connect(self._on_chosen)
         vbox((self.widget, 1), 0, parent=self)  # the stretch is below a few rows
 
-    @property
-    def part(self) -> Table:
-        """The drawn part."""
-        return self._table
-
     def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
-        return isinstance(part, Table) and part.columns == self._table.columns
+        return isinstance(part, Table) and part.columns == self.part.columns
 
     def draw(self, table: Table) -> None:
         """Show a table."""
-        self._table = table
+        self.part = table
         self.widget.set_rows(table.rows)
         self.widget.show_drawn(table.colors)
         if table.scroll_to is not None:
@@ -406,7 +358,7 @@ class PaintedTable(QWidget):
     def sizeHint(self) -> QSize:
         """Return the size of all rows."""
         titles = self.widget.horizontalHeader().sizeHint().height()
-        rows = len(self._table.rows) * self.widget.verticalHeader().defaultSectionSize()
+        rows = len(self.part.rows) * self.widget.verticalHeader().defaultSectionSize()
         return QSize(super().sizeHint().width(), titles + rows)
 
     def fit(self, room: int) -> None:
@@ -414,38 +366,21 @@ class PaintedTable(QWidget):
         self.widget.fit(room)
         self.setVisible(not self.widget.isHidden())
 
-    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Do nothing: rows are not positions."""
-
-    def set_theme(self, theme: Theme) -> None:
-        """Do nothing: rows get their colours when drawn."""
-
-    def forget(self) -> None:
-        """Do nothing: rows are texts."""
-
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
-        if self._table.chooses and key not in self._table.fixed:
-            drawn, max_chosen = tuple(self._table.colors), self._table.max_chosen
+        if self.part.chooses and key not in self.part.fixed:
+            drawn, max_chosen = tuple(self.part.colors), self.part.max_chosen
             several = max_chosen > 1
             value = choose(drawn, key, modifiers, max_chosen) if several else key
-            self.chosen.emit(self._table.chooses, value)
+            self.chosen.emit(self.part.chooses, value)
 
 
-class PaintedLegend(ScrollColumn):
+class PaintedLegend(_OnScreen, ScrollColumn):
     """A :class:`gui.plots.spec.Legend` on the screen."""
-
-    chosen = Signal(str, object)
-    hovered = Signal(object)
 
     def __init__(self, legend: Legend) -> None:
         super().__init__()
-        self._legend = legend
+        self.part = legend
         self.setFixedWidth(LEGEND_WIDTH)
-
-    @property
-    def part(self) -> Legend:
-        """The drawn part."""
-        return self._legend
 
     def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
@@ -453,7 +388,7 @@ class PaintedLegend(ScrollColumn):
 
     def draw(self, legend: Legend) -> None:
         """Show a legend."""
-        self._legend = legend
+        self.part = legend
         holder = QWidget()
         grid = QGridLayout(holder)
         grid.setContentsMargins(GRID, GRID // 2, GRID // 2, 0)
@@ -471,36 +406,27 @@ class PaintedLegend(ScrollColumn):
             before.deleteLater()
         self.setWidget(holder)
 
-    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Do nothing: entries are not positions."""
-
-    def set_theme(self, theme: Theme) -> None:
-        """Do nothing: entries get their colours when drawn."""
-
-    def forget(self) -> None:
-        """Do nothing: entries are texts."""
-
     def _add(self, grid: QGridLayout, row: int, entry: Entry) -> None:
         name = label(entry.name, "" if entry.color else "muted")
         name.setToolTip(wrapped(entry.tip))
         if entry.color:
             grid.addWidget(_Swatch(entry.color), row, 0)
         grid.addWidget(name, row, 1)
-        titles = len(self._legend.titles)
+        titles = len(self.part.titles)
         for column, text in enumerate(entry.numbers, start=2):
             number = label(text, "" if entry.color else "small")
             number.setToolTip(wrapped(entry.tip))
             grid.addWidget(
                 number, row, column, 1, titles if len(entry.numbers) == 1 else 1, alignment=RIGHT
             )
-        if not self._legend.removes:
+        if not self.part.removes:
             return
         button = QToolButton()
         button.setText("✕")
         button.setProperty("role", "title button")
         button.setToolTip(wrapped(f"Remove {entry.name}"))
         button.setAccessibleName(f"Remove {entry.name}")
-        button.clicked.connect(lambda: self.chosen.emit(self._legend.removes, entry.without))
+        button.clicked.connect(lambda: self.chosen.emit(self.part.removes, entry.without))
         grid.addWidget(button, row, 2 + titles)
 
 
@@ -607,8 +533,6 @@ class PaintedRow(QWidget):
         self._place([self._stretched()])  # before new ones are shown with their own size
 
     def _create(self, part: Part) -> Painted:
-        from gui.plots.position_gestures import PositionGestures
-
         painted: Painted
         if isinstance(part, Plot):
             painted = PaintedPlot(part, self._theme)
@@ -749,30 +673,18 @@ def _same_curves(new: Plot, old: Plot | None) -> bool:
     horizontal = [[rule for rule in plot.rules if rule.axis == "y"] for plot in (new, old)]
     return (
         horizontal[0] == horizontal[1]
-        and len(new.curves) == len(old.curves)
-        and len(new.bands) == len(old.bands)
-        and all(map(_same_band, new.bands, old.bands))
-        and all(map(_same_curve, new.curves, old.curves))
+        and _same(_OF_CURVES, new.curves, old.curves)
+        and _same(_OF_BANDS, new.bands, old.bands)
     )
 
 
-def _same_curve(new: Curve, old: Curve) -> bool:
-    looks = [(curve.color, curve.style, curve.width, curve.name) for curve in (new, old)]
-    same = looks[0] == looks[1] and np.array_equal(new.x, old.x)
-    return same and np.array_equal(new.y, old.y)
+_OF_CURVES = attrgetter("color", "style", "width", "name", "x", "y")
+_OF_BANDS = attrgetter("color", "x", "low", "high", "middle")
 
 
-def _same_band(new: Band, old: Band) -> bool:
-    if new is old:
-        return True
-    if new.color != old.color or (new.middle is None) is not (old.middle is None):
-        return False
-    pairs = [(new.x, old.x), (new.low, old.low), (new.high, old.high)]
-    if new.middle is not None and old.middle is not None:
-        pairs.append((new.middle, old.middle))
-    return all(np.array_equal(*pair) for pair in pairs)
-
-
-def _fill(holder: QWidget, *widgets: QWidget) -> QHBoxLayout:
-    first, *others = widgets
-    return hbox((first, 1), *others, parent=holder, spacing=0)
+def _same(look: attrgetter[tuple[Any, ...]], new: Sequence[object], old: Sequence[object]) -> bool:
+    """Return whether parts of plots look the same: colours, styles, numbers."""
+    return len(new) == len(old) and all(
+        one is other or all(map(np.array_equal, look(one), look(other)))
+        for one, other in zip(new, old, strict=True)
+    )

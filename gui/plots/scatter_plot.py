@@ -12,8 +12,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import PlotWidget
-from gui.plots.plot_axis import LogAxis, PlotAxis
 from gui.plots.scatter import Scatter, ScatterAxis
+from gui.plots.spec import Axis
 from gui.scene.picking import nearest_point, points_inside
 from gui.state.colors import ColorScale, point_colors
 from gui.style.theme import Theme
@@ -49,7 +49,7 @@ class ScatterPlot(PlotWidget):
     opened = Signal(int)
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "", "")
+        super().__init__(theme, Axis(""), Axis(""))
         self.scatter: Scatter | None = None
         self.text_of: Callable[[int], str] = lambda _: ""
         self.levels: tuple[float, float] | None = None
@@ -122,28 +122,18 @@ class ScatterPlot(PlotWidget):
         self._draw()
 
     def _build_axes(self, scatter: Scatter) -> None:
-        for side, axis, row, column in (
-            ("bottom", scatter.x, 1, 1),
-            ("left", scatter.y, 0, 0),
-        ):
-            old = self.x_axis if side == "bottom" else self.y_axis
-            kind = LogAxis if axis.log else PlotAxis
-            new_axis = kind(side, axis.title, whole=axis.whole)  # type: ignore[arg-type]
+        for old in (self.x_axis, self.y_axis):
             self.centralLayout.removeItem(old)
             old.unlinkFromView()
             old.setParentItem(None)
             self.scene().removeItem(old)
-            self.centralLayout.addItem(new_axis, row, column)
-            new_axis.linkToView(self.view)
-            new_axis.set_theme(self.theme)
-            if 0 < len(axis.names) <= MAX_NAMES:
-                new_axis.setTicks([[(at, _short(name)) for at, name in enumerate(axis.names)]])
-            elif axis.names:
-                new_axis.setTicks([[]])
-            if side == "bottom":
-                self.x_axis = new_axis
-            else:
-                self.y_axis = new_axis
+        self.x_axis = self._add_axis("bottom", scatter.x)
+        self.y_axis = self._add_axis("left", scatter.y)
+        for drawn, axis in ((self.x_axis, scatter.x), (self.y_axis, scatter.y)):
+            drawn.set_theme(self.theme)
+            if axis.names:
+                names = axis.names if len(axis.names) <= MAX_NAMES else ()
+                drawn.setTicks([[(at, _short(name)) for at, name in enumerate(names)]])
         self.y_axis.hide_title_unless(self.room_for_y_title())
 
     # ---- drawing -----------------------------------------------------------------------

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
 from PySide6.QtCore import QPointF, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.spec import EDGE, TINT, Reading, Style
+from gui.plots.spec import EDGE, TINT, Axis, Reading, Rule
 from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
 
@@ -25,29 +25,12 @@ class ScrubPlot(CurvePlot):
     """Curves with a cursor that moves without repainting them.
 
     ``markerDragged`` is emitted with the mouse's position on the axis.
-
-    Parameters
-    ----------
-    y_title, x_title
-        Quantity and unit.
-    log_x, log_y
-        Whether an axis is logarithmic.
     """
 
-    def __init__(
-        self,
-        theme: Theme,
-        y_title: str,
-        x_title: str,
-        *,
-        log_x: bool = False,
-        log_y: bool = False,
-        tip: str = "",
-    ) -> None:
+    def __init__(self, theme: Theme, x: Axis, y: Axis, tip: str = "") -> None:
         self._cursor: QWidget | None = None
-        self._at_x: float | None = None
         self._tip = tip
-        super().__init__(theme, x_title, y_title, log_x=log_x, log_y=log_y, whole_x=not log_x)
+        super().__init__(theme, replace(x, whole=not x.log), y)
         # Not an item of the plot, which would be repainted on each move.
         self._cursor = QWidget(self.viewport())
         self._cursor.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -57,25 +40,10 @@ class ScrubPlot(CurvePlot):
         self.view.sigResized.connect(self._place_cursor)
         self.set_theme(theme)
 
-    def set_marker(
-        self,
-        x: float | None,
-        tooltip: str = "",
-        *,
-        label: str = "",
-        style: Style = "solid",
-        resets: bool = False,
-    ) -> None:
+    def set_marker(self, rule: Rule | None) -> None:
         """Place the cursor at a step; None hides it."""
-        self._at_x = x
+        self._marker_rule = rule
         self._place_cursor()
-
-    def marker_point(self) -> QPointF:
-        """Return the middle of the cursor, in widget coordinates."""
-        assert self._at_x is not None
-        middle = sum(self.view.spans()[1]) / 2
-        at = float(np.log10(self._at_x)) if self.log[0] else self._at_x
-        return self.view.mapViewToScene(QPointF(at, middle))
 
     def cursor_place(self) -> QRect | None:
         """Return the cursor's rectangle in the plot; None if it is hidden."""
@@ -94,7 +62,7 @@ class ScrubPlot(CurvePlot):
         if self._cursor is None:
             return
         area = self.view.sceneBoundingRect()
-        at = None if self._at_x is None else self.marker_point().x()
+        at = None if self._marker_rule is None else self.marker_point().x()
         if at is not None and area.left() <= at <= area.right():
             top, height = round(area.top()), round(area.height())
             self._cursor.setGeometry(round(at), top, 1, height)

@@ -81,6 +81,19 @@ class Axis:
     printed: str = ""  # A longer title for print; :attr:`title` if ""
 
 
+def on_axes(log: tuple[bool, bool], x: np.ndarray, *lines: np.ndarray) -> np.ndarray:
+    """Return where axes can show all lines over x: where values on a logarithmic one are positive.
+
+    (n,) bool.
+    """
+    shown = np.ones(len(x), dtype=bool)
+    if log[0]:
+        shown &= x > 0.0
+    if log[1]:
+        shown &= np.min(lines, axis=0) > 0.0
+    return shown
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A straight line across a plot."""

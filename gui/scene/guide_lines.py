@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyvista as pv
 
-from gui.scene.actors import add_actor, polyline_cells, user_matrix
+from gui.scene.actors import Batch, user_matrix
 from gui.state.colors import lookup_table
 from gui.state.guides import Guide
 from gui.style.theme import Theme
@@ -25,6 +27,57 @@ MIN_WEIGHT = 0.02
 """Positions of less weight are not highlighted."""
 
 
+class Look(NamedTuple):
+    """How parts of a kind are drawn."""
+
+    style: str  # "wireframe" or "points"
+    width: float  # Of lines, or size of points, in logical pixels
+    tone: str = ""  # Name of the theme's colour; "" for the colours of positions
+
+
+LOOKS = {
+    "lines": Look("wireframe", LINE_WIDTH, "text"),
+    "pale lines": Look("wireframe", 1.0, "faint"),
+    "dashes": Look("wireframe", 1.0, "muted"),
+    "segments": Look("wireframe", 1.0, "muted"),
+    "points": Look("points", POINT_SIZE, "muted"),
+    "colored lines": Look("wireframe", LINE_WIDTH),
+    "matched points": Look("points", MATCHED_SIZE),
+    "colored points": Look("points", MATCHED_SIZE),
+}
+"""The kinds of parts of guides."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GuidePart:
+    """A polyline, or points, of a guide, for all that draw it."""
+
+    kind: str  # One of :data:`LOOKS`
+    points: np.ndarray  # (m, 3)
+    at: np.ndarray | None = None  # (m,): positions whose colours they have; None for the kind's own
+
+    @property
+    def is_line(self) -> bool:
+        """Whether its points are joined."""
+        return LOOKS[self.kind].style == "wireframe"
+
+
+def guide_parts(guide: Guide) -> Iterator[GuidePart]:
+    """Yield what a guide draws, but for texts and highlighted positions."""
+    for line in guide.lines:
+        if guide.colormap and guide.along is not None:
+            yield GuidePart("colored lines", line, guide.along)
+        else:
+            yield GuidePart("pale lines" if guide.pale else "lines", line)
+    for dash in dashes_of(guide):
+        yield GuidePart("dashes", dash)
+    for segment in () if guide.segments is None else guide.segments:
+        yield GuidePart("segments", segment)
+    if guide.points is not None and len(guide.points):
+        kind = "colored points" if guide.colormap else "matched points"
+        yield GuidePart("points" if guide.matched is None else kind, guide.points, guide.matched)
+
+
 class GuideLines:
     """Draws guides under the display transform, reusing meshes of unchanged size.
 
@@ -32,145 +85,66 @@ class GuideLines:
     """
 
     def __init__(self, plotter: pv.BasePlotter, table: pv.LookupTable) -> None:
-        self._lines = Batch(plotter, "guide lines", "wireframe")
-        self._pale = Batch(plotter, "guide pale lines", "wireframe")
-        self._dashes = Batch(plotter, "guide dashes", "wireframe")
-        self._segments = Batch(plotter, "guide segments", "wireframe")
-        self._points = Batch(plotter, "guide points", "points")
-        self._matched = Batch(plotter, "guide matched points", "points")
-        self._matched.color_by(table)
         self._table, self._own_table = table, pv.LookupTable(values=lookup_table("jet"))
-        self._own_lines = Batch(plotter, "guide lines of own colours", "wireframe")
-        self._own_points = Batch(plotter, "guide points of own colours", "points")
-        for batch in (self._own_lines, self._own_points):
-            batch.color_by(self._own_table)
+        self._batches = {
+            kind: Batch(plotter, f"guide {kind}", look.style) for kind, look in LOOKS.items()
+        }
         self._lit = [Batch(plotter, f"guide lit {i}", "points") for i in range(len(LIT_SIZES))]
-        for batch in self._lit:
+        for batch in (self._batches["matched points"], *self._lit):
             batch.color_by(table)
+        for batch in (self._batches["colored lines"], self._batches["colored points"]):
+            batch.color_by(self._own_table)
         self._shown: tuple[Guide, ...] = ()
+        self._parts: list[GuidePart] = []
         self._point_scale = 1.0
-        thin = (self._lines, self._pale, self._dashes, self._segments)
-        own = (self._own_lines, self._own_points)
-        self._all = (*thin, self._points, self._matched, *own, *self._lit)
 
     def style(self, theme: Theme, scale: float, point_share: float = 1.0) -> None:
         """Set the theme, the pixels per logical pixel, and the points' size against the default."""
-        self._lines.style(theme.text, LINE_WIDTH * scale)
-        self._pale.style(theme.faint, scale)
-        self._dashes.style(theme.muted, scale)
-        self._segments.style(theme.muted, scale)
-        self._points.style(theme.muted, POINT_SIZE * scale)
         self._point_scale = point_share * scale
-        self._matched.style(theme.text, self._matched_size)
-        self._own_lines.style(theme.text, LINE_WIDTH * scale)
-        self._own_points.style(theme.text, MATCHED_SIZE * point_share * scale)
+        for kind, (style, width, tone) in LOOKS.items():
+            sized = self._point_scale if style == "points" and not tone else scale
+            self._batches[kind].style(getattr(theme, tone or "text"), width * sized)
+        self._size_matched()
         for batch, size in zip(self._lit, LIT_SIZES, strict=True):
-            batch.style(theme.text, size * point_share * scale)
+            batch.style(theme.text, size * self._point_scale)
 
     def show(self, guides: tuple[Guide, ...], coordinates: np.ndarray, values: np.ndarray) -> None:
         """Draw guides, or none.
 
         ``values`` (n_positions,) give the colours.
         """
-        if guides != self._shown:
+        changed = guides != self._shown
+        if changed:
             self._shown = guides
-            self._show_lines(guides)
-            self._matched.actor.prop.point_size = self._matched_size
-        _show_colored(self._matched, _beads([g for g in guides if not g.colormap]), values)
-        self._show_own([guide for guide in guides if guide.colormap], values)
+            self._parts = [part for guide in guides for part in guide_parts(guide)]
+            self._size_matched()
+        for kind, batch in self._batches.items():
+            if changed or not LOOKS[kind].tone:
+                parts = [part for part in self._parts if part.kind == kind]
+                own = [values[part.at] for part in parts if part.at is not None]
+                batch.show([part.points for part in parts], np.concatenate(own) if own else None)
+        for guide in guides:
+            if guide.colormap:  # of its own, which spans the same values as the curve's
+                self._own_table.values = lookup_table(guide.colormap)
+                self._own_table.scalar_range = self._table.scalar_range
+                self._own_table.nan_color = self._table.nan_color
+                own_lines = self._batches["colored lines"]
+                own_lines.actor.prop.opacity = PALE if guide.pale else 1.0
         lit = [lit_levels(guide) for guide in guides]
         for level, batch in enumerate(self._lit):
             at = np.concatenate([np.zeros(0, np.intp), *(found[level] for found in lit)])
             batch.show([coordinates[at]] if len(at) else [], values[at])
 
-    @property
-    def _matched_size(self) -> float:
+    def _size_matched(self) -> None:
         stands_in = any(guide.ghost for guide in self._shown)
-        return (GHOST_SIZE if stands_in else MATCHED_SIZE) * self._point_scale
-
-    def _show_own(self, guides: Sequence[Guide], values: np.ndarray) -> None:
-        """Draw guides in colours of their own, which span the same values as the curve's."""
-        lines = [(line, g.along) for g in guides if g.along is not None for line in g.lines]
-        _show_colored(self._own_lines, lines, values)
-        _show_colored(self._own_points, _beads(guides), values)
-        for guide in guides:
-            self._own_table.values = lookup_table(guide.colormap)
-            self._own_table.scalar_range = self._table.scalar_range
-            self._own_table.nan_color = self._table.nan_color
-            self._own_lines.actor.prop.opacity = PALE if guide.pale else 1.0
-
-    def _show_lines(self, guides: tuple[Guide, ...]) -> None:
-        grey = [guide for guide in guides if not guide.colormap]
-        self._lines.show([line for guide in grey if not guide.pale for line in guide.lines])
-        self._pale.show([line for guide in grey if guide.pale for line in guide.lines])
-        self._dashes.show([dash for guide in guides for dash in dashes_of(guide)])
-        self._segments.show([s for g in guides if g.segments is not None for s in g.segments])
-        self._points.show([g.points for g in guides if g.points is not None and g.matched is None])
+        size = (GHOST_SIZE if stands_in else MATCHED_SIZE) * self._point_scale
+        self._batches["matched points"].actor.prop.point_size = size
 
     def turn(self, turn: np.ndarray) -> None:
         """Set the display transform."""
         matrix = user_matrix(turn)
-        for batch in self._all:
+        for batch in (*self._batches.values(), *self._lit):
             batch.actor.SetUserMatrix(matrix)
-
-
-class Batch:
-    """Polylines or points of one colour and width: one actor."""
-
-    def __init__(self, plotter: pv.BasePlotter, name: str, style: str) -> None:
-        self._data = pv.PolyData()
-        self._sizes: tuple[int, ...] = ()
-        self._as_points = style == "points"
-        self.actor = add_actor(plotter, name, style, self._data)
-        self.actor.mapper.SetScalarVisibility(False)
-
-    def color_by(self, table: pv.LookupTable) -> None:
-        """Colour each point by its value, with a lookup table."""
-        mapper = self.actor.mapper
-        mapper.SetLookupTable(table)
-        mapper.SetUseLookupTableScalarRange(True)
-        mapper.SetScalarModeToUsePointData()
-        mapper.SetScalarVisibility(True)
-
-    def style(self, color: str, width: float) -> None:
-        """Set the colour (``#rrggbb``), and the width of lines or size of points in pixels."""
-        self.actor.prop.color = color
-        self.actor.prop.line_width = self.actor.prop.point_size = width
-
-    def show(self, parts: Sequence[np.ndarray], values: np.ndarray | None = None) -> None:
-        """Draw polylines or points of (m, 3) each, optionally coloured by values."""
-        self.actor.SetVisibility(bool(len(parts)))
-        if not len(parts):
-            return
-        points = np.concatenate(parts).astype(np.float32)
-        sizes = tuple(len(part) for part in parts)
-        if sizes == self._sizes:
-            self._data.points[:] = points
-            self._data.GetPoints().Modified()
-        else:
-            self._sizes = sizes
-            self._data.DeepCopy(pv.PolyData())
-            self._data.points = points
-            none = np.zeros(0, dtype=np.int64)
-            self._data.verts = polyline_cells(sizes) if self._as_points else none
-            self._data.lines = none if self._as_points else polyline_cells(sizes)
-        if values is not None:
-            self._data.point_data["value"] = values
-            self._data.point_data.active_scalars_name = "value"
-
-
-def _beads(guides: Sequence[Guide]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the points that have the colours of positions, and these positions."""
-    parts = [(guide.points, guide.matched) for guide in guides]
-    return [(points, at) for points, at in parts if points is not None and at is not None]
-
-
-def _show_colored(
-    batch: Batch, parts: Sequence[tuple[np.ndarray, np.ndarray]], values: np.ndarray
-) -> None:
-    """Draw parts, each with the positions that give it their values."""
-    found = np.concatenate([values[at] for _, at in parts]) if parts else None
-    batch.show([points for points, _ in parts], found)
 
 
 def dashes_of(guide: Guide) -> list[np.ndarray]:

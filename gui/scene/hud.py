@@ -21,6 +21,8 @@ from vtkmodules.vtkRenderingCore import (
     vtkTextRenderer,
 )
 
+from gui.scene.actors import polyline_cells
+
 Align = Literal["left", "centre", "right"]
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top in pixels."""
@@ -64,25 +66,53 @@ def drawable(text: str) -> str:
     return "".join(c if c == "\n" or ord(c) in known else "\N{WHITE SQUARE}" for c in text)
 
 
-class Lines2D:
-    """Polylines of one colour and width, in pixels from the lower left corner."""
+class Flat:
+    """A mesh in pixels from the lower left corner: its actor, hidden at first."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
         self._data = pv.PolyData()
-        self._lengths: list[int] = []
-        self._points = np.zeros((0, 3))  # of the data, which shares their memory
-        mapper = vtkPolyDataMapper2D()
-        mapper.SetInputData(self._data)
+        self._mapper = vtkPolyDataMapper2D()
+        self._mapper.SetInputData(self._data)
         self.actor = vtkActor2D()
-        self.actor.SetMapper(mapper)
+        self.actor.SetMapper(self._mapper)
         self.actor.SetVisibility(False)
         renderer.AddViewProp(self.actor)
 
-    def style(self, color: str, width: float) -> None:
-        """Set the colour (``#rrggbb``) and the line width in pixels."""
+    def style(self, color: str, width: float = 1.0) -> None:
+        """Set the colour (``#rrggbb``), and the width of lines in pixels."""
         prop = self.actor.GetProperty()
         prop.SetColor(pv.Color(color).float_rgb)
         prop.SetLineWidth(width)
+
+    def set_boxes(self, boxes: np.ndarray, *, in_steps: bool = False) -> None:
+        """Draw rectangles, (n, 4) pixels: of one colour, or in those of :meth:`color_steps`."""
+        points = np.zeros((4 * len(boxes), 3))
+        points[:, :2] = boxes[:, [[0, 1], [2, 1], [2, 3], [0, 3]]].reshape(-1, 2)
+        if self._data.n_points == len(points):  # from frame to frame they only move
+            self._data.points[:] = points
+            self._data.GetPoints().Modified()
+            return
+        cells = np.arange(4 * len(boxes)).reshape(-1, 4)
+        self._data.DeepCopy(pv.PolyData())
+        self._data.points = points
+        self._data.faces = np.column_stack([np.full(len(boxes), 4), cells]).ravel()
+        if in_steps:
+            self._data.cell_data["step"] = np.arange(len(boxes), dtype=np.float32)
+
+    def color_steps(self, colors: np.ndarray, steps: int) -> None:
+        """Set the colours of so many rectangles, evenly taken from (n, 4) uint8."""
+        last = max(steps - 1, 1)
+        self._mapper.SetLookupTable(pv.LookupTable(values=colors, scalar_range=(0, last)))
+        self._mapper.SetScalarRange(0, last)
+
+
+class Lines2D(Flat):
+    """Polylines of one colour and width."""
+
+    def __init__(self, renderer: pv.Renderer) -> None:
+        super().__init__(renderer)
+        self._lengths: list[int] = []
+        self._points = np.zeros((0, 3))  # of the data, which shares their memory
 
     def draw(self, polylines: Sequence[np.ndarray]) -> None:
         """Replace what is drawn by polylines of (m, 2) pixels each."""
@@ -97,18 +127,13 @@ class Lines2D:
                 self._data.GetPoints().Modified()
             return
         self._lengths = lengths
-        cells, start = [], 0
-        for length in lengths:
-            cells.append(np.arange(start - 1, start + length))
-            cells[-1][0] = length
-            start += length
         self._data.points = np.column_stack([xy, np.zeros(len(xy))])
-        self._data.lines = np.concatenate(cells)
+        self._data.lines = polyline_cells(lengths)
         self._points = np.asarray(self._data.points)
 
 
-class Plates2D:
-    """Backings of texts: rectangles of one colour, in pixels, that dim what is behind them.
+class Plates2D(Flat):
+    """Backings of texts: rectangles of one colour that dim what is behind them.
 
     Attributes
     ----------
@@ -117,38 +142,17 @@ class Plates2D:
     """
 
     def __init__(self, renderer: pv.Renderer) -> None:
-        self._data = pv.PolyData()
+        super().__init__(renderer)
         self._boxes: tuple[Box, ...] = ()
         self.on = True
-        mapper = vtkPolyDataMapper2D()
-        mapper.SetInputData(self._data)
-        self.actor = vtkActor2D()
-        self.actor.SetMapper(mapper)
         self.actor.GetProperty().SetOpacity(BACKING)
-        self.actor.SetVisibility(False)
-        renderer.AddViewProp(self.actor)
-
-    def style(self, color: str) -> None:
-        """Set the colour, ``#rrggbb``."""
-        self.actor.GetProperty().SetColor(pv.Color(color).float_rgb)
 
     def draw(self, boxes: Sequence[Box]) -> None:
         """Replace what is drawn; most frames leave it as it is."""
         self.actor.SetVisibility(self.on and bool(len(boxes)))
-        if not len(boxes) or tuple(boxes) == self._boxes:
-            return
-        known, self._boxes = len(self._boxes), tuple(boxes)
-        left, bottom, right, top = np.array(boxes, dtype=float).T
-        corners = np.stack([(left, bottom), (right, bottom), (right, top), (left, top)], axis=-1)
-        points = np.zeros((4 * len(boxes), 3))
-        points[:, :2] = corners.transpose(1, 2, 0).reshape(-1, 2)
-        if len(boxes) == known:
-            self._data.points[:] = points
-            self._data.GetPoints().Modified()
-            return
-        self._data.points = points
-        cells = np.arange(4 * len(boxes)).reshape(-1, 4)
-        self._data.faces = np.column_stack([np.full(len(boxes), 4), cells]).ravel()
+        if len(boxes) and tuple(boxes) != self._boxes:
+            self._boxes = tuple(boxes)
+            self.set_boxes(np.array(boxes, dtype=float))
 
 
 def padded(box: Box, scale: float) -> Box:
@@ -240,7 +244,7 @@ class Text2D:
         self.actor.SetVisibility(False)
 
 
-class ColorBar2D:
+class ColorBar2D(Flat):
     """A short vertical colour bar with its title and the values at its two ends.
 
     Of categories it is a list: a square and a name for each.
@@ -251,13 +255,8 @@ class ColorBar2D:
     """Height of a line of text, as a multiple of the font's size."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
+        super().__init__(renderer)
         self._renderer = renderer
-        self._data = pv.PolyData()
-        self._mapper = vtkPolyDataMapper2D()
-        self._mapper.SetInputData(self._data)
-        self.actor = vtkActor2D()
-        self.actor.SetMapper(self._mapper)
-        renderer.AddViewProp(self.actor)
         self.title, self.low, self.high = (Text2D(renderer) for _ in range(3))
         self.names: list[Text2D] = []
         """The names of categories, as many as are shown."""
@@ -271,7 +270,7 @@ class ColorBar2D:
         """All its texts."""
         return (self.title, self.low, self.high, *self.names)
 
-    def style(self, text: str, muted: str, size: int) -> None:
+    def style_texts(self, text: str, muted: str, size: int) -> None:
         """Set the colours of the texts and their size in logical pixels."""
         self.title.style(text, size)
         self._style, self._corner = (muted, size), None
@@ -297,9 +296,7 @@ class ColorBar2D:
         """
         self._legend, self._corner, self._area = legend, None, None
         colors = np.array([color for _, color in legend]) if legend else table
-        last = max(len(legend) - 1, 1) if legend else self.STEPS - 1
-        self._mapper.SetLookupTable(pv.LookupTable(values=colors, scalar_range=(0, last)))
-        self._mapper.SetScalarRange(0, last)
+        self.color_steps(colors, len(legend) or self.STEPS)
         for text in self.names[len(legend) :]:
             text.write("")
         while len(self.names) < len(legend):
@@ -392,11 +389,5 @@ class ColorBar2D:
     def _draw(self, right: float, width: float, bottoms: np.ndarray, tops: np.ndarray) -> None:
         """Draw rectangles of consecutive colours."""
         self._area = (right - width, float(bottoms.min()), right, float(tops.max()))
-        count = len(bottoms)
-        y = np.column_stack([bottoms, bottoms, tops, tops]).ravel()
-        x = np.tile([right - width, right, right, right - width], count)
-        faces = np.column_stack([np.full(count, 4), np.arange(4 * count).reshape(count, 4)])
-        self._data.DeepCopy(pv.PolyData())
-        self._data.points = np.column_stack([x, y, np.zeros_like(x)])
-        self._data.faces = faces.ravel()
-        self._data.cell_data["step"] = np.arange(count, dtype=np.float32)
+        boxes = [(right - width, low, right, high) for low, high in zip(bottoms, tops, strict=True)]
+        self.set_boxes(np.array(boxes), in_steps=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyvista as pv
-from vtkmodules.vtkRenderingCore import vtkActor2D, vtkPolyDataMapper2D
 
-from gui.scene.hud import MIN_FONT_SIZE, Box, Text2D
+from gui.scene.hud import MIN_FONT_SIZE, Box, Flat, Text2D
 from gui.state.colors import legible, lookup_table
 from gui.style.theme import GRID
 
@@ -44,7 +45,7 @@ class CurveLegend:
             if number < len(entries):
                 text.write(entries[number][0])
             else:
-                strip.hide()
+                strip.actor.SetVisibility(False)
                 text.hide()
         self._color_strips()
 
@@ -70,37 +71,22 @@ class CurveLegend:
         return boxes
 
 
-class _Strip:
+class _Strip(Flat):
     """A short horizontal strip of a colour map."""
 
-    def __init__(self, renderer: pv.Renderer) -> None:
-        self._data = pv.PolyData()
-        self._mapper = vtkPolyDataMapper2D()
-        self._mapper.SetInputData(self._data)
-        self.actor = vtkActor2D()
-        self.actor.SetMapper(self._mapper)
-        renderer.AddViewProp(self.actor)
-        self._at: tuple[float, ...] | None = None
+    _at: tuple[float, ...] | None = None
 
     def show(self, table: np.ndarray) -> None:
         """Show a lookup table of (256, 4) uint8 colours."""
-        self._mapper.SetLookupTable(pv.LookupTable(values=table, scalar_range=(0, STEPS - 1)))
-        self._mapper.SetScalarRange(0, STEPS - 1)
+        self.color_steps(table, STEPS)
         self.actor.SetVisibility(True)
-
-    def hide(self) -> None:
-        """Hide it."""
-        self.actor.SetVisibility(False)
 
     def place(self, left: float, middle: float, scale: float) -> None:
         """Put it at a pixel: its left edge and its middle."""
         if self._at == (left, middle, scale):
             return
         self._at = (left, middle, scale)
-        x = np.repeat(left + np.linspace(0, WIDTH * scale, STEPS + 1), 2)
-        y = np.tile([middle - HEIGHT / 2 * scale, middle + HEIGHT / 2 * scale], STEPS + 1)
-        first = 2 * np.arange(STEPS)
-        faces = np.column_stack([np.full(STEPS, 4), first, first + 2, first + 3, first + 1])
-        self._data.points = np.column_stack([x, y, np.zeros_like(x)])
-        self._data.faces = faces.ravel()
-        self._data.cell_data["step"] = np.arange(STEPS, dtype=np.float32)
+        edges = (left + np.linspace(0, WIDTH * scale, STEPS + 1)).tolist()
+        low, high = middle - HEIGHT / 2 * scale, middle + HEIGHT / 2 * scale
+        boxes = [(start, low, end, high) for start, end in pairwise(edges)]
+        self.set_boxes(np.array(boxes), in_steps=True)

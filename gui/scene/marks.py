@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.actors import Batch
 from gui.scene.hud import Box, Lines2D, Plates2D
 from gui.scene.labels import MAX_COUNTED, PointLabels
 from gui.state.camera import VIEW_ANGLE
 from gui.state.selection import MAX_RINGS
 from gui.state.values import POINT_SIZE
-from gui.style.theme import TEXT, Theme
+from gui.style.theme import LIGHT, TEXT, Theme
 
 if TYPE_CHECKING:
     import pyvista as pv
 
-    from gui.scene.guide_lines import Batch
     from gui.scene.picking import Projection
     from gui.scene.scene_state import SceneState
 
@@ -64,12 +64,12 @@ class Marks:
         self._backed, self._hidden = True, False
         self._rims: Batch | None = None
         self._gaps: Batch | None = None
-        self._accent, self._background = "#000000", "#ffffff"
+        self._theme = LIGHT
         self._scale, self._gap, self._disc, self._radius = 1.0, 1.0, 1.0, 1.0
 
-    def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
+    def style(self, theme: Theme, scale: float, point_size: float) -> None:
         """Set the theme, the number of pixels per logical pixel, and the size of a point."""
-        self._accent, self._background, self._scale = theme.accent, background, scale
+        self._theme, self._scale = theme, scale
         # Sizes of the discs under a selected point.
         rim = min(max(point_size / (POINT_SIZE * scale), MIN_RIM), 1.0) * scale
         self._gap = point_size + 2 * RIM_GAP * rim
@@ -79,8 +79,8 @@ class Marks:
         self._rings.style(theme.accent, width)
         self._hover_ring.style(theme.hover, width)
         self._edges.style(theme.text, width + 2 * EDGE * scale)
-        self._halos.style(background, width + 2 * (EDGE + HALO) * scale)
-        self.labels.style(theme.text, theme.px(TEXT - 1), background)
+        self._halos.style(theme.viewport, width + 2 * (EDGE + HALO) * scale)
+        self.labels.style(theme.text, theme.px(TEXT - 1), theme.viewport)
         self.labels.leaders.style(theme.muted, scale)
         self._style_rims()
 
@@ -176,8 +176,6 @@ class Marks:
     def _show_rims(self, points: Sequence[np.ndarray]) -> None:
         """Draw rims and gaps at points, (n, 3) each; none without any."""
         if self._rims is None and len(points):
-            from gui.scene.guide_lines import Batch
-
             self._rims = Batch(self._plotter, "selected", "points")
             self._gaps = Batch(self._plotter, "selected gaps", "points")
             self._style_rims()
@@ -187,8 +185,8 @@ class Marks:
 
     def _style_rims(self) -> None:
         if self._rims is not None and self._gaps is not None:
-            self._rims.style(self._accent, self._disc)
-            self._gaps.style(self._background, self._gap)
+            self._rims.style(self._theme.accent, self._disc)
+            self._gaps.style(self._theme.viewport, self._gap)
 
 
 def _thinned(line: np.ndarray, most: int) -> np.ndarray:

@@ -86,16 +86,6 @@ def points_inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
     (m,) bool
         Parts encircled twice, or without extent, are outside.
     """
-    inside = np.zeros(len(xy), dtype=bool)
-    if len(outline) < 3:
-        return inside
-    low, high = outline.min(axis=0), outline.max(axis=0)
-    near = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
-    x, y = xy[near].T
-    within = np.zeros(len(near), dtype=bool)
-    for (ax, ay), (bx, by) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
-        if ay != by:
-            crosses = ((ay > y) != (by > y)) & (x < ax + (y - ay) / (by - ay) * (bx - ax))
-            within ^= crosses
-    inside[near] = within
-    return inside
+    from matplotlib.path import Path  # of no use before something is encircled
+
+    return Path(np.reshape(outline, (-1, 2))).contains_points(xy)

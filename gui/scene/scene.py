@@ -16,25 +16,22 @@ import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.scene.actors import add_actor, user_matrix
+from gui.scene.actors import Trails, WireSphere, add_actor, user_matrix
 from gui.scene.arrows import LENGTH, ComponentArrows
-from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Plates2D, Text2D, padded
 from gui.scene.legend import CurveLegend
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
 from gui.scene.scene_state import MODEL_LINES, SceneState, net
 from gui.state.camera import EVEN, VIEW_ANGLE, CameraPose, Margins, fitted, view_axes
-from gui.state.colors import ColorScale
+from gui.state.colors import ColorScale, lookup_table, missing_color
 from gui.state.values import CurveLook
 from gui.style.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gui.scene.guide_lines import GuideLines
-    from gui.scene.sphere import WireSphere
-    from gui.scene.trails import Trails
 
 PARTS = ("faint", "curve", "faint points", "points")
 """Of the curve, in the order in which they are drawn; the faint ones are outside the range."""
@@ -54,6 +51,8 @@ FARTHER = 1.2
 """A curve is framed from up to so much farther away where that frees the arrows' corner."""
 LETTER, MIN_LETTERS = 0.58, 24
 """Approximate width of a letter relative to its size; minimum letters per line."""
+PALE = 0.28
+"""Share of its colour that the curve keeps while positions are highlighted."""
 ARROWS_WIDTH = 210.0
 """Width of the lower right corner used by arrows and labels; narrower compact views omit them."""
 
@@ -248,8 +247,7 @@ class HelixScene:
             self._bar.hide()
             self._legend.show(())
             self._caption.hide()
-            self._show_sphere()
-            self._show_trails()
+            self._show_beside()
             self._show_guides()
             return
         moved = previous is None or previous.coordinates is not state.coordinates
@@ -265,8 +263,7 @@ class HelixScene:
         ):
             self.set_turn(state.turn)
         else:
-            self._show_sphere()
-            self._show_trails()
+            self._show_beside()
         if previous is None or resized or not _same_colors(previous.scale, state.scale):
             self._recolor(state.scale)
         else:
@@ -310,30 +307,24 @@ class HelixScene:
         matrix = user_matrix(turn)
         for actor in self._actors.values():
             actor.SetUserMatrix(matrix)
-        self._show_sphere()
-        self._show_trails()
+        self._show_beside()
         if self._guides is not None:
             self._guides.turn(turn)
 
-    def _show_sphere(self) -> None:
+    def _show_beside(self) -> None:
+        """Show the sphere, and the paths of positions through the training."""
         section = None if self._state is None else self._state.sphere
-        if self._sphere is None and section is not None:
-            from gui.scene.sphere import WireSphere
-
-            self._sphere = WireSphere(self.plotter)
-            self._sphere.style(self.theme.faint, self._scale)
-        if self._sphere is not None:
-            self._sphere.show(section, self.turn)
-
-    def _show_trails(self) -> None:
         ways = None if self._state is None else self._state.ways
+        if self._sphere is None and section is not None:
+            self._sphere = WireSphere(self.plotter)
+            self._style_lines()
         if self._trails is None and ways is not None:
-            from gui.scene.trails import Trails
-
             self._trails = Trails(self.plotter)
             self._style_lines()
+        if self._sphere is not None:
+            self._sphere.place(section, self.turn)
         if self._trails is not None:
-            self._trails.show(ways, self.turn)
+            self._trails.place(ways, self.turn)
 
     def _show_guides(self) -> None:
         state = self._state
@@ -350,21 +341,20 @@ class HelixScene:
             dims = (guide.ghost or guide.positions is not None for guide in state.guides)
             self._colors.dim(on=any(dims))
 
-    def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
-        """Take a theme's colours; ``background`` replaces the viewport's."""
+    def set_theme(self, theme: Theme) -> None:
+        """Set the colours."""
         self.theme, self._placed = theme, None
-        background = self._background = background or theme.viewport
-        self.plotter.set_background(background)
+        self.plotter.set_background(theme.viewport)
         if self._state is not None:
             self._recolor(self._state.scale)
         for name in ("faint", "faint points"):
             self._actors[name].mapper.SetScalarVisibility(False)
             self._actors[name].prop.color = theme.faint
         size = theme.px(SMALL)
-        self._bar.style(theme.text, theme.muted, size)
+        self._bar.style_texts(theme.text, theme.muted, size)
         self._caption.style(theme.muted, size)
-        self._plates.style(background)
-        self._legend.style(theme.text, size, background)
+        self._plates.style(theme.viewport)
+        self._legend.style(theme.text, size, theme.viewport)
         self.arrows.style_labels(theme.text, theme.accent, size)
         self._style_lines()
 
@@ -449,15 +439,15 @@ class HelixScene:
         shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
 
     def _recolor(self, scale: ColorScale) -> None:
-        self._colors.show(scale, self._background)
+        self._colors.show(scale, self.theme.viewport)
         for name in ("curve", "points"):
             self._shapes[name].point_data["value"] = scale.values
             self._shapes[name].point_data.active_scalars_name = "value"
         self._show_bar(scale)
 
     def _show_bar(self, scale: ColorScale) -> None:
-        legend = scale.legend(self._background, self._rows)
-        self._bar.show(scale.title, scale.labels, scale.table(self._background), legend)
+        legend = scale.legend(self.theme.viewport, self._rows)
+        self._bar.show(scale.title, scale.labels, scale.table(self.theme.viewport), legend)
         if self._compact:
             self._bar.hide()
 
@@ -472,13 +462,14 @@ class HelixScene:
 
     def _style_lines(self) -> None:
         size = self._actors["points"].prop.point_size
-        self._marks.style(self.theme, self._background, self._scale, size)
+        self._marks.style(self.theme, self._scale, size)
         self.arrows.style(self.theme.muted, self.theme.hover, 1.5 * self._scale)
         if self._sphere is not None:
             self._sphere.style(self.theme.faint, self._scale)
         if self._trails is not None:
             theme = self.theme
-            self._trails.style(theme.accent, theme.faint, self._background, 1.5 * self._scale)
+            self._trails.colors = (theme.accent, theme.faint, self.theme.viewport)
+            self._trails.style(theme.accent, 1.5 * self._scale)
         if self._guides is not None:
             self._guides.style(self.theme, self._scale, self._look.point_share)
 
@@ -577,6 +568,41 @@ class HelixScene:
         if state.ways is not None:
             beside += [way @ self.turn.T for way in state.ways.points]
         self._marks.draw(state, self.displayed, written, beside, self.projection(), taken, dpi)
+
+
+class CurveColors:
+    """Colours the curve's line and points by its values."""
+
+    def __init__(self, mappers: Sequence[pv.DataSetMapper]) -> None:
+        self.table = pv.LookupTable(values=lookup_table("jet"))
+        """The full colours, which what lights up has too."""
+        self._pale = pv.LookupTable(values=lookup_table("jet"))
+        self._mappers = tuple(mappers)
+        for mapper in self._mappers:
+            mapper.SetUseLookupTableScalarRange(True)
+            mapper.SetScalarModeToUsePointData()
+            mapper.SetScalarVisibility(True)
+        self.dim(on=False)
+
+    def show(self, scale: ColorScale, background: str) -> None:
+        """Set the colours of a scale on a background, ``#rrggbb``."""
+        table = scale.table(background)
+        pale = table.astype(np.float64)
+        ground = np.array(pv.Color(background).int_rgb)
+        pale[:, :3] = ground + PALE * (pale[:, :3] - ground)
+        for lookup, values in ((self.table, table), (self._pale, np.round(pale))):
+            lookup.values = values.astype(np.uint8)
+            lookup.nan_color = missing_color(background)
+        self.span(scale.limits)
+
+    def span(self, limits: tuple[float, float]) -> None:
+        """Set the values at the two ends of the colours."""
+        self.table.scalar_range = self._pale.scalar_range = limits
+
+    def dim(self, *, on: bool) -> None:
+        """Make the curve pale or normal."""
+        for mapper in self._mappers:
+            mapper.SetLookupTable(self._pale if on else self.table)
 
 
 def _projection(matrix: vtkMatrix4x4, size: tuple[int, int]) -> Projection:

@@ -21,7 +21,6 @@ from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.scene.trails import Ways
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,6 +63,14 @@ MODEL_LINES = 2
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Ways:
+    """Paths of positions through the snapshots, and the current snapshot."""
+
+    points: np.ndarray  # (k, n, 3): coordinates of k positions at n snapshots
+    at: int  # The snapshot, from 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class SceneState:
     """Everything the scene draws."""
 
@@ -90,6 +97,17 @@ class SceneState:
     # Names and colour maps of curves that are drawn over each other; empty for one curve.
     legend: tuple[tuple[str, str], ...] = ()
     columns: int = 0  # Of a picture's patches, which are joined in a net; 0 for a line
+
+    @property
+    def displayed(self) -> np.ndarray:
+        """(n_positions, 3) places of all positions, after the display transform."""
+        places: np.ndarray = self.coordinates @ self.turn.T
+        return places
+
+    @property
+    def displayed_range(self) -> np.ndarray:
+        """(m, 3) those of the shown range."""
+        return self.displayed[self.positions[0] : self.positions[1] + 1]
 
     def visible(self, position: int) -> bool:
         """Return whether a position has a point on the screen."""
@@ -231,8 +249,6 @@ def _look(session: Session) -> CurveLook:
 def _ways(
     session: Session, timeline: TrainingTimeline, columns: tuple[int, int, int]
 ) -> Ways | None:
-    from gui.scene.trails import Ways  # imported only if used
-
     assert session.snapshot is not None
     first, last = (0, None) if session.outside == "faint" else timeline.positions
     shown = [p for p in session.selection if first <= p and (last is None or p <= last)]

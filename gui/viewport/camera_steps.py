@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gui.state.camera import VIEW_ANGLE, CameraPose, framed
@@ -28,8 +30,9 @@ def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> Came
     level = level / np.linalg.norm(level)
     across = np.cross(ahead, level)
     for axis, steps in ((level, -right), (across, up), (ahead, -roll)):
-        offset, level = _rotated(offset, axis, steps), _rotated(level, axis, steps)
-    return CameraPose(pose.focal_point + offset, pose.focal_point, level, pose.parallel_scale)
+        angle = np.radians(STEP_DEGREES * steps)
+        offset, level = rotated(offset, axis, angle), rotated(level, axis, angle)
+    return replace(pose, position=pose.focal_point + offset, up=level)
 
 
 def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> CameraPose:
@@ -44,7 +47,7 @@ def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> C
     above = np.cross(across, ahead / distance)
     height = pose.parallel_scale if parallel else distance * np.tan(np.radians(VIEW_ANGLE / 2))
     shift = -2 * STEP_SHARE * height * (right * across + up * above)
-    return CameraPose(pose.position + shift, pose.focal_point + shift, pose.up, pose.parallel_scale)
+    return replace(pose, position=pose.position + shift, focal_point=pose.focal_point + shift)
 
 
 def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: float) -> CameraPose:
@@ -61,26 +64,21 @@ def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: flo
     """
     offset = pose.position - pose.focal_point
     if len(points) == 1:
-        return CameraPose(points[0] + offset, points[0], pose.up, pose.parallel_scale)
+        return replace(pose, position=points[0] + offset, focal_point=points[0])
     near, far = (framed(part, offset, pose.up, aspect) for part in (points, whole))
     distance, whole_distance = (
         float(np.linalg.norm(at.position - at.focal_point)) for at in (near, far)
     )
     back = max(1.0, NEAREST_SHARE * whole_distance / distance)
-    return CameraPose(
-        near.focal_point + back * (near.position - near.focal_point),
-        near.focal_point,
-        near.up,
-        back * near.parallel_scale,
-    )
+    position = near.focal_point + back * (near.position - near.focal_point)
+    return replace(near, position=position, parallel_scale=back * near.parallel_scale)
 
 
-def _rotated(vector: np.ndarray, axis: np.ndarray, steps: int) -> np.ndarray:
-    """Rotate a vector around a unit axis, counterclockwise as seen against the axis."""
-    angle = np.radians(STEP_DEGREES * steps)
-    rotated: np.ndarray = (
+def rotated(vector: np.ndarray, axis: np.ndarray, angle: float) -> np.ndarray:
+    """Rotate a vector around a unit axis by radians, counterclockwise as seen against the axis."""
+    turned: np.ndarray = (
         np.cos(angle) * vector
         + np.sin(angle) * np.cross(axis, vector)
         + (1 - np.cos(angle)) * (axis @ vector) * axis
     )
-    return rotated
+    return turned

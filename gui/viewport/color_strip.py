@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.plots.picture_grid import as_image
 from gui.state.colors import (
     EACH_POSITION,
     EACH_VALUE,
@@ -16,7 +17,7 @@ from gui.state.colors import (
     ColorScale,
     common_scale,
 )
-from gui.state.session import Session
+from gui.state.session import DRAWN, Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 
@@ -30,14 +31,10 @@ MAX_CATEGORIES, MAX_NAME_WIDTH = 12, 120
 class StripDrawing:
     """The drawing of a colour strip, for several painters."""
 
-    texts: list[
-        tuple[QRectF, str, str]
-    ]  # Rectangle, text and colour of each; right-aligned, vertically centred
-    bar: QRectF | None = None
-    table: np.ndarray | None = None  # (n, 4) uint8 colours of the bar, the lowest first
-    squares: list[tuple[QRectF, str]] = field(
-        default_factory=list
-    )  # Squares of categories, with colours
+    # Rectangle, text and colour of each; right-aligned, vertically centred.
+    texts: list[tuple[QRectF, str, str]]
+    # The bar, or squares of categories, each with (n, 4) uint8 colours, the lowest first.
+    bars: list[tuple[QRectF, np.ndarray]]
 
 
 class ColorStrip(QWidget):
@@ -49,20 +46,8 @@ class ColorStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Colours of all views")
         self._listening = Listening()
-        for name in (
-            "model",
-            "curve",
-            "norms",
-            "color_by",
-            "color_component",
-            "colormap",
-            "color_span",
-            "color_limits",
-            "color_period",
-            "color_column",
-            "cyclic_colormap",
-            "tokens",
-        ):
+        of_colors = [name for name in DRAWN if "color" in name]
+        for name in ("model", "curve", "norms", "tokens", *of_colors):
             self._listening.to(session.events[name], self._on_changed)
         self._others = Listening()
         self._listening.to(session.events.open_models, self._listen_to_others)
@@ -108,12 +93,8 @@ class ColorStrip(QWidget):
         drawing = self.drawing(area, theme)
         if drawing is None:
             return
-        if drawing.bar is not None and drawing.table is not None:
-            column = np.ascontiguousarray(drawing.table[::-1, None, :])
-            image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
-            painter.drawImage(drawing.bar, image)
-        for square, color in drawing.squares:
-            painter.fillRect(square, QColor(color))
+        for bar, table in drawing.bars:
+            painter.drawImage(bar, as_image(table[::-1, None]))
         painter.setFont(self._font())
         for room, text, color in drawing.texts:
             painter.setPen(QColor(color))
@@ -144,7 +125,7 @@ class ColorStrip(QWidget):
         texts.append((room.translated(0, len(title) * line), scale.labels[1], theme.muted))
         room.moveTop(bar.bottom() + GRID / 2)
         texts.append((room, scale.labels[0], theme.muted))
-        return StripDrawing(texts, bar, scale.table(theme.viewport))
+        return StripDrawing(texts, [(bar, scale.table(theme.viewport))])
 
     def _legend(self, area: QRectF, theme: Theme, scale: ColorScale) -> StripDrawing:
         """Return the title, then a name and a square for each category."""
@@ -159,11 +140,11 @@ class ColorStrip(QWidget):
         for name, color in rows:
             room.translate(0, line)
             square = QRectF(area.right() - GRID - BAR, room.center().y() - BAR / 2, BAR, BAR)
-            squares.append((square, QColor(*color.tolist()).name()))
+            squares.append((square, color[None]))
             beside = room.adjusted(0, 0, -BAR - GRID / 2, 0)
             elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(beside.width()))
             texts.append((beside, elided, theme.muted))
-        return StripDrawing(texts, squares=squares)
+        return StripDrawing(texts, squares)
 
     def _font(self) -> QFont:
         font = QFont(self.font())

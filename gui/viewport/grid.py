@@ -61,7 +61,8 @@ class ViewGrid(QWidget):
         self._session, self._comparing, self._theme = session, comparing, theme
         self.main = viewport
         self.cells: dict[int, GridCell] = {}
-        self._alone: int | None = None
+        self.alone: int | None = None
+        """The key of the model that fills the grid; None if all are shown."""
         self._joined: set[GridCell] = set()
         self._left: dict[int, tuple[Outlook, bool]] = {}
         self._laid_out: tuple[object, ...] = ()
@@ -93,7 +94,7 @@ class ViewGrid(QWidget):
     @property
     def viewports(self) -> tuple[Viewport, ...]:
         """The visible viewports, in grid order."""
-        return tuple(self.cells[key].viewport for key in self._shown())
+        return tuple(cell.viewport for cell in self.shown_cells)
 
     @property
     def shown_cells(self) -> tuple[GridCell, ...]:
@@ -107,11 +108,6 @@ class ViewGrid(QWidget):
             viewport = self.viewports[0]
             return QRect(viewport.mapTo(self, QPoint(0, 0)), viewport.size())
         return self._views.geometry().united(self.strip.geometry())
-
-    @property
-    def alone(self) -> int | None:
-        """The key of the model that fills the grid; None if all are shown."""
-        return self._alone
 
     @property
     def idle(self) -> bool:
@@ -130,8 +126,8 @@ class ViewGrid(QWidget):
 
     def show_alone(self, key: int | None) -> None:
         """Let one view fill the grid; None shows all."""
-        before = self._alone
-        self._alone = key if key in self.cells and len(self.cells) > 1 else None
+        before = self.alone
+        self.alone = key if key in self.cells and len(self.cells) > 1 else None
         self._lay_out()
         if before in self.cells:
             self._on_camera_moved(self.cells[before])
@@ -159,7 +155,7 @@ class ViewGrid(QWidget):
         cell.hide()  # otherwise the layout would show it, not _show_next
         cell.mainRequested.connect(lambda: comparing.make_current(cell.key))
         cell.largerRequested.connect(
-            lambda: self.show_alone(None if self._alone == cell.key else cell.key)
+            lambda: self.show_alone(None if self.alone == cell.key else cell.key)
         )
         cell.closeRequested.connect(lambda: comparing.remove(cell.key))
         cell.retryRequested.connect(lambda: comparing.retry(cell.key))
@@ -209,14 +205,14 @@ class ViewGrid(QWidget):
         for key, cell in self.cells.items():
             if cell.key != key:
                 cell.key, place = key, places.get(key)
-                if place is not None and self._alone is None:
+                if place is not None and self.alone is None:
                     cell.viewport.camera.begin_at(place)
         for key, model in shown.items():
             self.cells[key].set_title(model.name)
             self.cells[key].set_failed(model.failed)
         self._show_marks()
-        if self._alone not in self.cells or len(self.cells) == 1:
-            self._alone = None
+        if self.alone not in self.cells or len(self.cells) == 1:
+            self.alone = None
         self._lay_out()
 
     def _show_marks(self) -> None:
@@ -225,11 +221,8 @@ class ViewGrid(QWidget):
             if model.in_grid:
                 self.cells[model.key].set_mark(model_color(model.color, self._theme))
 
-    def _keys(self) -> tuple[int, ...]:
-        return tuple(self.cells)
-
     def _shown(self) -> tuple[int, ...]:
-        return self._keys() if self._alone is None else (self._alone,)
+        return tuple(self.cells) if self.alone is None else (self.alone,)
 
     def _on_resized(self) -> None:
         if len(self.cells) > 1:
@@ -237,7 +230,7 @@ class ViewGrid(QWidget):
             self._layout.activate()  # a picture may be taken before the event loop does it
 
     def _lay_out(self) -> None:
-        keys = self._keys()
+        keys = list(self.cells)
         for key, cell in self.cells.items():
             cell.set_neighbours(before=key != keys[0], after=key != keys[-1])
         shown, several = self._shown(), len(self.cells) > 1
@@ -246,10 +239,10 @@ class ViewGrid(QWidget):
         if self._laid_out == laid_out:
             return
         self._laid_out = laid_out
-        self.bar.set_alone(self._alone is not None)
+        self.bar.set_alone(self.alone is not None)
         for key, cell in self.cells.items():
             cell.set_framed(several)
-            cell.set_alone(key == self._alone)
+            cell.set_alone(key == self.alone)
             cell.viewport.set_compact(len(shown) > 1)
             if key not in shown:
                 cell.hide()
@@ -286,7 +279,7 @@ class ViewGrid(QWidget):
 
     def _on_dropped(self, key: int, at: QPoint) -> None:
         """Move a view to the place where its header was dropped."""
-        target, keys = self._cell_at(at), self._keys()
+        target, keys = self._cell_at(at), list(self.cells)
         if target is not None:
             self._comparing.move(key, keys.index(target.key) - keys.index(key))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from gui.services.comparing import MAX_MODELS
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
+from gui.widgets.boxes import hbox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -42,17 +43,10 @@ class GridBar(QWidget):
         )
         self.clear = QPushButton("Close others")
         self.clear.setToolTip("Close all views except the one that the panels analyse")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
-        row.setSpacing(GRID)
-        row.addWidget(self.count)
-        row.addWidget(self.add)
-        row.addSpacing(GRID)
-        row.addWidget(self.cameras)
-        row.addSpacing(GRID)
-        row.addWidget(self.ranges)
-        row.addStretch(1)
-        row.addWidget(self.clear)
+        parts = (self.count, self.add, self.cameras, self.ranges, 1, self.clear)
+        row = hbox(*parts, parent=self, spacing=GRID, margins=(GRID, GRID // 2, GRID, GRID // 2))
+        row.insertSpacing(3, GRID)
+        row.insertSpacing(2, GRID)
         self.add.clicked.connect(lambda: self.addRequested.emit())
         self.clear.clicked.connect(lambda: self.clearRequested.emit())
         self.cameras.clicked.connect(self.camerasLinked)

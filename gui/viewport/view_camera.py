@@ -120,10 +120,14 @@ class ViewCamera(QObject):
         """Return to an earlier place, which was used with the session's current range."""
         if self._framing is not None:  # a hidden view may be painted long after the move has ended
             self._framing = place
+        self._be_at(place)
+        self._moves.go_to(place.pose, saved=True)  # for any size of the view
+
+    def _be_at(self, place: Place) -> None:
+        """Take over what a place says, but for its pose."""
         self._followed = self._session.positions, self._session.components
         self._follows = place.follows
         self._framed = place.pose if place.framed else None
-        self._moves.go_to(place.pose, saved=True)  # for any size of the view
 
     def look(self, outlook: Outlook, *, follows: bool) -> None:
         """Set the view relative to the curve, if there is one.
@@ -305,9 +309,7 @@ class ViewCamera(QObject):
             if self._moves.restoring:
                 pass  # its end is the place
             elif isinstance(framing, Place):
-                self._followed = self._session.positions, self._session.components
-                self._follows = framing.follows
-                self._framed = framing.pose if framing.framed else None
+                self._be_at(framing)
                 self._set_pose(framing.pose)
             else:
                 self._set_pose(self._pose_of(framing))

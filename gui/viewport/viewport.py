@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent, QHelpEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.scene.opengl import HELP
-from gui.scene.picking import MOVING_RADIUS, PICK_RADIUS
+from gui.scene.picking import MOVING_RADIUS, PICK_RADIUS, nearest_point
 from gui.scene.scene import HelixScene
 from gui.scene.scene_state import resolve_scene
 from gui.state import selection
@@ -19,13 +19,11 @@ from gui.state.session import DRAWN, Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.antialiasing import Antialiasing
+from gui.viewport.camera_moves import TurnEase
 from gui.viewport.focus_ring import FocusRing
 from gui.viewport.interactor import Interactor
 from gui.viewport.marquee import Marquee
-from gui.viewport.mouse_gestures import CLICK_SLACK, MouseGestures
 from gui.viewport.opengl import missing_opengl
-from gui.viewport.pointing import Pointing
-from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label
@@ -33,6 +31,9 @@ from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from geometry.measures.norms import NormProfile
+
+CLICK_SLACK = 4
+"""A press that moves less than this (logical pixels) before its release is a click."""
 
 
 class Viewport(QWidget):
@@ -75,8 +76,7 @@ class Viewport(QWidget):
         self.camera = ViewCamera(
             self.interactor, self.scene, session, self._antialiasing, self.catch_up
         )
-        self._pointing = Pointing(self.interactor, self.scene)
-        self.marquee = Marquee(self.interactor, self._pointing.points)
+        self.marquee = Marquee(self.interactor, self._points)
         self.marquee.drawn.connect(self._on_drawn)
         self.focus_ring = FocusRing(self.interactor)
         self._turn_ease = TurnEase(self.interactor, self.scene, self._antialiasing)
@@ -273,7 +273,7 @@ class Viewport(QWidget):
         if (axis := self._axis_clicked(at)) is not None:
             self.camera.look_along(axis)
             return
-        position = self._pointing.position_at(at, self._click_radius)
+        position = self.position_at(at, self._click_radius)
         shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
         control = bool(keys & Qt.KeyboardModifier.ControlModifier)
         if position is not None:
@@ -289,17 +289,42 @@ class Viewport(QWidget):
         position = self.position_at(at)
         self.camera.frame() if position is None else self.camera.focus_on(position)
 
-    def position_at(self, at: QPoint) -> int | None:
-        """Return the position at a widget pixel, or None."""
-        return self._pointing.position_at(at)
+    def _points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the visible positions, and their (m, 2) pixels in the scene."""
+        shown = self._visible
+        xy, _ = self.scene.projection().to_screen(self.scene.displayed[shown])
+        return np.arange(shown.start, shown.stop), xy
+
+    @property
+    def _visible(self) -> slice:
+        state = self.scene.state
+        if state is None:
+            return slice(0, 0)
+        if state.outside == "faint":
+            return slice(0, len(state.coordinates))
+        return slice(state.positions[0], state.positions[1] + 1)
+
+    def position_at(self, at: QPoint, radius: float = PICK_RADIUS) -> int | None:
+        """Return the position within some logical pixels of a widget pixel, or None."""
+        ratio, shown = self.interactor.devicePixelRatioF(), self._visible
+        xy, depth = self.scene.projection().to_screen(self.scene.displayed[shown])
+        nearest = nearest_point(xy, depth, self._pixel_at(at), radius * ratio)
+        return None if nearest is None else int(shown.start) + nearest
 
     def axis_at(self, at: QPoint) -> int | None:
         """Return the axis (0–2) whose arrow ends at a widget pixel, or None."""
-        return self.scene.arrows.end_at(*self._pointing.pixel_at(at))
+        return self.scene.arrows.end_at(*self._pixel_at(at))
+
+    def _pixel_at(self, at: QPoint) -> tuple[float, float]:
+        """Return the scene's pixel at a widget pixel."""
+        ratio = self.interactor.devicePixelRatioF()
+        return at.x() * ratio, (self.interactor.height() - 1 - at.y()) * ratio
 
     def pixel_of(self, position: int) -> QPoint:
         """Return the widget pixel of a position's point."""
-        return self._pointing.pixel_of(position)
+        xy, _ = self.scene.projection().to_screen(self.scene.displayed[position : position + 1])
+        x, y = xy[0] / self.interactor.devicePixelRatioF()
+        return QPoint(round(x), round(self.interactor.height() - 1 - y))
 
     def _on_drawn(self, inside: tuple[int, ...], keys: Qt.KeyboardModifier) -> None:
         removing = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
@@ -329,3 +354,57 @@ class Viewport(QWidget):
         # widget; a new surface at the same address would be mistaken for it.
         self.interactor._forget_context()
         super().closeEvent(event)
+
+
+class MouseGestures(QObject):
+    """Distinguishes clicks from drags."""
+
+    hovered = Signal(QPoint)  # The mouse moved without a button
+    clicked = Signal(QPoint, object)  # Left button clicked, with the keyboard modifiers
+    doubleClicked = Signal(QPoint)  # Left button double-clicked
+    menuRequested = Signal(QPoint)  # Right button clicked, in global coordinates
+    # The mouse has moved with a button held, farther than in a click; True for a rotation.
+    dragBegan = Signal(bool)
+    dragged = Signal()  # The mouse moved on, or a button was released
+    dragEnded = Signal()  # A button was released after a drag
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._press: QPoint | None = None
+        self._drags = False
+
+    def press(self, event: QMouseEvent) -> None:
+        """Handle a press, before any other handler."""
+        self._press, self._drags = event.position().toPoint(), False
+
+    def handle(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        """Handle other mouse events; return whether no other handler may get them."""
+        at = event.position().toPoint()
+        if kind == QEvent.Type.MouseMove and event.buttons():
+            self._on_drag(at, event)
+        elif kind == QEvent.Type.MouseMove:
+            self.hovered.emit(at)
+        elif kind == QEvent.Type.MouseButtonRelease:
+            self._on_release(at, event)
+        elif kind == QEvent.Type.MouseButtonDblClick:
+            self.doubleClicked.emit(at)
+            return True
+        return False
+
+    def _on_drag(self, at: QPoint, event: QMouseEvent) -> None:
+        if self._press is not None and not self._drags:
+            self._drags = (at - self._press).manhattanLength() >= CLICK_SLACK
+            if self._drags:
+                plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+                self.dragBegan.emit(plain and event.buttons() == Qt.MouseButton.LeftButton)
+        self.dragged.emit()
+
+    def _on_release(self, at: QPoint, event: QMouseEvent) -> None:
+        if self._drags:
+            self.dragEnded.emit()
+        elif self._press is not None and event.button() == Qt.MouseButton.RightButton:
+            self.menuRequested.emit(event.globalPosition().toPoint())
+        elif self._press is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.clicked.emit(at, event.modifiers())
+        self._press = None
+        self.dragged.emit()

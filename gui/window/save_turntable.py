@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QDialog
 
-from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_film import KINDS
 from gui.export.save_result import ask_where
-from gui.state.values import Notice
 
 # Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
@@ -55,22 +53,16 @@ class TurntableSaver:
 
     def save(self, out: Path, options: FilmOptions, turn: Turn, *, all_views: bool = False) -> None:
         """Save a film, of all views or the open model's; a notice reports failures."""
-        from gui.export.film import Film
         from gui.export.grid_picture import GridFrames
         from gui.export.turntable import TurnFrames
 
         window = self._window
-        window.films.cancel()
         area = window.grid.pictured if all_views else window.viewport.interactor
         look = window.films.look(options, area.size())
-        try:
-            frames = (
-                GridFrames(window.grid, look, turn)
-                if all_views
-                else TurnFrames(window.session, look, turn)
-            )
-        except HelixscopeError as error:
-            window.session.notice = Notice(str(error), error.advice)
-            return
-        film = Film(out, look.size, look.fps, loops=True)
-        window.films.filming.start(frames, film, out, _WHAT)
+
+        def frames() -> GridFrames | TurnFrames:
+            if all_views:
+                return GridFrames(window.grid, look, turn)
+            return TurnFrames(window.session, look, turn)
+
+        window.films.start(frames, look, out, _WHAT, loops=True)

@@ -1,7 +1,8 @@
-"""A hand on the mouse over the viewport, through real events."""
+"""A hand on the mouse over the viewport, through real events, and from where it is seen."""
 
 import itertools
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
@@ -10,22 +11,23 @@ from pytestqt.qtbot import QtBot
 from gui.viewport.viewport import Viewport
 from tests.gui.on_screen import turn_wheel
 
-LEFT = Qt.MouseButton.LeftButton
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+def pose(viewport: Viewport) -> np.ndarray:
+    """(3, 3): the camera's position, focal point and direction upwards."""
+    camera = viewport.interactor.camera
+    return np.array([camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp()])
 
 
 def move(viewport: Viewport, at: QPoint, keys: Qt.KeyboardModifier) -> None:
     """Move the mouse with the left button down; QTest's mouseMove carries no buttons."""
-    event = QMouseEvent(
-        QEvent.Type.MouseMove, QPointF(at), QPointF(viewport.interactor.mapToGlobal(at)),
-        Qt.MouseButton.NoButton, LEFT, keys,
-    )  # fmt: skip
+    place, buttons = viewport.interactor.mapToGlobal(at), (Qt.MouseButton.NoButton, LEFT)
+    event = QMouseEvent(QEvent.Type.MouseMove, QPointF(at), QPointF(place), *buttons, keys)
     QApplication.sendEvent(viewport.interactor, event)
 
 
-def drag(
-    qtbot: QtBot, viewport: Viewport, *path: QPoint,
-    keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier, release: bool = True,
-) -> None:  # fmt: skip
+def drag(qtbot: QtBot, viewport: Viewport, *path: QPoint, keys=NONE, release: bool = True) -> None:
     """Drag the left button along a path in small steps, as a hand does."""
     qtbot.mousePress(viewport.interactor, LEFT, keys, path[0])
     for start, end in itertools.pairwise(path):

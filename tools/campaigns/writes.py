@@ -258,9 +258,10 @@ def _numbers(ending: str) -> Callable[[Path, int], None]:
 
 
 def _timelapse_numbers(folder: Path, version: int) -> None:
-    from gui.export.timelapse_film import write_timeline_numbers
+    from geometry.checkpoints.number_files import write_numbers
+    from gui.export.timelapse_film import timeline_numbers
 
-    write_timeline_numbers(_timeline(version), folder / "timelapse.npz")
+    write_numbers(timeline_numbers(_timeline(version)), folder / "timelapse.npz")
 
 
 @cache

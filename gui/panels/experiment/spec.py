@@ -133,8 +133,8 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         return scope(view.model, view.result)
 
     def figure(self, view: ExperimentView) -> Figure:
-        from gui.plots.figure_base import POINTS
-        from gui.plots.mpl_painter import name_axes, new_figures, paint_plot
+        from gui.plots.figure_base import POINTS, name_axes, new_figures
+        from gui.plots.mpl_painter import paint_plot
 
         theme, size = view.theme, SMALL * POINTS
         figure, (curves, *axes) = new_figures(theme, FIGURE, columns=3)

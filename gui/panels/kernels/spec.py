@@ -343,15 +343,8 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
     def figure(self, view: KernelsView) -> Figure:
         if isinstance(view.result, ByOffset):
             return super().figure(view)
-        from gui.plots.figure_base import POINTS
-        from gui.plots.mpl_painter import (
-            name_axes,
-            name_models,
-            new_figures,
-            paint_band,
-            paint_image,
-            title_axes,
-        )
+        from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
+        from gui.plots.mpl_painter import name_models, paint_band, paint_image
 
         result, theme = _own(view), view.theme
         kernels, head = result.by_head, result.head

@@ -319,8 +319,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     def figure(self, view: ShapeView) -> Figure:
         from matplotlib.figure import Figure
 
-        from gui.plots.figure_base import POINTS
-        from gui.plots.mpl_painter import dress_axes, name_axes, name_models
+        from gui.plots.figure_base import POINTS, dress_axes, name_axes
+        from gui.plots.mpl_painter import name_models
 
         shape, name, theme = view.result, chosen(view), view.theme
         figure = Figure(figsize=FIGURE, layout="constrained", facecolor=theme.viewport)

@@ -46,11 +46,9 @@ def render(model, tmp_path):
 
 
 def test_a_picture_has_the_size_that_was_asked_for(render, open_table, tmp_path):
-    for size, scale, shape in (
-        ((300, 200), 1, (200, 300)), ((120, 240), 2, (480, 240)), ((101, 51), 1.5, (76, 152)),
-        ((1, 1), 1, (1, 1)), ((40, 30), 4, (120, 160)),
-    ):  # fmt: skip
-        assert render(size=size, scale=scale).shape == (*shape, 3)
+    for size, scale in (((300, 200), 1), ((101, 51), 1.5), ((1, 1), 1), ((40, 30), 4)):
+        shape = (round(size[1] * scale), round(size[0] * scale), 3)
+        assert render(size=size, scale=scale).shape == shape
     for shape in ((1, 4), (2, 2), (3, 1)):  # with fewer than three components too
         table = np.random.default_rng(0).normal(size=shape)
         render_picture(open_table(table), tmp_path / "a.png", size=(160, 120))
@@ -95,18 +93,11 @@ def test_a_transparent_picture_has_the_curve_alone(state, theme):
     over = picture[..., :3] * alpha + rgb(theme.viewport) * (1 - alpha)
     whole = render_scene(state, theme, "article", (480, 360))
     assert np.abs(over - whole).mean() < 1.5
-    own = render_scene(state, theme, "article", (160, 120), background="#336699")
-    np.testing.assert_array_equal(own[0, 0], rgb("#336699"))
 
 
 def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
     shown = []
-
-    def drawn(state, *args, **kwargs):
-        shown.append(state)
-        return np.zeros((1, 1, 3), np.uint8)
-
-    monkeypatch.setattr("gui.export.pictures.render_scene", drawn)
+    monkeypatch.setattr("gui.export.pictures.draw", lambda state, *_, **__: shown.append(state))
     render_picture(model, tmp_path / "a.png", positions=(20, 90), components=(4, 2, 1))
     render_picture(model, tmp_path / "b.png")
     assert "positions 20–90" in shown[0].caption[0]

@@ -13,10 +13,10 @@ from geometry.measures.spectra import spectrum
 from geometry.models.sources.opening import open_model
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.export.figures import MAX_DOTS, helix_figure, save_figure, spectrum_figure
+from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels.kit.views import Scope, View
 from gui.panels.norms import NormsPanel, Values
-from gui.plots.figure_base import DPI, new_figure
+from gui.plots.figure_base import DPI, MAX_DOTS, new_figure, save_figure
 from gui.style.theme import DARK, LIGHT
 
 TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]

@@ -20,9 +20,9 @@ from gui.state.session import Session
 
 FORMULAS = ["=1+1", "@SUM(A1)", "+1+1", "-1+1", "=cmd|' /C calc'!A0", "\t=1", "\r=1", "＝1", "-"]
 NAMES = [
-    "=HYPERLINK(1)", "@x", "+x", "-x", "a$\\frac{$b", "<script>alert(1)<\u2215script>", "x\n# y",
-    "a'\"\"\"b", "\\end{tabular}", "a|b\\", "`x`", "[x](y)", "\u202egnp", "\x1b[2Jx", "{model}",
-]  # fmt: skip
+    *("=HYPERLINK(1)", "@x", "+x", "-x", "a$\\frac{$b", "<script>alert(1)<\u2215script>", "x\n# y"),
+    *('a\'"""b', "\\end{tabular}", "a|b\\", "`x`", "[x](y)", "\u202egnp", "\x1b[2Jx", "{model}"),
+]
 
 
 @pytest.mark.parametrize("text", FORMULAS)

@@ -90,9 +90,9 @@ def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, mon
     scales = []
     make = OffScreen.__init__
 
-    def noted(stage, theme, size, *, scale, **options):
-        scales.append(scale)
-        make(stage, theme, size, scale=scale, **options)
+    def noted(stage, theme, canvas, **options):
+        scales.append(canvas.scale)
+        make(stage, theme, canvas, **options)
 
     monkeypatch.setattr(OffScreen, "__init__", noted)
     height = films._viewport.interactor.height()

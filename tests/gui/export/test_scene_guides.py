@@ -11,7 +11,7 @@ from geometry.models.sources.opening import open_model
 from gui.export.pictures import still_session
 from gui.export.scene_files import SceneExport
 from gui.export.scene_glb import BALL, THIN, scene_glb
-from gui.export.scene_guides import colors_of, guide_traces
+from gui.export.scene_guides import colors_of, css, guide_traces
 from gui.export.scene_html import scene_html
 from gui.scene.guide_lines import DASHES, LIT_SIZES
 from gui.scene.scene_state import resolve_scene
@@ -22,6 +22,7 @@ from gui.style.theme import DARK, LIGHT
 from tests.gui.conftest import N_POSITIONS
 
 LINE = np.array([[0.0, 3, 0], [1, 3, 0], [1, 3, 1]])
+HUES = {"colormap": "blue", "curve_colormap": "orange", "name": "other"}
 SEGMENTS = np.array([[[0.0, 3, 0], [0, 3, 1]], [[1, 3, 0], [1, 3, 1]]])
 
 
@@ -54,10 +55,7 @@ def unit(state, points):
 
 
 def test_curve_beside_categories_has_its_own_hue(state_with):
-    state = state_with(
-        lines=(LINE,), along=np.array([10, 90, 190]), colormap="blue", curve_colormap="orange",
-        name="other",
-    )  # fmt: skip
+    state = state_with(lines=(LINE,), along=np.array([10, 90, 190]), **HUES)
     scale = replace(state.scale, categories=("a", "b"), limits=(-0.5, 1.5))
     scale = replace(scale, values=np.arange(N_POSITIONS) % 2)
     colors = colors_of(replace(state, scale=scale), state.guides[0], LIGHT)
@@ -68,23 +66,20 @@ def test_curve_beside_categories_has_its_own_hue(state_with):
 
 def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with):
     along = np.array([10, 90, 190])
-    state = state_with(
-        lines=(LINE,), along=along, points=LINE[::2], matched=along[::2], colormap="blue",
-        curve_colormap="orange", name="other",
-    )  # fmt: skip
+    state = state_with(lines=(LINE,), along=along, points=LINE[::2], matched=along[::2], **HUES)
     orange = point_colors(state.scale, LIGHT.viewport)
     assert state.scale.colormap == "orange"
     blue = point_colors(replace(state.scale, colormap="blue"), LIGHT.viewport)
     line, points = guide_traces(state, LIGHT)
-    css = ["rgb({}, {}, {})".format(*blue[at, :3]) for at in along]
-    assert line["line"]["color"] == css
-    assert points["marker"]["color"] == css[::2]
+    blues = [css(blue[at]) for at in along]
+    assert line["line"]["color"] == blues
+    assert points["marker"]["color"] == blues[::2]
     pose = CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
     page = scene_html(state, LIGHT, pose, [""] * N_POSITIONS, "two")
     for name, colormap in state.legend:
         assert name.partition(" ·")[0] in page
         first = lookup_table(colormap)[0, :3]
-        assert "color:rgb({}, {}, {})".format(*first) in page
+        assert f"color:{css(first)}" in page
     found = bodies(state)
     seen = {tuple(color) for color in found["guides"].visual.vertex_colors}
     assert {tuple(blue[at]) for at in along} <= seen
@@ -97,9 +92,8 @@ def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with)
 def test_the_page_has_lines_dashes_segments_and_points(state_with, theme):
     state = state_with(lines=(LINE, LINE[:2]), dashed=(LINE,), segments=SEGMENTS, points=LINE)
     lines, dashed, segments, points = guide_traces(state, theme)
-    assert [trace["mode"] for trace in (lines, dashed, segments, points)] == [
-        "lines", "lines", "lines", "markers"
-    ]  # fmt: skip
+    modes = [trace["mode"] for trace in (lines, dashed, segments, points)]
+    assert modes == ["lines", "lines", "lines", "markers"]
     drawn = points_of(lines)
     np.testing.assert_allclose(drawn[:3], LINE @ state.turn.T)
     assert np.isnan(drawn[3]).all(), "a gap between the two"
@@ -119,8 +113,7 @@ def test_the_page_draws_what_is_pale_pale_and_what_lights_up_larger(state_with):
     (lit,) = guide_traces(state, LIGHT)
     np.testing.assert_allclose(points_of(lit), (state.coordinates @ state.turn.T)[[90, 40]], 1e-6)
     assert lit["marker"]["size"][1] > lit["marker"]["size"][0]
-    red, green, blue, _ = point_colors(state.scale, LIGHT.viewport)[40]
-    assert lit["marker"]["color"][1] == f"rgb({red}, {green}, {blue})"
+    assert lit["marker"]["color"][1] == css(point_colors(state.scale, LIGHT.viewport)[40])
 
 
 def test_the_file_of_a_page_with_guides_is_written(write_table, tmp_path):
@@ -160,7 +153,7 @@ def test_matched_points_have_the_colours_of_those_they_match(state_with):
     state = state_with(points=LINE, matched=at)
     colors = point_colors(state.scale, DARK.viewport)[at]
     (trace,) = guide_traces(state, DARK)
-    assert trace["marker"]["color"] == ["rgb({}, {}, {})".format(*c[:3]) for c in colors]
+    assert trace["marker"]["color"] == [css(color) for color in colors]
     np.testing.assert_allclose(points_of(trace), LINE @ state.turn.T)
     vertex_colors = bodies(state)["guides"].visual.vertex_colors
     expected = point_colors(state.scale, LIGHT.viewport)[at]

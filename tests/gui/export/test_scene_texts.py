@@ -11,9 +11,7 @@ from gui.scene.scene_state import spread
 from gui.style.theme import DARK, LIGHT, SMALL
 from tests.gui.scene_stage import rgb
 
-TOKENS = (
-    " hello", "WWWWWWWW", "iiiiiiii", "@MMMM@", "日本語トークン", "<|endoftext|>", "\n\n\t", "½²…",
-)  # fmt: skip
+TOKENS = (" hello", "WWWWWWWW", "iiiiiiii", "@MMMM@", "日本語トークン", "<|endoftext|>", "\n\t½²…")
 
 
 def box(text, renderer):

@@ -1,6 +1,7 @@
 """The 3D view as vectors: everything is where VTK draws it, in files of bounded size."""
 
 import re
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from gui.export.canvas import Canvas
 from gui.export.pictures import (
     OffScreen,
     PictureError,
+    Shot,
     add_vectors,
     render_picture,
     render_scene,
@@ -47,9 +49,8 @@ class Drawing:
     """An SVG, with pixels from the lower left corner."""
 
     def __init__(self, state, pose="article", theme=LIGHT, size=SIZE):
-        self.text = vector_file(
-            vector_scene(state, theme, pose, Canvas.times(size, 1)), "svg"
-        ).decode()
+        figure = vector_scene(state, Shot(theme, Canvas.times(size, 1), pose))
+        self.text = vector_file(figure, "svg").decode()
         self.root = ElementTree.fromstring(self.text)
         self.height = float(self.root.get("viewBox").split()[3]) * PER_POINT
 
@@ -68,17 +69,23 @@ class Drawing:
         return [one.text for one in self.tags("text")]
 
 
-def pixels_of_vtk(state, pose, points, size=SIZE):
+@contextmanager
+def arranged(state, pose="article"):
+    """The scene as it is before it is drawn."""
+    stage = OffScreen(LIGHT, Canvas.times(SIZE, 1), finer=1)
+    with closing(stage), stage.arranged(state, pose) as scene:
+        yield scene
+
+
+def pixels_of_vtk(state, pose, points):
     """Where VTK itself puts world points."""
-    stage = OffScreen(LIGHT, size, finer=1)
-    with stage.arranged(state, pose) as scene:
+    with arranged(state, pose) as scene:
         place, renderer = vtkCoordinate(), scene.plotter.renderer
         place.SetCoordinateSystemToWorld()
         found = []
         for point in points:
             place.SetValue(*point)
             found.append(place.GetComputedDoubleDisplayValue(renderer))
-    stage.close()
     return np.array(found)
 
 
@@ -143,10 +150,9 @@ def test_everything_that_a_picture_shows_is_in_it(session):
 
 def test_guides_and_matched_points_are_in_it(session):
     plain = len(list(Drawing(resolve_scene(session)).tags("path", "scene_1")))
-    guide = Guide(
-        session.pca, session.components, lines=(LINE,), dashed=(LINE,), points=LINE,
-        matched=np.array([20, 100, 180]), texts=((LINE[0], "north"),), caption="a guide",
-    )  # fmt: skip
+    parts = {"lines": (LINE,), "dashed": (LINE,), "points": LINE, "texts": ((LINE[0], "north"),)}
+    matched = np.array([20, 100, 180])
+    guide = Guide(session.pca, session.components, matched=matched, caption="a guide", **parts)
     session.change(guides={"a": guide})
     drawing = Drawing(resolve_scene(session))
     assert {"north", "a guide"} < set(drawing.texts())
@@ -160,13 +166,11 @@ def test_what_is_behind_the_camera_is_cut_off(state):
     """A line from far behind the camera to before it ends at the picture's edge."""
     points = state.coordinates[20:181]
     pose = CameraPose(points[80] + 1e-3, points[100], np.array([0.0, 0, 1]), 1.0)
-    stage = OffScreen(LIGHT, SIZE, finer=1)
-    with stage.arranged(state, pose) as scene:
+    with arranged(state, pose) as scene:
         strokes = scene_strokes(scene)
         near = scene.plotter.camera.GetClippingRange()[0]
         assert (strokes.depth[~strokes.is_point] >= near * (1 - 1e-6)).all()
         assert np.isfinite(strokes.ends).all()
-    stage.close()
     assert 0 < strokes.is_point.sum() < N_POSITIONS
     beside = strokes.widths[:, None]
     assert (strokes.ends.max(axis=1) >= -beside).all(), "what is outside is left out"
@@ -178,7 +182,7 @@ def test_a_view_beside_others_paints_nothing_over_them(state):
     canvas, view = Canvas.times((600, 200), 1), Canvas.times((200, 200), 1)
     figure = blank_figure(canvas, "white")
     for corner in ((0, 0), (200, 0), (400, 0)):
-        add_vectors(figure, state, LIGHT, "article", view, corner=corner)
+        add_vectors(figure, state, Shot(LIGHT, view), corner)
     clips = {tuple(np.round(one.get_clip_box().bounds, 6)) for one in figure.artists}
     assert clips == {(0, 0, 200, 200), (200, 0, 200, 200), (400, 0, 200, 200)}
     root = ElementTree.fromstring(vector_file(figure, "svg").decode())
@@ -192,10 +196,8 @@ def test_long_lines_are_cut_also_where_there_are_too_many_pieces(session):
     line = session.curve.coordinates[[20, 180]]
     guide = Guide(session.pca, session.components, lines=(line,) * 1500)
     session.change(guides={"a": guide})
-    stage = OffScreen(LIGHT, SIZE, finer=1)
-    with stage.arranged(resolve_scene(session), "xz") as scene:
+    with arranged(resolve_scene(session), "xz") as scene:
         strokes = scene_strokes(scene)
-    stage.close()
     assert len(strokes) > 2 * 1500
     lengths = np.linalg.norm(strokes.ends[:, 1] - strokes.ends[:, 0], axis=1)
     assert lengths.max() < 200
@@ -238,7 +240,7 @@ def test_files_are_of_their_kind_and_size_and_equal_each_time(model, tmp_path):
 
 
 def test_what_cannot_be_written_says_why(state, tmp_path):
-    figure = vector_scene(state, LIGHT, "article", Canvas.times((100, 80), 1))
+    figure = vector_scene(state, Shot(LIGHT, Canvas.times((100, 80), 1)))
     with pytest.raises(PictureError, match="No such file or directory"):
         write_vectors(figure, tmp_path / "no such folder" / "a.svg")
 

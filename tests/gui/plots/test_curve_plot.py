@@ -22,30 +22,24 @@ NONE = Qt.KeyboardModifier.NoModifier
 X = np.arange(1.0, 101.0)
 
 
-def shown(qtbot, **options):
-    return put_on_screen(qtbot, CurvePlot(LIGHT, "index", "value", **options), 600, 300)
+def shown(qtbot, *curves, **options):
+    axes = Axis("index", whole=True, **options), Axis("value", **options)
+    made = put_on_screen(qtbot, CurvePlot(LIGHT, *axes), 600, 300)
+    made.set_curves(curves)
+    QApplication.processEvents()
+    return made
 
 
 @pytest.fixture
 def plot(qtbot):
-    made = shown(qtbot, whole_x=True)
-    made.set_curves(
-        [
-            Curve(X, np.sqrt(X), "#000000"),
-            Curve(X, np.full(100, 5.0), "#888888", "dashed", silent=True),
-            Curve(X, 12.0 - X / 10, "#ff0000"),
-        ]
-    )
-    QApplication.processEvents()
-    return made
+    silent = Curve(X, np.full(100, 5.0), "#888888", "dashed", silent=True)
+    up, down = Curve(X, np.sqrt(X), "#000000"), Curve(X, 12.0 - X / 10, "#ff0000")
+    return shown(qtbot, up, silent, down)
 
 
 @pytest.fixture
 def log(qtbot):
-    made = shown(qtbot, log_x=True, log_y=True)
-    made.set_curves([Curve(X, X**-2.0, "#000000"), Curve(X, X * 0.0, "#000000")])
-    QApplication.processEvents()
-    return made
+    return shown(qtbot, Curve(X, X**-2.0, "#000000"), Curve(X, X * 0.0, "#000000"), log=True)
 
 
 def test_everything_is_in_sight(plot, log):
@@ -103,7 +97,7 @@ def test_the_upright_line_is_dragged_in_the_units_of_x(qtbot, plot, log, logarit
     made = log if logarithmic else plot
     dragged = []
     made.markerDragged.connect(dragged.append)
-    made.set_marker(30.0, "explained")
+    made.set_marker(Rule(30.0, "x", tip="explained"))
     x = np.log10(50.0) if logarithmic else 50.0
     start = made.marker_point().toPoint()
     assert made.tooltip_at(QPointF(start)) == "explained"
@@ -112,14 +106,14 @@ def test_the_upright_line_is_dragged_in_the_units_of_x(qtbot, plot, log, logarit
     assert dragged[-1] == pytest.approx(50.0, rel=0.02)
     assert not made.view.is_zoomed
     end = 10 ** made.view.home[0][1] if logarithmic else made.view.home[0][1]
-    made.set_marker(dragged[-1])
+    made.set_marker(Rule(dragged[-1], "x"))
     edge = QPoint(made.width() - 1, start.y())
     drag(made.viewport(), made.marker_point().toPoint(), edge)
     assert dragged[-1] == pytest.approx(end)
 
 
 def test_only_the_line_that_is_shown_is_taken_hold_of_as_the_cursor_says(plot):
-    plot.set_marker(30.0)
+    plot.set_marker(Rule(30.0, "x"))
     point, dragged = plot.marker_point().toPoint(), []
     hover(plot.viewport(), point)
     assert plot.viewport().cursor().shape() == Qt.CursorShape.SizeHorCursor
@@ -160,12 +154,11 @@ def test_ticks_read_as_numbers_and_have_room(span, size, expected, qapp):
 def test_straight_lines_say_what_they_are_inside_the_axes(plot):
     for at in (1.2, 11.8):  # near the bottom, and near the top
         plot.set_curves(plot.curves, rules=[Rule(at, label="chance")])
-        plot.set_marker(99.0, label="held out")
+        plot.set_marker(Rule(99.0, "x", "held out"))
         QApplication.processEvents()
         area = plot.view.sceneBoundingRect()
-        for line in (plot._rules[0], plot._marker):
-            box = line.label if line is not plot._marker else plot._marker_label
-            assert box.textItem.toPlainText() == ("held out" if line is plot._marker else "chance")
+        for box, words in ((plot._rules[0].label, "chance"), (plot._marker_label, "held out")):
+            assert box.textItem.toPlainText() == words
             assert area.contains(box.mapRectToScene(box.boundingRect()))
 
 

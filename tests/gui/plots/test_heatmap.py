@@ -5,13 +5,14 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui.plots.color_bar import ColorBar
 from gui.plots.heatmap import ZOOMING, Heatmap, averaged
 from gui.state.colors import lookup_table
 from gui.style.theme import DARK, LIGHT, format_level
-from tests.gui.on_screen import ask_menu, turn_wheel
+from gui.widgets.boxes import hbox
+from tests.gui.on_screen import ask_menu, put_on_screen, turn_wheel
 from tests.gui.result_stage import double_click, drag, hover
 
 LEFT = Qt.MouseButton.LeftButton
@@ -21,16 +22,9 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture
 def heatmap(qtbot):
-    made = Heatmap(LIGHT, "across", "down")
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.addWidget(made)
-    row.addWidget(QWidget())
-    qtbot.addWidget(holder)
-    made.holder = holder  # which Qt would delete with its last reference
-    holder.resize(700, 400)
-    with qtbot.waitExposed(holder):
-        holder.show()
+    made, holder = Heatmap(LIGHT, "across", "down"), QWidget()
+    hbox(made, QWidget(), parent=holder, margins=(9, 9, 9, 9))
+    made.holder = put_on_screen(qtbot, holder, 700, 400)  # or Qt would delete it
     values = np.zeros((20, 30))
     values[3, 25] = 1.0
     made.set_colors("gray", (0.0, 1.0))
@@ -224,13 +218,9 @@ def test_hover_label_and_explained_gestures(heatmap, dress):
 @pytest.fixture
 def bar(qtbot):
     made = ColorBar(LIGHT, "Overlap")
-    qtbot.addWidget(made)
     made.levelsRequested.connect(lambda low, high: made.show_scale("gray", (low, high), (0.0, 1.0)))
     made.show_scale("gray", (0.0, 1.0), (0.0, 1.0))
-    made.resize(made.sizeHint().width(), 200)
-    with qtbot.waitExposed(made):
-        made.show()
-    return made
+    return put_on_screen(qtbot, made, made.sizeHint().width(), 200)
 
 
 def test_the_large_values_are_at_the_top_and_dragging_a_half_moves_its_end(bar):
@@ -267,10 +257,6 @@ def test_keys_move_the_ends_and_home_goes_back(bar):
     assert high == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (1.0, "1.00"), (0.0215, "0.0215"), (-1.0, "\N{MINUS SIGN}1.00"), (125.0, "125"),
-     (3e-6, "3.0·10⁻⁶")],
-)  # fmt: skip
-def test_levels_are_written_with_three_digits(value, text):
-    assert format_level(value) == text
+def test_levels_are_written_with_three_digits():
+    written = [format_level(value) for value in (0.0, 1.0, 0.0215, -1.0, 125.0, 3e-6)]
+    assert written == ["0", "1.00", "0.0215", "\N{MINUS SIGN}1.00", "125", "3.0·10⁻⁶"]

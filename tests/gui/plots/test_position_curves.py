@@ -49,11 +49,6 @@ def label_geometry(plot):
     return QRectF() if plot._label.isHidden() else QRectF(plot._label.geometry())
 
 
-def hover(plot, position, text):
-    """Hover a position."""
-    plot.set_hover((0, position), text)
-
-
 def at(plot, position, value=None):
     """Return where a position is drawn, in pixels of the plot."""
     value = plot.curves[0].y[position] if value is None else value
@@ -191,10 +186,9 @@ def test_keys_zoom_reset_and_step(plot, qtbot):
 
 def test_only_its_own_keys_are_taken_from_the_windows_shortcuts(plot):
     control = Qt.KeyboardModifier.ControlModifier
-    for key, modifier, ours in (
-        (Qt.Key.Key_F, NONE, True), (Qt.Key.Key_F, control, False),
-        (Qt.Key.Key_O, NONE, False), (Qt.Key.Key_Escape, NONE, False),
-    ):  # fmt: skip
+    f, o, escape = Qt.Key.Key_F, Qt.Key.Key_O, Qt.Key.Key_Escape
+    cases = ((f, NONE, True), (f, control, False), (o, NONE, False), (escape, NONE, False))
+    for key, modifier, ours in cases:
         event = QKeyEvent(QEvent.Type.ShortcutOverride, key, modifier)
         event.ignore()
         QApplication.sendEvent(plot, event)
@@ -209,14 +203,10 @@ def test_ticks_have_real_minus_signs_and_thin_spaces(qapp):
     assert positions.tickStrings([0, 1000, 100_000], 1.0, 1000) == ["0", "1000", f"100{thin}000"]
 
 
+@pytest.mark.usefixtures("qapp")
 @settings(max_examples=60, deadline=None)
-@given(
-    low=st.floats(-1e6, 1e6),
-    width=st.floats(1e-4, 1e6),
-    size=st.floats(60, 3000),
-    whole=st.booleans(),
-)
-def test_ticks_are_round_and_far_enough_apart(qapp, low, width, size, whole):
+@given(st.floats(-1e6, 1e6), st.floats(1e-4, 1e6), st.floats(60, 3000), st.booleans())
+def test_ticks_are_round_and_far_enough_apart(low, width, size, whole):
     axis = PlotAxis("bottom", "position (tokens)", whole=whole)
     ((step, offset),) = axis.tickSpacing(low, low + width, size)
     assert offset == 0
@@ -309,7 +299,7 @@ def test_hover_label_stays_inside(plot, text):
         plot.resize(*size)
         QApplication.processEvents()
         for position in (N - 1, N - 2, N // 2, 57, 1, 0):
-            hover(plot, position, text)
+            plot.set_hover((0, position), text)
             assert plot.view.sceneBoundingRect().contains(label_geometry(plot))
             assert not label_geometry(plot).isEmpty()
     plot.view.setRange(xRange=(100, 200), padding=0)
@@ -350,7 +340,7 @@ def color_at(plot, position, value):
 
 def test_selection_hover_and_theme_have_their_colours(plot):
     plot.set_selected((100,))
-    hover(plot, 300, "")
+    plot.set_hover((0, 300))
     y = plot.curves[0].y
     for theme in (LIGHT, DARK):
         plot.set_theme(theme)

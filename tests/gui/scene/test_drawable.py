@@ -11,36 +11,30 @@ from gui.services.loading import InitialView, OpenRequest, load
 from tests.degenerate_tables import helix
 
 
-@pytest.fixture
-def saved(tmp_path):
-    def save(table):
-        np.save(tmp_path / "table.npy", table)
-        return tmp_path / "table.npy"
-
-    return save
+def of_picture(path):
+    return still_session(open_model(path)).curve
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-10, 1e37, 1e200])
-def test_numbers_that_cannot_be_drawn_are_refused_by_window_and_pictures(scale, saved):
-    path = saved(scale * helix())
-    with pytest.raises(TensorUnavailable, match="cannot be drawn"):
-        still_session(open_model(path))
-    with pytest.raises(TensorUnavailable, match="cannot be drawn"):
-        load(
-            OpenRequest(Source.parse(str(path))),
-            InitialView((1, 2, 3), norms_centred=False),
-            network=None,
-        )
-
-
-@pytest.mark.parametrize("scale", [0.0, 1e-7, 1.0, 1e29])
-def test_others_are_drawn(scale, saved):
-    path = saved(scale * helix())
-    assert np.isfinite(still_session(open_model(path)).curve.coordinates).all()
-    opened = load(
+def of_window(path):
+    request, view = (
         OpenRequest(Source.parse(str(path))),
         InitialView((1, 2, 3), norms_centred=False),
-        network=None,
     )
-    assert np.isfinite(opened.curve.coordinates).all()
-    assert np.isfinite(opened.curve.residual).all()
+    return load(request, view, network=None).curve
+
+
+@pytest.mark.parametrize("curve", [of_picture, of_window])
+@pytest.mark.parametrize("scale", [1e-200, 1e-10, 1e37, 1e200])
+def test_numbers_that_cannot_be_drawn_are_refused(scale, curve, tmp_path):
+    np.save(tmp_path / "table.npy", scale * helix())
+    with pytest.raises(TensorUnavailable, match="cannot be drawn"):
+        curve(tmp_path / "table.npy")
+
+
+@pytest.mark.parametrize("curve", [of_picture, of_window])
+@pytest.mark.parametrize("scale", [0.0, 1e-7, 1.0, 1e29])
+def test_others_are_drawn(scale, curve, tmp_path):
+    np.save(tmp_path / "table.npy", scale * helix())
+    drawn = curve(tmp_path / "table.npy")
+    assert np.isfinite(drawn.coordinates).all()
+    assert np.isfinite(drawn.residual).all()

@@ -31,7 +31,7 @@ def bar():
     """A colour bar in a view, placed in the middle of its right side."""
     plotter = pv.Plotter(off_screen=True, window_size=(300, 400))
     made = ColorBar2D(plotter.renderer)
-    made.style("#000000", "#888888", 11)
+    made.style_texts("#000000", "#888888", 11)
     yield made
     plotter.close()
 
@@ -58,7 +58,7 @@ def test_a_long_title_and_the_bar_have_boxes_of_their_own(bar):
 
 @pytest.mark.parametrize("size", [11, 14, 24])
 def test_lines_of_text_are_as_far_apart_as_their_font_needs(bar, size):
-    bar.style("#000000", "#888888", size)
+    bar.style_texts("#000000", "#888888", size)
     bar.show("Position", ("0", "9"), TABLE)
     bar.place(290, 200, (10, 390), 1.0)
     assert bar.title.box(72)[1] >= bar.high.box(72)[3]

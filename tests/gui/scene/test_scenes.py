@@ -11,8 +11,7 @@ from geometry.checkpoints.column_files import PositionColumn
 from gui.scene import scene
 from gui.scene.marks import RING_RADIUS
 from gui.scene.scene import FAINT_POINT_SIZE, FARTHER, MAX_LEGEND, HelixScene
-from gui.scene.scene_state import net, resolve_scene
-from gui.scene.trails import Ways
+from gui.scene.scene_state import Ways, net, resolve_scene
 from gui.state.camera import AXES, CameraPose, fitted, framed
 from gui.state.colors import legible, lookup_table, point_colors
 from gui.state.guides import Guide

@@ -8,8 +8,8 @@ from scipy.stats import ortho_group
 
 from geometry.measures.sphere import sphere_section
 from gui.export.pictures import render_scene
+from gui.scene.actors import unit_circles
 from gui.scene.scene_state import norm_sphere, resolve_scene
-from gui.scene.sphere import unit_circles
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
@@ -20,7 +20,7 @@ def share_of(picture, color):
 
 def world_points(section, turn):
     """Points of the wires where the scene should have them."""
-    points = np.asarray(unit_circles().points, dtype=float)
+    points = np.concatenate(unit_circles())
     return (points @ section.axes.T + section.centre) @ turn.T
 
 

@@ -5,12 +5,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from tests.gui.viewport_mouse import LEFT, drag, pickable
+from tests.gui.viewport_mouse import LEFT, drag, pickable, pose
 
 KEYS = Qt.KeyboardModifier
-NONE, SHIFT, CONTROL, ALT = (
-    KEYS.NoModifier, KEYS.ShiftModifier, KEYS.ControlModifier, KEYS.AltModifier,
-)  # fmt: skip
+SHIFT, CONTROL, ALT = KEYS.ShiftModifier, KEYS.ControlModifier, KEYS.AltModifier
 
 
 def pixels(viewport, positions=range(1, 200)):
@@ -40,11 +38,6 @@ def corners(first, last):
     return first, QPoint(last.x(), first.y()), last, QPoint(first.x(), last.y())
 
 
-def pose(viewport):
-    camera = viewport.interactor.camera
-    return camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "path"), [("b", lambda *box: box), ("l", corners)])
 def test_what_is_drawn_around_points_selects_them(viewport, qtbot, key, path):
@@ -55,7 +48,7 @@ def test_what_is_drawn_around_points_selects_them(viewport, qtbot, key, path):
     assert viewport.interactor.cursor().shape() == Qt.CursorShape.CrossCursor
     drag(qtbot, viewport, *path(*box))
     assert viewport.session.selection == wanted
-    assert pose(viewport) == before
+    np.testing.assert_array_equal(pose(viewport), before)
     assert viewport.marquee.armed is None
     assert viewport.interactor.cursor().shape() != Qt.CursorShape.CrossCursor
     drag(qtbot, viewport, QPoint(60, 60), QPoint(160, 120))  # turns the curve again
@@ -123,7 +116,7 @@ def test_outline_is_drawn_and_escape_leaves(window, viewport, qtbot, settle):
     assert accent_pixels() == 0
     drag(qtbot, viewport, QPoint(60, 40), QPoint(260, 90), release=False)
     assert accent_pixels() > 150
-    qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(260, 90))
+    qtbot.mouseRelease(viewport.interactor, LEFT, pos=QPoint(260, 90))
     settle()
     viewport.session.selection = (5,)
     QTest.keyClicks(viewport.interactor, "l")
@@ -131,7 +124,7 @@ def test_outline_is_drawn_and_escape_leaves(window, viewport, qtbot, settle):
     drag(qtbot, viewport, QPoint(60, 40), QPoint(260, 40), QPoint(100, 200), release=False)
     assert accent_pixels() > 150
     QTest.keyClick(viewport.interactor, Qt.Key.Key_Escape)
-    qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(100, 200))
+    qtbot.mouseRelease(viewport.interactor, LEFT, pos=QPoint(100, 200))
     assert accent_pixels() == 0
     assert viewport.session.selection == (5,)
     assert viewport.marquee.armed is None

@@ -8,15 +8,9 @@ from PySide6.QtWidgets import QApplication
 
 from gui.state.values import Notice
 from gui.window.arrangement.dock_tabs import GroupBar
-from tests.gui.viewport_mouse import drag, wheel
+from tests.gui.viewport_mouse import LEFT, NONE, drag, pose, wheel
 
-CTRL, NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
-LEFT = Qt.MouseButton.LeftButton
-
-
-def pose(viewport):
-    camera = viewport.interactor.camera
-    return np.array([camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp()])
+CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 def title(window):
