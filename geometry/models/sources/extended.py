@@ -85,7 +85,7 @@ def open_extended(source: Source, model: PositionalModel) -> PositionalModel:
             f"{length:,} positions of {model.d_model} numbers are too many to make.",
             f"Ask for at most {min(MAX_ROWS, MAX_NUMBERS // model.d_model):,}.",
         )
-    place = Architecture(None, None, "", "extended positions", {})
+    place = Architecture(table="extended positions")
     table = extend_table(model.W_pos[:kept], length, method)
     return model_derived_from(model, source, table, place)
 

@@ -128,7 +128,7 @@ def open_resampled(source: Source, model: PositionalModel) -> PositionalModel:
         given, form = ("one number", "20x20") if columns is None else ("two", "2048")
         kind = "the patches of a picture" if model.grid is not None else "positions of a text"
         raise SourceError(f"{model.name} has {kind}, and the size has {given}.", f"Use {form}.")
-    place = Architecture(None, None, "", "resampled positions", {})
+    place = Architecture(table="resampled positions")
     if columns is None or model.grid is None:
         table = resample_rows(model.W_pos, rows)
     else:
