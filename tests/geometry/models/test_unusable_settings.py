@@ -7,6 +7,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turning_rates
+from geometry.models.families.names import names_in
 from geometry.models.schemes.rotary import read_rotary
 from geometry.models.schemes.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
 from geometry.models.sources.opening import open_model
@@ -43,10 +44,13 @@ def test_a_number(key, value):
     assert names_it({**LLAMA, key: value}, key)
 
 
-@pytest.mark.parametrize("key", [
-    *WIDTHS, "hidden_size", "num_attention_heads", "head_dim", "max_position_embeddings",
-    "num_hidden_layers", "qk_rope_head_dim", "no_rope_layer_interval",
-])  # fmt: skip
+COUNTS = names_in("""
+    hidden_size num_attention_heads head_dim max_position_embeddings num_hidden_layers
+    qk_rope_head_dim no_rope_layer_interval
+""")
+
+
+@pytest.mark.parametrize("key", [*WIDTHS, *COUNTS])
 @pytest.mark.parametrize("value", NO_COUNTS, ids=repr)
 def test_a_whole_number(key, value):
     assert names_it({**LLAMA, key: value}, key)
@@ -175,10 +179,12 @@ GPT2 = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_he
 TABLE = {"wpe.weight": np.arange(32, dtype=np.float32).reshape(8, 4)}
 
 
-@pytest.mark.parametrize("key", [
-    "n_embd", "n_positions", "n_layer", "n_head", "vocab_size", "n_inner", "head_dim",
-    "num_hidden_groups", "type_vocab_size",
-])  # fmt: skip
+SIZES = names_in("""
+    n_embd n_positions n_layer n_head vocab_size n_inner head_dim num_hidden_groups type_vocab_size
+""")
+
+
+@pytest.mark.parametrize("key", SIZES)
 @pytest.mark.parametrize("value", ["8", True, 8.0, math.nan, {"a": 1}], ids=repr)
 def test_sizes(written, key, value):
     with pytest.raises(SourceError, match=key):
@@ -192,9 +198,7 @@ def test_epsilon(written, key, value):
         open_model(written(TABLE, {**GPT2, key: value}))
 
 
-@pytest.mark.parametrize("key", [
-    "scale_attn_weights", "tie_word_embeddings", "is_decoder", "bias",
-])  # fmt: skip
+@pytest.mark.parametrize("key", ["scale_attn_weights", "tie_word_embeddings", "is_decoder", "bias"])
 @pytest.mark.parametrize("value", ["false", 2, [False]], ids=repr)
 def test_switches(written, key, value):
     with pytest.raises(SourceError, match=key):
