@@ -40,6 +40,8 @@ BART = {
     "decoder_ffn_dim": 24,
     "max_position_embeddings": N,
 }
+SPECIAL = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+"""Ids of special tokens in the tiny vocabularies."""
 OPT = {
     "hidden_size": 16,
     "num_hidden_layers": 2,

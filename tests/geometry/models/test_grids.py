@@ -8,13 +8,12 @@ from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.names import by_name, names_in
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.opening import open_model
+from tests.geometry import family_cases
+from tests.geometry.family_cases import BERT, KOSMOS, SPECIAL
 from tests.geometry.saved_models import saved
 
-VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-          "intermediate_size": 16, "image_size": 12, "patch_size": 4}  # fmt: skip
-TEXT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-        "intermediate_size": 16, "vocab_size": 30, "max_position_embeddings": 7,
-        "eos_token_id": 2, "bos_token_id": 0, "pad_token_id": 1}  # fmt: skip
+VISION = {**family_cases.VISION, "image_size": 12}
+TEXT = {**BERT, **SPECIAL, "num_hidden_layers": 1, "max_position_embeddings": 7}
 PREFIX = by_name(
     {
         "ijepa siglip_vision_model siglip2_vision_model cosmos3_edge_vision "
@@ -52,6 +51,7 @@ MORE = {
     "videoprism_vision_model": FRAMES,
 }
 RUNS_ON = {"model_type": "qwen2", **TEXT, "num_key_value_heads": 2}
+OPT = {"model_type": "opt", **TEXT, "ffn_dim": 16, "word_embed_proj_dim": 16}
 GROUPS = {"depths": [1, 1, 1], "num_group_tokens": [2, 2, 0], "num_output_groups": [2, 2, 0]}
 CLIPS = {"mit_hidden_size": 16, "mit_intermediate_size": 16, "mit_num_attention_heads": 2,
          "mit_num_hidden_layers": 1}  # fmt: skip
@@ -86,14 +86,7 @@ COMPOSITE = {
     "kosmos-2": (
         "kosmos_2_vision_model",
         {
-            "text_config": {
-                "vocab_size": 30,
-                "embed_dim": 16,
-                "layers": 1,
-                "attention_heads": 2,
-                "ffn_dim": 16,
-                "max_position_embeddings": 7,
-            }
+            "text_config": {**KOSMOS, "max_position_embeddings": 7},
         },
     ),
     "metaclip_2": ("metaclip_2_vision_model", {}),
@@ -119,27 +112,12 @@ COMPOSITE = {
     "idefics2": ("idefics2_vision", {"text_config": RUNS_ON | {"model_type": "mistral"}}),
     "ovis2": ("ovis2_vision", {"text_config": RUNS_ON}),
     "minicpmv4_6": ("minicpmv4_6_vision", {"text_config": RUNS_ON}),
-    "blip-2": (
-        "blip_2_vision_model",
-        {
-            "text_config": {
-                "model_type": "opt",
-                **TEXT,
-                "ffn_dim": 16,
-                "word_embed_proj_dim": 16,
-            }
-        },
-    ),
+    "blip-2": ("blip_2_vision_model", {"text_config": OPT}),
     **{
         kind: (
             f"{kind}_vision_model",
             {
-                "text_config": {
-                    "model_type": "opt",
-                    **TEXT,
-                    "ffn_dim": 16,
-                    "word_embed_proj_dim": 16,
-                },
+                "text_config": OPT,
                 "qformer_config": {key: value for key, value in VISION.items() if "size" not in key}
                 | {"hidden_size": 16, "intermediate_size": 16, "vocab_size": 30},
             },

@@ -12,6 +12,8 @@ from geometry.models.schemes.rotary import read_rotary
 from geometry.models.schemes.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
 from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write
+from tests.geometry.models.test_gguf_models import EYE
+from tests.geometry.models.test_gguf_models import LLAMA as LLAMA_FILE
 
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
          "num_hidden_layers": 2, "max_position_embeddings": 512}  # fmt: skip
@@ -244,17 +246,9 @@ def test_sizes_of_pictures(written, size):
     assert any("image_size" in warning for warning in model.warnings)
 
 
-FILE = [
-    ("llama.context_length", 128), ("llama.embedding_length", 32), ("llama.block_count", 1),
-    ("llama.attention.head_count", 4), ("llama.rope.freq_base", 5e5),
-    ("llama.rope.dimension_count", 8),
-]  # fmt: skip
-EYE = np.eye(32, dtype=np.float32)
-
-
 def open_gguf(path, settings, arch="llama", **tensors):
     """Open a GGUF file with some settings in the place of others."""
-    given = dict(FILE) | settings
+    given = dict(LLAMA_FILE) | settings
     named = [(key.replace("llama.", f"{arch}."), value) for key, value in given.items()]
     return open_model(write(path / "m.gguf", {"token_embd.weight": EYE, **tensors}, named, arch))
 
@@ -354,7 +348,7 @@ def test_near_layers_of_gguf(tmp_path):
 
 
 def test_llama_files_pair_neighbours_by_default(tmp_path):
-    path = write(tmp_path / "m.gguf", {"token_embd.weight": EYE}, FILE[:4])
+    path = write(tmp_path / "m.gguf", {"token_embd.weight": EYE}, LLAMA_FILE[:4])
     assert open_model(path).rotary.pairing == "interleaved"
 
 
