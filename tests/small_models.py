@@ -24,6 +24,13 @@ def write_model(
     return folder
 
 
+def write_raw(path: Path, header: bytes | Mapping[str, object], data: bytes = b"") -> Path:
+    """Write a safetensors file of any header, valid or not; its path."""
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(raw).to_bytes(8, "little") + raw + data)
+    return path
+
+
 def gpt2_config(n_positions: int, d_model: int, **more: object) -> dict[str, object]:
     """The configuration of a GPT-2."""
     return {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, **more}
