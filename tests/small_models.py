@@ -65,6 +65,17 @@ def write_small_gpt2(
     return write_model(folder, config, tensors)
 
 
+def llama_config(**more: Any) -> dict[str, Any]:
+    """The configuration of a Llama."""
+    usual = {
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 3,
+        "max_position_embeddings": 256,
+    }
+    return {"model_type": "llama", **usual, **more}
+
+
 def write_small_llama(
     folder: Path, *, n_positions: int = 64, n_layers: int = 2, d_head: int = 16, **config: Any
 ) -> Path:
@@ -75,7 +86,6 @@ def write_small_llama(
         for layer in range(n_layers)
         for name in "qk"
     }
-    settings = {"model_type": "llama", "hidden_size": width, "num_attention_heads": 2,
-                "num_hidden_layers": n_layers, "max_position_embeddings": n_positions,
-                "vocab_size": 90, **config}  # fmt: skip
-    return write_model(folder, settings, tensors)
+    sizes = {"hidden_size": width, "num_attention_heads": 2, "num_hidden_layers": n_layers}
+    settings = llama_config(**sizes, max_position_embeddings=n_positions, vocab_size=90)
+    return write_model(folder, {**settings, **config}, tensors)

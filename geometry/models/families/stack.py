@@ -20,9 +20,18 @@ Side = Literal["decoder", "encoder", "text", "vision"]
 """The part of a model that a stack is."""
 
 Resizing = Literal[
-    "", "bicubic", "bicubic, antialiased", "bilinear", "bilinear, antialiased",
-    "bilinear, corners aligned", "bilinear, cut", "nearest", "buckets", "steps", "tiled",
-]  # fmt: skip
+    "",
+    "bicubic",
+    "bicubic, antialiased",
+    "bilinear",
+    "bilinear, antialiased",
+    "bilinear, corners aligned",
+    "bilinear, cut",
+    "nearest",
+    "buckets",
+    "steps",
+    "tiled",
+]
 """How a family resizes its table of patches for a picture of another size; "" if its code does not.
 "buckets": the row at the fraction of the side before a patch; "steps": the same with the patch's
 share rounded first; "cut": cropped from a square, at its upper left corner; "tiled": repeated."""

@@ -17,9 +17,9 @@ from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import BART, SPECIAL
 from tests.geometry.models.test_grids import VISION
 from tests.geometry.saved_models import saved
+from tests.small_models import llama_config
 
-CONFIG = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
-          "num_hidden_layers": 3, "max_position_embeddings": 256}  # fmt: skip
+CONFIG = llama_config()
 OURS = turning_rates(10_000.0, 16)
 THEIRS = turning_rates(500_000.0, 16)
 NAMES = ("model.layers.{}.self_attn.rotary_emb.inv_freq", "model.rotary_emb.inv_freq",

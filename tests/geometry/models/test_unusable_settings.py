@@ -14,9 +14,9 @@ from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write
 from tests.geometry.models.test_gguf_models import EYE
 from tests.geometry.models.test_gguf_models import LLAMA as LLAMA_FILE
+from tests.small_models import llama_config
 
-LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
-         "num_hidden_layers": 2, "max_position_embeddings": 512}  # fmt: skip
+LLAMA = llama_config(num_hidden_layers=2, max_position_embeddings=512)
 NO_NUMBERS = ["500000.0", "", True, math.nan, math.inf, -2.0, 0, [2.0], {"a": 1}, 10**400]
 NO_COUNTS = ["64", True, 64.0, 2.5, math.nan, [64, 64], {"a": 1}]
 SCALINGS = {
