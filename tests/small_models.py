@@ -1,4 +1,4 @@
-"""Small checkpoints: of given tensors, and of random ones."""
+"""Small checkpoints: of given tensors, of random ones, and of transformers' own classes."""
 
 import json
 from collections.abc import Mapping
@@ -29,6 +29,37 @@ def write_raw(path: Path, header: bytes | Mapping[str, object], data: bytes = b"
     raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     path.write_bytes(len(raw).to_bytes(8, "little") + raw + data)
     return path
+
+
+def saved(kind: str, folder: Path, **config: Any) -> Any:
+    """Save a model of transformers' own class with random parameters, and return it."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    model = AutoModel.from_config(AutoConfig.for_model(kind, **config))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_()
+    model.save_pretrained(folder)
+    return model
+
+
+def gpt2_layer(d_model: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of all tensors of a GPT-2's layer."""
+    weights = {
+        "ln_1": (d_model,),
+        "attn.c_attn": (d_model, 3 * d_model),
+        "attn.c_proj": (d_model, d_model),
+        "ln_2": (d_model,),
+        "mlp.c_fc": (d_model, 4 * d_model),
+        "mlp.c_proj": (4 * d_model, d_model),
+    }
+    return {
+        f"{name}.{kind}": shape if kind == "weight" else shape[-1:]
+        for name, shape in weights.items()
+        for kind in ("weight", "bias")
+    }
 
 
 def gpt2_config(n_positions: int, d_model: int, **more: object) -> dict[str, object]:

@@ -31,7 +31,7 @@ from geometry.models.recognition.candidates import UnknownArchitecture
 from geometry.models.schemes.alibi import compared, find_alibi
 from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_lags import check_offsets, randomised
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 SEEDS = range(8)
 ANY = {"x.weight": np.eye(4, dtype="f4")}

@@ -9,7 +9,7 @@ from geometry.models.sources.extended import extended_source, why_not_extended
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
 from tests.geometry.models.test_grids import VISION
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.opening import open_model
 from tests.geometry import family_cases
 from tests.geometry.family_cases import BERT, KOSMOS, SPECIAL
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 VISION = {**family_cases.VISION, "image_size": 12}
 TEXT = {**BERT, **SPECIAL, "num_hidden_layers": 1, "max_position_embeddings": 7}

@@ -15,7 +15,7 @@ from geometry.measures.lag_bias import alibi_slopes
 from geometry.models.bias_heads import bias_heads, offset_attention
 from geometry.models.schemes.alibi import SHOWN_LAGS
 from geometry.models.sources.opening import open_model
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 4, "vocab_size": 30,
       "relative_attention_num_buckets": 16, "relative_attention_max_distance": 24}  # fmt: skip

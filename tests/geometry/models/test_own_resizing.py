@@ -8,7 +8,7 @@ from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.names import names_in
 from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import COMPOSITE, MORE, OF_TEXT, PREFIX, TEXT, VISION
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 #: Families whose own code takes pictures of one size only, or cannot resize its table.
 OF_ONE_SIZE = {

@@ -16,8 +16,7 @@ from geometry.measures.sinusoids import sinusoid
 from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import BART, SPECIAL
 from tests.geometry.models.test_grids import VISION
-from tests.geometry.saved_models import saved
-from tests.small_models import llama_config
+from tests.small_models import llama_config, saved
 
 CONFIG = llama_config()
 OURS = turning_rates(10_000.0, 16)
