@@ -132,7 +132,8 @@ class AttentionLayer:
         if not flag(self._config, "layer_norm_elementwise_affine", default=True):
             return BlockNorm(None, None, epsilon, centred)
         name = self._layers.name_of(suffix, self.layer)
-        gain, bias = self._layers.vector(name, width), None
+        gain = self._layers.vector(name, width)
+        bias = None
         if centred and flag(self._config, "bias", default=True):
             bias = self._layers.vector(name.removesuffix("weight") + "bias", width)
         return BlockNorm(gain, bias, epsilon, centred)

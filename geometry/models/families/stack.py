@@ -193,7 +193,8 @@ class Stack:
 
 def only_table(row: Stack, **changes: Any) -> Stack:
     """Return a row without the names of its layers, for families with other layers."""
-    return replace(row, **{**dict.fromkeys(_OF_LAYERS, ""), "fused": None, "marks": (), **changes})
+    bare: dict[str, Any] = {**dict.fromkeys(_OF_LAYERS, ""), "fused": None, "marks": ()}
+    return replace(row, **{**bare, **changes})
 
 
 def families(
