@@ -399,7 +399,7 @@ class PositionalModel:
         if GGUF in place.config and (types := quantised(self._store.tensors.values())):
             kinds = ", ".join(f"{count} as {dtype}" for dtype, count in types.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
-        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
+        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0).tolist()
         # In one dimension every row is constant; in ALiBi, that of lag 0.
         if len(constant) and self.d_model > 1 and self.lags is None:
             subject = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
