@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.small_models import gpt2_config, write_model
+from tests.small_models import gpt2_config, gpt2_layer, write_model
 
 N, D, VOCABULARY = 64, 16, 90
 SCALES = (1e-307, 1e-200, 1e-155, 1e-30, 1e30, 1e155, 1e200, 1e307)
@@ -75,16 +75,8 @@ def write_gpt2_of(folder: Path, table: np.ndarray) -> Path:
 
     tensors = {"wpe.weight": table, "wte.weight": drawn(VOCABULARY, d)}
     for layer in range(2):
-        tensors |= {
-            f"h.{layer}.{name}": values
-            for name, values in {
-                "ln_1.weight": 1 + drawn(d), "ln_1.bias": drawn(d),
-                "attn.c_attn.weight": drawn(d, 3 * d), "attn.c_attn.bias": drawn(3 * d),
-                "attn.c_proj.weight": drawn(d, d), "attn.c_proj.bias": drawn(d),
-                "ln_2.weight": 1 + drawn(d), "ln_2.bias": drawn(d),
-                "mlp.c_fc.weight": drawn(d, 4 * d), "mlp.c_fc.bias": drawn(4 * d),
-                "mlp.c_proj.weight": drawn(4 * d, d), "mlp.c_proj.bias": drawn(d),
-            }.items()
-        }  # fmt: skip
+        for name, shape in gpt2_layer(d).items():
+            about = 1 if name in ("ln_1.weight", "ln_2.weight") else 0
+            tensors[f"h.{layer}.{name}"] = about + drawn(*shape)
     config = gpt2_config(n, d, n_head=1 + (d % 2 == 0), n_layer=2, vocab_size=VOCABULARY)
     return write_model(folder, config, tensors, dtype=None)

@@ -1,4 +1,4 @@
-"""Small checkpoints: of given tensors, and of random ones."""
+"""Small checkpoints: of given tensors, of random ones, and of transformers' own classes."""
 
 import json
 from collections.abc import Mapping
@@ -22,6 +22,44 @@ def write_model(
     arrays = {name: np.ascontiguousarray(array, dtype) for name, array in tensors.items()}
     save_file(arrays, folder / "model.safetensors")
     return folder
+
+
+def write_raw(path: Path, header: bytes | Mapping[str, object], data: bytes = b"") -> Path:
+    """Write a safetensors file of any header, valid or not; its path."""
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(raw).to_bytes(8, "little") + raw + data)
+    return path
+
+
+def saved(kind: str, folder: Path, **config: Any) -> Any:
+    """Save a model of transformers' own class with random parameters, and return it."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    model = AutoModel.from_config(AutoConfig.for_model(kind, **config))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_()
+    model.save_pretrained(folder)
+    return model
+
+
+def gpt2_layer(d_model: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of all tensors of a GPT-2's layer."""
+    weights = {
+        "ln_1": (d_model,),
+        "attn.c_attn": (d_model, 3 * d_model),
+        "attn.c_proj": (d_model, d_model),
+        "ln_2": (d_model,),
+        "mlp.c_fc": (d_model, 4 * d_model),
+        "mlp.c_proj": (4 * d_model, d_model),
+    }
+    return {
+        f"{name}.{kind}": shape if kind == "weight" else shape[-1:]
+        for name, shape in weights.items()
+        for kind in ("weight", "bias")
+    }
 
 
 def gpt2_config(n_positions: int, d_model: int, **more: object) -> dict[str, object]:
@@ -58,6 +96,17 @@ def write_small_gpt2(
     return write_model(folder, config, tensors)
 
 
+def llama_config(**more: Any) -> dict[str, Any]:
+    """The configuration of a Llama."""
+    usual = {
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 3,
+        "max_position_embeddings": 256,
+    }
+    return {"model_type": "llama", **usual, **more}
+
+
 def write_small_llama(
     folder: Path, *, n_positions: int = 64, n_layers: int = 2, d_head: int = 16, **config: Any
 ) -> Path:
@@ -68,7 +117,6 @@ def write_small_llama(
         for layer in range(n_layers)
         for name in "qk"
     }
-    settings = {"model_type": "llama", "hidden_size": width, "num_attention_heads": 2,
-                "num_hidden_layers": n_layers, "max_position_embeddings": n_positions,
-                "vocab_size": 90, **config}  # fmt: skip
-    return write_model(folder, settings, tensors)
+    sizes = {"hidden_size": width, "num_attention_heads": 2, "num_hidden_layers": n_layers}
+    settings = llama_config(**sizes, max_position_embeddings=n_positions, vocab_size=90)
+    return write_model(folder, {**settings, **config}, tensors)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
@@ -218,19 +217,7 @@ class NpzStore(OnThisMachine):
 
     def __init__(self, path: Path) -> None:
         self._file = LocalFile(path)
-        self._bytes_read = 0
-        index = {info.name: info for info in self._scan()}
-        self._tensors = MappingProxyType(index)
-
-    @property
-    def tensors(self) -> Mapping[str, TensorInfo]:
-        """The index, from each array's header."""
-        return self._tensors
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of array data read so far."""
-        return self._bytes_read
+        self.tensors = MappingProxyType({info.name: info for info in self._scan()})
 
     def check_files(self) -> None:
         """Raise FileChanged if the file has changed since it was opened."""
@@ -238,7 +225,7 @@ class NpzStore(OnThisMachine):
 
     def read(self, name: str) -> FloatArray:
         """Read an array as float32 or float64, C-contiguous."""
-        info = self._tensors[name]
+        info = self.tensors[name]
         stored_dtype(info)
         max_bytes = max(ALWAYS_UNPACKED, MAX_RATIO * self._file.size())
         with (
@@ -247,7 +234,7 @@ class NpzStore(OnThisMachine):
             zipfile.ZipFile(file) as archive,
         ):
             values = read_array(archive, self._file.name, f"{name}.npy", max_bytes)
-            self._bytes_read += info.nbytes
+            self.bytes_read += info.nbytes
             return widen(values, info.dtype)
 
     def _scan(self) -> list[TensorInfo]:

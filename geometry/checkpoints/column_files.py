@@ -88,7 +88,7 @@ def read_columns(path: Path) -> tuple[PositionColumn, ...]:
         It cannot be read, or is not such a table.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
-        return _parsed(path, _text(path))
+        return _parsed(path, read_text(path, MAX_FILE, _ADVICE))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -121,7 +121,7 @@ def read_rows(path: Path) -> NumberRows:
         It cannot be read, or is not such a table.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
-        text = _text(path)
+        text = read_text(path, MAX_FILE, _ADVICE)
         delimiter = _delimiter(text)
         comma = delimiter == ";"
         rows = list(_rows(path, text, delimiter))
@@ -190,15 +190,24 @@ def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> floa
     return number
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path, max_bytes: int, advice: str) -> str:
+    """Return the text of a file in UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    SourceError
+        It is longer than ``max_bytes``, or is not such a text.
+    OSError
+        It cannot be read.
+    """
     with open_regular(path) as file:
-        data = file.read(MAX_FILE + 1)
-    if len(data) > MAX_FILE:
-        raise _refused(path, f"is longer than {MAX_FILE} bytes")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise SourceError(f"{path.name} is longer than {max_bytes} bytes.", advice)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise _refused(path, "is not text in UTF-8") from None
+        raise SourceError(f"{path.name} is not text in UTF-8.", advice) from None
 
 
 def _delimiter(text: str) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
-from geometry.checkpoints.config import read_json
+from geometry.checkpoints.config import load_json, read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.inner_folders import inner_folder
+from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
 from geometry.checkpoints.stores import (
@@ -63,6 +65,13 @@ NOT_WEIGHTS = re.compile(
 
 LATEST = ("last", "checkpoint_last")
 """Names, without suffix, of the file to open among several of the same training."""
+
+_LAST_FOLDER, _NAMES_LAST = "checkpoint-last", "latest"
+"""The folder to open among several of the same training, and DeepSpeed's file with the name of its
+last one."""
+
+_MAX_FOLDERS, _MAX_BYTES = 1_000, 1_000_000
+"""Maximum number of searched folders, and bytes of a file that names them."""
 
 CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
 """Names of checkpoint folders and revisions: "checkpoint-1000", "step1000"."""
@@ -193,7 +202,7 @@ def weights_in(folder: Path) -> Path:
         checkpoints = checkpoints_in(folder)
         if checkpoints:
             return weights_in(checkpoints[-1][1])
-        if (inner := inner_folder(folder, lambda path: _has_weights(_names_in(path)))) is not None:
+        if (inner := _inner_folder(folder)) is not None:
             return weights_in(inner)
     other_formats = any(_is_weights(name, SUFFIXES) for name in names)
     suffixes = SUFFIXES if other_formats else LOCAL_SUFFIXES
@@ -210,6 +219,63 @@ def _names_in(folder: Path) -> list[str]:
 def _has_weights(names: Iterable[str]) -> bool:
     suffixes = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, SHARD)
     return any(_is_weights(name, suffixes) or name in WEIGHTS for name in names)
+
+
+def _inner_folder(folder: Path) -> Path | None:
+    """Return the only subfolder with weights, or that named by a file beside them.
+
+    None if there is none; raises SourceError if there are several, or if that file is damaged.
+    """
+    paths, candidates = sorted(folder.iterdir()), list[Path]()
+    for names in (_named(folder), [_LAST_FOLDER], [path.name for path in paths[:_MAX_FOLDERS]]):
+        inside = (path for path in paths if path.name in names)
+        candidates = candidates or list(islice(_with_weights(inside), 20))
+    if len(candidates) > 1:
+        some = some_of([path.name for path in candidates], 4)
+        raise SourceError(
+            f"The folder {folder} has no weights of its own; several folders in it have: {some}.",
+            "Open one of these folders.",
+        )
+    return candidates[0] if candidates else None
+
+
+def _with_weights(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        with suppress(OSError, SourceError):
+            if path.is_dir() and _has_weights(_names_in(path)):
+                yield path
+
+
+def _named(folder: Path) -> list[str]:
+    """Return the folders of networks for text, as named by a file beside them.
+
+    In sentence-transformers' ``modules.json`` this is the first, in diffusers' ``model_index.json``
+    all those of transformers, and in DeepSpeed's ``latest`` the last one.
+    """
+    modules, parts = _json(folder / "modules.json"), _json(folder / "model_index.json")
+    if isinstance(modules, list) and modules and isinstance(modules[0], dict):
+        return [modules[0].get("path", "")]
+    if isinstance(parts, dict):
+        return [name for name, part in parts.items() if _is_of_transformers(part)]
+    latest = _content(folder / _NAMES_LAST)
+    return [] if latest is None else [latest.decode("utf-8", "replace").strip()]
+
+
+def _is_of_transformers(part: Any) -> bool:
+    return isinstance(part, list) and part[:1] == ["transformers"]
+
+
+def _json(path: Path) -> Any:
+    content = _content(path)
+    return None if content is None else load_json(path.name, content)
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a small file, or None if there is none."""
+    if not path.is_file():
+        return None
+    file = LocalFile(path)
+    return file.read_at(0, file.size()).tobytes() if file.size() <= _MAX_BYTES else None
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
@@ -274,7 +340,7 @@ def choose_weights(
     if weights:
         raise SourceError(
             f"{where} holds {len(weights)} weights files and no model.safetensors: "
-            f"{', '.join(weights[:4])}{', …' if len(weights) > 4 else ''}.",
+            f"{some_of(weights, 4)}.",
             advice,
         )
     raise _without_weights(names, where)
@@ -291,5 +357,6 @@ def _without_weights(names: list[str], where: str) -> SourceError:
         )
     if any(_ZERO in name for name in names):
         return SourceError(f"{where} is a checkpoint of DeepSpeed's ZeRO, in parts.", _JOIN)
-    some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    return SourceError(f"{where} has no weights, only {some}.", f"A checkpoint needs {KINDS}.")
+    return SourceError(
+        f"{where} has no weights, only {some_of(names, 4)}.", f"A checkpoint needs {KINDS}."
+    )

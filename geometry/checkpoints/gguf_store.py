@@ -178,7 +178,7 @@ class GgufStore(RegionStore):
         self.check_files()
         data = region.file.read_at(region.offset, tensor_bytes(region))
         with self._lock:
-            self._bytes_read += len(data)
+            self.bytes_read += len(data)
         return tensor_numbers(region, data)
 
 

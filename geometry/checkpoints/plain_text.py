@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 MAX_SENTENCE_LENGTH = 200
 """Maximum characters of an error's sentence, which fit two lines of a terminal."""
@@ -42,6 +43,11 @@ def storable(text: str) -> str:
 def as_named(stored: str) -> str:
     """Return the original name of a file, the inverse of `storable`."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), stored)
+
+
+def some_of(items: Sequence[object], most: int) -> str:
+    """Return the first items of a list, separated by commas, and "…" if there are more."""
+    return ", ".join(map(str, items[:most])) + (", …" if len(items) > most else "")
 
 
 def shortened(text: str, longest: int = MAX_SENTENCE_LENGTH) -> str:

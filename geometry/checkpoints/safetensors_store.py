@@ -19,6 +19,7 @@ from geometry.checkpoints.config import MAX_JSON, load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
+    ITEM_SIZES,
     MAX_AXES,
     NO_SETTINGS,
     ByteFile,
@@ -34,27 +35,6 @@ MAX_HEADER = MAX_JSON
 
 MAX_TENSORS = 100_000
 """Maximum tensors of a file, as many as in all files of the largest checkpoints."""
-
-ITEM_SIZES = {
-    "F64": 8,
-    "F32": 4,
-    "F16": 2,
-    "BF16": 2,
-    "I64": 8,
-    "U64": 8,
-    "I32": 4,
-    "U32": 4,
-    "I16": 2,
-    "U16": 2,
-    "I8": 1,
-    "U8": 1,
-    "BOOL": 1,
-    "F8_E4M3": 1,
-    "F8_E5M2": 1,
-    "F8_E8M0": 1,
-    "C64": 8,
-}
-"""Bytes per number. For other dtypes, the byte range alone gives the size."""
 
 
 def open_safetensors(path: Path) -> RegionStore:
@@ -204,6 +184,7 @@ def _region(file: ByteFile, start: int, name: str, entry: Any, *, sound: bool) -
             AGAIN,
         )
     nbytes = offsets[1] - offsets[0]
+    # Of other types the byte range alone gives the size.
     expected = math.prod(shape) * ITEM_SIZES[dtype] if dtype in ITEM_SIZES else nbytes
     if nbytes < 0 or nbytes != expected:
         raise SourceError(

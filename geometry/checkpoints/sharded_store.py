@@ -9,6 +9,7 @@ from typing import Any
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import parse_file
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
@@ -84,7 +85,7 @@ def open_sharded(path: Path) -> RegionStore:
     if absent:
         raise SourceError(
             f"{path.name} names {len(shards)} files, and {len(absent)} of them "
-            f"({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}) are not beside it.",
+            f"({some_of(absent, 3)}) are not beside it.",
             "Download the missing files into the same folder.",
         )
     # All identities are recorded before a shard is read, so that all are of the same version.

@@ -115,20 +115,14 @@ class TensorStore(Protocol):
         """Record the user's consent to a large download, for as long as the store is open."""
 
 
-class _Indexed(Protocol):
-    """An object with an index, as a property or an attribute."""
-
-    @property
-    def tensors(self) -> Mapping[str, TensorInfo]:
-        """The index."""
-
-
 class OnThisMachine:
-    """Methods of :class:`TensorStore` for tensors on disk, without settings or network."""
+    """The members of :class:`TensorStore` for tensors on disk, without settings or network."""
 
+    tensors: Mapping[str, TensorInfo]
     settings: Mapping[str, Any] = NO_SETTINGS
+    bytes_read = 0
 
-    def known(self: _Indexed, name: str) -> TensorInfo | None:
+    def known(self, name: str) -> TensorInfo | None:
         """Return an entry of the index, or None."""
         return self.tensors.get(name)
 
@@ -233,7 +227,7 @@ class LocalFile:
             raise SourceError(
                 f"{self.name} is truncated: {nbytes} bytes expected at offset {offset}, "
                 f"got {len(data)}.",
-                "Download or copy the file again.",
+                AGAIN,
             )
         return data
 
@@ -342,6 +336,15 @@ class Region(NamedTuple):
         return 1 + sum((size - 1) * stride for size, stride in steps)
 
 
+ITEM_SIZES = {
+    **dict.fromkeys(("F64", "I64", "U64", "C64"), 8),
+    **dict.fromkeys(("F32", "I32", "U32"), 4),
+    **dict.fromkeys(("F16", "BF16", "I16", "U16"), 2),
+    **dict.fromkeys(("I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2", "F8_E8M0"), 1),
+}
+"""Bytes per number, by the safetensors name of the type."""
+
+
 class FileIndex(NamedTuple):
     """The content of a weights file: the region of each tensor by name, and settings."""
 
@@ -371,14 +374,8 @@ class RegionStore(OnThisMachine):
         self.settings = settings
         self._regions = dict(regions)
         self._local_files = tuple(files)
-        self._tensors = MappingProxyType({name: r.info for name, r in self._regions.items()})
-        self._bytes_read = 0
+        self.tensors = MappingProxyType({name: r.info for name, r in self._regions.items()})
         self._lock = threading.Lock()
-
-    @property
-    def tensors(self) -> Mapping[str, TensorInfo]:
-        """The index."""
-        return self._tensors
 
     @property
     def files(self) -> tuple[LocalFile, ...]:
@@ -390,18 +387,13 @@ class RegionStore(OnThisMachine):
         for file in self._local_files:
             file.check()
 
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of tensor data read so far."""
-        return self._bytes_read
-
     def read(self, name: str) -> FloatArray:
         """Read a tensor as float32 or float64, C-contiguous."""
         region = self._regions[name]
         self.check_files()
         data = region.file.read_at(region.offset, stored_bytes(region))
         with self._lock:
-            self._bytes_read += len(data)
+            self.bytes_read += len(data)
         return numbers(region, data)
 
 
@@ -417,7 +409,7 @@ def stored_bytes(region: Region) -> int:
         raise TensorUnavailable(
             f"{region.info.name} would take more memory than {region.file.name} holds: its shape "
             f"is {region.info.shape}.",
-            "Download or copy the file again.",
+            AGAIN,
         )
     return region.span() * size
 

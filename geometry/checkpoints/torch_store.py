@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.pickled_values import StandIn
 from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
+    ITEM_SIZES,
     ByteFile,
     FileIndex,
     LocalFile,
@@ -51,20 +52,7 @@ _DTYPES = {
     "uint64": "U64",
 }
 
-_ITEM_SIZES = {
-    "F64": 8,
-    "F32": 4,
-    "F16": 2,
-    "BF16": 2,
-    "I64": 8,
-    "I32": 4,
-    "I16": 2,
-    "C64": 8,
-    "U16": 2,
-    "U32": 4,
-    "U64": 8,
-    "complex128": 16,
-}
+_ITEM_SIZES = {**ITEM_SIZES, "complex128": 16}
 """Bytes per number; 1 if not listed."""
 
 

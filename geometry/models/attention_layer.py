@@ -6,15 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from geometry.checkpoints.config import first_int, flag, positive, unusable
-from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.block_norm import BlockNorm
 from geometry.models.families.stack import Stack
-from geometry.models.layers import FULL, Layers
+from geometry.models.layers import Layers
 from geometry.models.matrices import WeightName, orient_bias
-from geometry.models.parts import does_not_fit, read_part
+from geometry.models.parts import does_not_fit
 from geometry.pca.components import Array
 
 
@@ -75,26 +72,9 @@ class AttentionLayer:
 
     def __init__(self, layers: Layers, layer: int = 0) -> None:
         self.layer = layer
-        self._layers, self._store = layers, layers.store
+        self._layers = layers
         self._config = layers.architecture.config
         self._stack: Stack = layers.stack(layer)
-
-    @property
-    def n_heads(self) -> int:
-        """Number of query heads.
-
-        Raises
-        ------
-        TensorUnavailable
-            The configuration lacks it.
-        """
-        heads = self._layers.n_heads
-        if heads is None or heads < 1:
-            raise TensorUnavailable(
-                "The number of heads is not known.",
-                "Put the model's config.json in the same folder.",
-            )
-        return heads
 
     def scale(self, d_head: int) -> float:
         """Return the factor of the scores q·k before the softmax."""
@@ -151,11 +131,11 @@ class AttentionLayer:
         centred = not self._stack.root_mean_square
         if not flag(self._config, "layer_norm_elementwise_affine", default=True):
             return BlockNorm(None, None, epsilon, centred)
-        name = self._layers.name_of(suffix, self.layer).removesuffix("weight")
-        # BERT's first checkpoints were converted from TensorFlow, with its names.
-        gain = self._vector(width, name + "weight", name + "gamma")
-        with_bias = centred and flag(self._config, "bias", default=True)
-        bias = self._vector(width, name + "bias", name + "beta") if with_bias else None
+        name = self._layers.name_of(suffix, self.layer)
+        gain = self._layers.vector(name, width)
+        bias = None
+        if centred and flag(self._config, "bias", default=True):
+            bias = self._layers.vector(name.removesuffix("weight") + "bias", width)
         return BlockNorm(gain, bias, epsilon, centred)
 
     def enter(self, rows: Array) -> Array:
@@ -173,8 +153,8 @@ class AttentionLayer:
             if matrix.shape[1] != rows.shape[1]:
                 raise does_not_fit(name, matrix.shape, f"{rows.shape[1]} columns")
             rows = rows @ matrix.T
-            if bias in self._store.tensors:
-                rows = rows + self._vector(len(matrix), bias)
+            if bias in self._layers.store.tensors:
+                rows = rows + self._layers.vector(bias, len(matrix))
         return rows
 
     # ---- queries and keys ----------------------------------------------------------------------
@@ -194,18 +174,8 @@ class AttentionLayer:
         if without or name in self._stack.without_bias:
             return weight, None
         tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"
-        stored = self._vector(None, tensor)
+        stored = self._layers.vector(tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:
             raise does_not_fit(tensor, stored.shape, f"{weight.shape[0]} numbers for {name}")
         return weight, bias
-
-    def _vector(self, size: int | None, *names: str) -> Array:
-        """Read the vector with one of these names; any size is valid if ``size`` is None."""
-        for name in names:
-            if name in self._store.tensors:
-                vector: Array = read_part(self._store, name, 1).astype(np.float64)
-                if size not in (None, len(vector)):
-                    raise does_not_fit(name, vector.shape, f"{size} numbers")
-                return vector
-        raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)

@@ -9,20 +9,13 @@ from geometry.models.attention_layer import (
     local_window,
     window_of_layer,
 )
+from geometry.models.families.names import names_in
 from geometry.models.layers import Layers
 
-FLAGS = (
-    "bias",
-    "enable_bias",
-    "is_decoder",
-    "layer_norm_elementwise_affine",
-    "scale_attn_by_inverse_layer_idx",
-    "scale_attn_weights",
-    "scale_embedding",
-    "tie_word_embeddings",
-    "token_dropout",
-    "use_bias",
-)
+FLAGS = names_in("""
+    bias enable_bias is_decoder layer_norm_elementwise_affine scale_attn_by_inverse_layer_idx
+    scale_attn_weights scale_embedding tie_word_embeddings token_dropout use_bias
+""")
 """Boolean settings."""
 
 

@@ -59,7 +59,7 @@ def project_heads(
     attention = AttentionLayer(model.layers, layer)
     x = attention_input(model, attention, model.W_pos if rows is None else rows, content=content)
     x = x.astype(dtype, copy=False)
-    n_heads = attention.n_heads
+    n_heads = model.layers.known_heads()
     W_Q, b_Q = attention.projection("W_Q")
     queries = _split(_project(x, W_Q, b_Q), n_heads)
     W_K, b_K = attention.projection("W_K")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import numpy as np
@@ -75,6 +76,15 @@ class Layers:
         """Attention heads per layer from the configuration, or None; like :attr:`count`."""
         heads = self.architecture.setting(*N_HEADS, listed=True)
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
+
+    def known_heads(self) -> int:
+        """Return :attr:`n_heads`; TensorUnavailable if the configuration lacks it."""
+        if not (heads := self.n_heads) or heads < 1:
+            raise TensorUnavailable(
+                "The number of heads is not known.",
+                "Put the model's config.json in the same folder.",
+            )
+        return heads
 
     def stored_in_out(self, layer: int = 0) -> bool:
         """Return whether a layer's matrices are stored (in, out), by their shapes.
@@ -243,13 +253,21 @@ class Layers:
                 suffix = stack.sum_norm  # of ELECTRA, whose map is left out if sizes are equal
         if not suffix:
             return None
-        name = self.name_of(suffix, layer)
-        if name not in self.store.tensors:
-            # BERT's first checkpoints were converted from TensorFlow, with its names.
-            name = self._present(name, name.removesuffix("weight") + "gamma")
-        gain = read_part(self.store, name, 1).astype(np.float64)
+        gain = self.vector(self.name_of(suffix, layer))
         gain.setflags(write=False)
         return gain
+
+    def vector(self, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
+        """Read a vector; any size is valid if ``size`` is None.
+
+        BERT's first checkpoints were converted from TensorFlow, with its names for gain and bias.
+        """
+        older = re.sub("weight$", "gamma", re.sub("bias$", "beta", name))
+        name = self._present(name, older)
+        vector: npt.NDArray[np.float64] = read_part(self.store, name, 1).astype(np.float64)
+        if size not in (None, len(vector)):
+            raise does_not_fit(name, vector.shape, f"{size} numbers")
+        return vector
 
     def embedding_map(
         self, embedding: Literal["positions", "tokens"]

@@ -18,7 +18,7 @@ from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavaila
 from geometry.checkpoints.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
-from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.plain_text import some_of, visible
 from geometry.checkpoints.stores import (
     UNQUANTISED,
     Consent,
@@ -399,13 +399,12 @@ class PositionalModel:
         if GGUF in place.config and (types := quantised(self._store.tensors.values())):
             kinds = ", ".join(f"{count} as {dtype}" for dtype, count in types.most_common())
             notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
-        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
+        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0).tolist()
         # In one dimension every row is constant; in ALiBi, that of lag 0.
         if len(constant) and self.d_model > 1 and self.lags is None:
-            some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
             subject = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             rows = "positions" if self.rows is None else "rows"
-            notes.append(f"{subject} the same number throughout: {rows} {some}.")
+            notes.append(f"{subject} the same number throughout: {rows} {some_of(constant, 5)}.")
         if not self.no_table:
             notes += table_notes(self.W_pos, float(np.finfo(self._stored_precision).eps))
         return tuple(notes)

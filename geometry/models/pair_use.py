@@ -54,11 +54,7 @@ def pair_use(model: PositionalModel, layer: int = 0) -> PairUse:
         raise TensorUnavailable(f"{model.name} does not turn queries and keys.")
     if layers is None:
         raise TensorUnavailable(f"{model.name} has no queries and keys that are known.", FULL)
-    n_heads = layers.n_heads
-    if not n_heads or n_heads < 1:
-        raise TensorUnavailable(
-            "The number of heads is not known.", "Put the model's config.json in the same folder."
-        )
+    n_heads = layers.known_heads()
     queries = _pair_norms(layers.weight("W_Q", layer), rotary)
     keys = _pair_norms(layers.weight("W_K", layer), rotary)
     if len(queries) != n_heads or n_heads % len(keys):

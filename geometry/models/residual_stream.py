@@ -211,11 +211,9 @@ class ResidualStream:
             return
         with self._lock:
             self._kept[key] = directions
-            while len(self._kept) > 1 and self._bytes() > MAX_BYTES:
-                self._kept.popitem(last=False)
-
-    def _bytes(self) -> int:
-        return sum(directions.vectors.nbytes for directions in self._kept.values())
+            nbytes = sum(known.vectors.nbytes for known in self._kept.values())
+            while len(self._kept) > 1 and nbytes > MAX_BYTES:
+                nbytes -= self._kept.popitem(last=False)[1].vectors.nbytes
 
     def _decompose(self, subject: Subject, *, mapped: bool) -> Directions:
         matrix, side = self.matrix(subject), subject.side
@@ -252,9 +250,6 @@ class ResidualStream:
             have = "no known number of heads" if heads is None else f"heads 0–{heads - 1}"
             raise TensorUnavailable(f"{self._model.name} has no head {head}; it has {have}.")
         # Keys and values may be shared by groups of heads, so there may be fewer of them.
-        size = self._head_size(matrix, heads, axis)
+        size = (matrix.shape[1] if axis else self._model.layers.n_queries()) // heads
         start = head * matrix.shape[axis] // size // heads * size
         return matrix[start : start + size] if axis == 0 else matrix[:, start : start + size]
-
-    def _head_size(self, matrix: Array, heads: int, axis: int) -> int:
-        return (matrix.shape[1] if axis else self._model.layers.n_queries()) // heads

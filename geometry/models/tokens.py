@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, parse_json, read_json
@@ -47,14 +47,6 @@ class TokenizedPrompt:
     truncated: int = 0
 
 
-def _check_length(text: str) -> None:
-    if len(text) > MAX_CHARACTERS:
-        raise HelixscopeError(
-            f"The text is {len(text):,} characters long; at most {MAX_CHARACTERS:,} are split.",
-            "No model has as many positions; shorten the text.",
-        )
-
-
 def without_row(
     ids: Iterable[int], rows: int, name: str, text_of: Callable[[int], str | None]
 ) -> str:
@@ -77,92 +69,70 @@ def without_row(
     return f"{description}; {name} has rows for tokens 0 to {rows - 1}"
 
 
-class Tokenizer(Protocol):
-    """Splits a text into tokens, with the family's special tokens."""
+class Tokenizer:
+    """Splits a text into tokens: a tokenizer that only transformers can load.
+
+    Attributes
+    ----------
+    backend
+        The library's own tokenizer.
+    """
+
+    def __init__(self, backend: Any, name: str) -> None:
+        self.backend = backend
+        self._reading = partial(reading, f"The tokenizer of {name}", _AGAIN)
 
     def encode(self, text: str) -> list[int]:
-        """Token ids, with special tokens."""
+        """Return token ids, with the family's special tokens."""
+        return self._ids(text)
 
     def pieces(self, text: str) -> list[int]:
-        """Token ids, without special tokens."""
+        """Return token ids of the text alone, without the family's special tokens."""
+        return self._ids(text, add_special_tokens=False)
+
+    def _ids(self, text: str, **options: bool) -> list[int]:
+        if len(text) > MAX_CHARACTERS:
+            raise HelixscopeError(
+                f"The text is {len(text):,} characters long; at most {MAX_CHARACTERS:,} are split.",
+                "No model has as many positions; shorten the text.",
+            )
+        with self._reading():
+            encoded = self.backend.encode(text, **options)
+            return list(getattr(encoded, "ids", encoded))
 
     def text_of(self, token: int) -> str:
         """Return a token's readable text."""
+        with self._reading():
+            return readable(str(self.backend.convert_ids_to_tokens(token)))
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
+        with self._reading():
+            number = self.backend.get_vocab().get(token)
+            return None if number is None else int(number)
 
 
-class FastTokenizer:
-    """A ``tokenizer.json``, by the tokenizers library."""
+class FastTokenizer(Tokenizer):
+    """A ``tokenizer.json``, by the tokenizers library, which also reports each token's place."""
 
     def __init__(self, backend: Any, name: str) -> None:
-        self._reading = partial(reading, f"The tokenizer of {name}", _AGAIN)
+        super().__init__(backend, name)
         # Sentence encoders pad and truncate, which would add or hide tokens.
         backend.no_padding()
         backend.no_truncation()
-        self._backend = backend
         self._bytes = type(backend.decoder).__name__ == "ByteLevel"
-
-    @property
-    def backend(self) -> Any:
-        """The tokenizers library's own, which also reports the place of each token in the text."""
-        return self._backend
-
-    def encode(self, text: str) -> list[int]:
-        """Token ids, with the family's special tokens."""
-        _check_length(text)
-        with self._reading():
-            return list(self._backend.encode(text).ids)
-
-    def pieces(self, text: str) -> list[int]:
-        """Token ids of the text alone, without the family's special tokens."""
-        _check_length(text)
-        with self._reading():
-            return list(self._backend.encode(text, add_special_tokens=False).ids)
 
     def text_of(self, token: int) -> str:
         """Return a token's readable text."""
         with self._reading():
-            piece = self._backend.id_to_token(token) or ""
+            piece = self.backend.id_to_token(token) or ""
         return readable_bytes(piece) if self._bytes else readable(piece)
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
         with self._reading():
-            number = self._backend.token_to_id(token)
-            return None if number is None else int(number)
-
-
-class SlowTokenizer:
-    """A tokenizer that only transformers can load."""
-
-    def __init__(self, backend: Any, name: str) -> None:
-        self._reading = partial(reading, f"The tokenizer of {name}", _AGAIN)
-        self._backend = backend
-
-    def encode(self, text: str) -> list[int]:
-        """Token ids, with the family's special tokens."""
-        _check_length(text)
-        with self._reading():
-            return list(self._backend.encode(text))
-
-    def pieces(self, text: str) -> list[int]:
-        """Token ids of the text alone, without the family's special tokens."""
-        _check_length(text)
-        with self._reading():
-            return list(self._backend.encode(text, add_special_tokens=False))
-
-    def text_of(self, token: int) -> str:
-        """Return a token's readable text."""
-        with self._reading():
-            return readable(str(self._backend.convert_ids_to_tokens(token)))
-
-    def id_of(self, token: str) -> int | None:
-        """Return the id of a token, or None."""
-        with self._reading():
-            number = self._backend.get_vocab().get(token)
-            return None if number is None else int(number)
+            number: int | None = self.backend.token_to_id(token)
+            return number
 
 
 def readable(token: str) -> str:
@@ -257,7 +227,7 @@ def _load_slow(folder: Path, where: str, name: str, **options: str) -> Tokenizer
         )
         backend = getattr(slow, "backend_tokenizer", None)
         if backend is None:
-            return SlowTokenizer(slow, name)
+            return Tokenizer(slow, name)
         check_tokenizer(where, parse_json(where, backend.to_str().encode()))
         return FastTokenizer(backend, name)
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
+from geometry.models.families.names import by_name, names_in
 from geometry.models.families.picture_families import BESIDE_OFFSETS, OF_PICTURES
-from geometry.models.families.stack import Side, Stack, only_table
+from geometry.models.families.stack import Side, Stack, families, only_table
 
 _GPT2 = Stack(
     positions="wpe.weight",
     tokens=("wte.weight",),
     query="h.{layer}.attn.c_attn.weight",
-    key="",
-    value="",
     out="h.{layer}.attn.c_proj.weight",
     fan_out="h.{layer}.mlp.c_fc.weight",
     attention_norm="h.{layer}.ln_1.weight",
@@ -84,6 +82,7 @@ _DISTILBERT = replace(
     mlp_norm="transformer.layer.{layer}.sa_layer_norm.weight",
     epsilon=("", 1e-12),
 )
+_COMPUTED_DISTILBERT = replace(_DISTILBERT, computed="interleaved")
 _ALBERT_LAYER = "encoder.albert_layer_groups.{group}.albert_layers.0."
 _ALBERT = replace(
     _BERT,
@@ -157,17 +156,13 @@ _XLM = Stack(
     causal=False,
 )
 _COMPUTED_XLM = (("sinusoidal_embeddings", True, replace(_XLM, computed="interleaved")),)
-_FLAUBERT = replace(
+_PRE_NORM_FLAUBERT = replace(
     _XLM,
-    variants=(
-        ("pre_norm", True, replace(
-            _XLM, attention_norm="layer_norm1.{layer}.weight", embedding_norm="",
-            mlp_norm="layer_norm2.{layer}.weight",
-        )),
-        *_COMPUTED_XLM,
-    ),
-)  # fmt: skip
-
+    attention_norm="layer_norm1.{layer}.weight",
+    embedding_norm="",
+    mlp_norm="layer_norm2.{layer}.weight",
+)
+_FLAUBERT = replace(_XLM, variants=(("pre_norm", True, _PRE_NORM_FLAUBERT), *_COMPUTED_XLM))
 
 _JOINED = "its tokens are put together from several tables"
 
@@ -220,8 +215,9 @@ _BART = (
     replace(_TOWERS[0], mlp_norm="decoder.layers.{layer}.encoder_attn_layer_norm.weight"),
     _TOWERS[1],
 )
-_OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="",
-                    sum_norm="", marks=())  # fmt: skip
+_OPT_350M = replace(
+    _TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="", sum_norm="", marks=()
+)
 _OPT = replace(
     _pre_norm(_OPT_350M),
     marks=("decoder.final_layer_norm.weight",),
@@ -274,17 +270,14 @@ _M2M100 = tuple(
 _XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")
 _PLBART = tuple(replace(row, scaled_tokens=True) for row in _BART)
 # Their last LayerNorm has the name of the first in other families.
-_BIGBIRD_PEGASUS = tuple(
-    replace(
-        row, row_of_position_0=0, scaled_tokens=True, sum_norm="",
-        marks=(*tower.marks, tower.sum_norm),
-    )
-    for row, tower in zip(_MBART, _TOWERS, strict=True)
-)  # fmt: skip
+_OF_BIGBIRD = [
+    replace(row, row_of_position_0=0, scaled_tokens=True, marks=(*tower.marks, tower.sum_norm))
+    for row, tower in zip(_PRE_NORM, _TOWERS, strict=True)
+]
 _BIGBIRD_PEGASUS = (
-    _BIGBIRD_PEGASUS[0],
+    _OF_BIGBIRD[0],
     replace(
-        _BIGBIRD_PEGASUS[1],
+        _OF_BIGBIRD[1],
         query="encoder.layers.{layer}.self_attn.self.query.weight",
         key="encoder.layers.{layer}.self_attn.self.key.weight",
         value="encoder.layers.{layer}.self_attn.self.value.weight",
@@ -376,109 +369,80 @@ _KOSMOS_TEXT = only_table(
     _XGLM, tokens=("embed_tokens.weight",), row_of_position_0=None, side="text"
 )
 
-TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
-        "proj_out.weight")  # fmt: skip
+TIED = names_in(
+    "lm_head.weight lm_head.decoder.weight cls.predictions.decoder.weight proj_out.weight"
+)
 """The output matrix, which equals E if the two are tied; some files store only this."""
 
-FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
+FAMILIES: Mapping[str, tuple[Stack, ...]] = families(
     {
-        "gpt2": (_GPT2,),
-        "gpt_neo": (_GPT_NEO,),
-        "gpt_bigcode": (_BIGCODE,),
-        "imagegpt": (replace(_GPT2, begin=False, root_mean_square=True),),
-        "decision_transformer": (
-            replace(_GPT2, tokens=(), begin=False, marks=("*embed_timestep.weight",)),
+        "gpt2": _GPT2,
+        "gpt_neo": _GPT_NEO,
+        "gpt_bigcode": _BIGCODE,
+        "imagegpt": replace(_GPT2, begin=False, root_mean_square=True),
+        "decision_transformer": replace(
+            _GPT2, tokens=(), begin=False, marks=("*embed_timestep.weight",)
         ),
-        "openai-gpt": (_GPT1,),
-        "bert": (_BERT,),
-        "distilbert": (
-            replace(
-                _DISTILBERT,
-                variants=(
-                    ("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="interleaved")),
-                ),
-            ),
+        "openai-gpt": _GPT1,
+        "bert": _BERT,
+        "distilbert": replace(
+            _DISTILBERT, variants=(("sinusoidal_pos_embds", True, _COMPUTED_DISTILBERT),)
         ),
-        "electra": (_ELECTRA,),
-        "albert": (_ALBERT,),
-        "big_bird": (_BERT,),
-        "roberta": (_ROBERTA,),
-        "xlm-roberta": (_ROBERTA,),
-        "camembert": (_ROBERTA,),
-        "longformer": (replace(_ROBERTA, window="all layers"),),
-        "esm": (_ESM,),
-        "mpnet": (_MPNET,),
-        "opt": (_OPT,),
+        "electra": _ELECTRA,
+        "albert": _ALBERT,
+        "big_bird": _BERT,
+        "roberta xlm-roberta camembert": _ROBERTA,
+        "longformer": replace(_ROBERTA, window="all layers"),
+        "esm": _ESM,
+        "mpnet": _MPNET,
+        "opt": _OPT,
         "bart": _BART,
         "mbart": _MBART,
-        "biogpt": (_BIOGPT,),
-        "trocr": (_TROCR,),
+        "biogpt": _BIOGPT,
+        "trocr": _TROCR,
         "blenderbot": _BLENDERBOT,
         "led": _LED,
         "whisper": _WHISPER,
         "pegasus": _PEGASUS,
         "marian": _MARIAN,
-        "xglm": (_XGLM,),
+        "xglm": _XGLM,
         "m2m_100": _M2M100,
-        "bert-generation": (_BERT,),
-        "ernie": (_BERT,),
-        "splinter": (_BERT,),
-        "visual_bert": (_BERT,),
-        "lxmert": (_BERT,),
-        "dpr": (_BERT,),
-        "layoutlm": (_BERT,),
-        "tapas": (_BERT,),
-        "git": (replace(_BERT, causal=True),),
-        "rembert": (
-            replace(
-                _BERT,
-                map_in="encoder.embedding_hidden_mapping_in.weight",
-                embedding_norm="",
-                map_positions=True,
-            ),
+        "bert-generation ernie splinter visual_bert lxmert dpr layoutlm tapas": _BERT,
+        "git": replace(_BERT, causal=True),
+        "rembert": replace(
+            _BERT,
+            map_in="encoder.embedding_hidden_mapping_in.weight",
+            embedding_norm="",
+            map_positions=True,
         ),
-        "nystromformer": (_SHIFTED,),
-        "yoso": (_SHIFTED,),
-        "mra": (_SHIFTED,),
-        "data2vec-text": (_ROBERTA,),
-        "luke": (_ROBERTA,),
-        "xmod": (_ROBERTA,),
-        "ibert": (_ROBERTA,),
-        "layoutlmv3": (replace(_ROBERTA, epsilon=("layer_norm_eps", 1e-5)),),
-        "lilt": (replace(_ROBERTA, padding=0),),
-        "markuplm": (replace(_ROBERTA, padding=0),),
-        "roberta-prelayernorm": (_PRELAYERNORM,),
-        "xlm-roberta-xl": (_ROBERTA_XL,),
-        "megatron-bert": (_MEGATRON,),
-        "xlm": (replace(_XLM, variants=_COMPUTED_XLM),),
-        "flaubert": (_FLAUBERT,),
-        "roc_bert": (
-            replace(_BERT, tokens=(), no_tokens=_JOINED, marks=("*embeddings.shape_embed.weight",)),
+        "nystromformer yoso mra": _SHIFTED,
+        "data2vec-text luke xmod ibert": _ROBERTA,
+        "layoutlmv3": replace(_ROBERTA, epsilon=("layer_norm_eps", 1e-5)),
+        "lilt markuplm": replace(_ROBERTA, padding=0),
+        "roberta-prelayernorm": _PRELAYERNORM,
+        "xlm-roberta-xl": _ROBERTA_XL,
+        "megatron-bert": _MEGATRON,
+        "xlm": replace(_XLM, variants=_COMPUTED_XLM),
+        "flaubert": _FLAUBERT,
+        "roc_bert": replace(
+            _BERT, tokens=(), no_tokens=_JOINED, marks=("*embeddings.shape_embed.weight",)
         ),
-        "canine": (
-            replace(
-                only_table(_BERT),
-                positions="char_embeddings.char_position_embeddings.weight",
-                tokens=(),
-                no_tokens=_JOINED,
-            ),
+        "canine": only_table(
+            _BERT,
+            positions="char_embeddings.char_position_embeddings.weight",
+            tokens=(),
+            no_tokens=_JOINED,
         ),
-        "mobilebert": (
-            replace(
-                only_table(_BERT),
-                tokens=(),
-                no_tokens=_JOINED,
-                marks=("*embeddings.embedding_transformation.weight",),
-            ),
+        "mobilebert": only_table(
+            _BERT,
+            tokens=(),
+            no_tokens=_JOINED,
+            marks=("*embeddings.embedding_transformation.weight",),
         ),
-        "convbert": (
-            only_table(
-                _ELECTRA,
-                marks=("*encoder.layer.0.attention.self.conv_out_layer.weight",),
-            ),
+        "convbert": only_table(
+            _ELECTRA, marks=("*encoder.layer.0.attention.self.conv_out_layer.weight",)
         ),
-        "fnet": (only_table(_BERT),),
-        "squeezebert": (only_table(_BERT),),
+        "fnet squeezebert": only_table(_BERT),
         "mvp": _BART,
         "plbart": _PLBART,
         "bigbird_pegasus": _BIGBIRD_PEGASUS,
@@ -487,30 +451,23 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "nllb-moe": _NLLB_MOE,
         "pegasus_x": _PEGASUS_X,
         "prophetnet": _PROPHETNET,
-        "speech_to_text": (replace(_M2M100[0], tokens=("decoder.embed_tokens.weight",)),),
-        "ctrl": (_CTRL,),
+        "speech_to_text": replace(_M2M100[0], tokens=("decoder.embed_tokens.weight",)),
+        "ctrl": _CTRL,
         **OF_PICTURES,
-        **dict.fromkeys(
-            ("align_text_model", "blip_text_model", "chinese_clip_text_model"), (_BERT_TEXT,)
-        ),
-        **dict.fromkeys(
-            ("clap_text_model", "bridgetower_text_model"),
-            (replace(_ROBERTA, side="text"),),
-        ),
-        "altclip_text_model": (_ALTCLIP_TEXT,),
-        "flava_text_model": (_FLAVA_TEXT,),
-        "tipsv2_text_model": (_TIPS_TEXT,),
-        **dict.fromkeys(("kosmos_2_text_model", "kosmos_2_5_text_model"), (_KOSMOS_TEXT,)),
-        "bros": (_BERT,),
-        "tvp": (only_table(_BERT),),
-        "bark": (
-            replace(
-                only_table(_GPT2),
-                positions="semantic.position_embeds_layer.weight",
-                tokens=("semantic.input_embeds_layer.weight",),
-                marks=("*semantic.input_embeds_layer.weight",),
-                begin=False,
-            ),
+        "align_text_model blip_text_model chinese_clip_text_model": _BERT_TEXT,
+        "clap_text_model bridgetower_text_model": replace(_ROBERTA, side="text"),
+        "altclip_text_model": _ALTCLIP_TEXT,
+        "flava_text_model": _FLAVA_TEXT,
+        "tipsv2_text_model": _TIPS_TEXT,
+        "kosmos_2_text_model kosmos_2_5_text_model": _KOSMOS_TEXT,
+        "bros": _BERT,
+        "tvp": only_table(_BERT),
+        "bark": only_table(
+            _GPT2,
+            positions="semantic.position_embeds_layer.weight",
+            tokens=("semantic.input_embeds_layer.weight",),
+            marks=("*semantic.input_embeds_layer.weight",),
+            begin=False,
         ),
     }
 )
@@ -518,9 +475,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
 
 _DEBERTA = only_table(_BERT, used_if=("position_biased_input", True))
 
-BESIDE: Mapping[str, Stack] = MappingProxyType(
-    {**dict.fromkeys(("deberta", "deberta-v2"), _DEBERTA), **BESIDE_OFFSETS}
-)
+BESIDE: Mapping[str, Stack] = by_name({"deberta deberta-v2": _DEBERTA, **BESIDE_OFFSETS})
 """Tables by ``model_type`` of models that also have vectors or biases by lag or offset."""
 
 _LLAMA = Stack(
@@ -536,8 +491,9 @@ _LLAMA = Stack(
     root_mean_square=True,
 )
 _FUSED = replace(_LLAMA, key="", value="", fused="by head")
+_FALCON = replace(_FUSED, query="h.{layer}.self_attention.query_key_value.weight")
 
-TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
+TURNED_FAMILIES: Mapping[str, Stack] = by_name(
     {
         "gpt_neox": replace(_FUSED, query="layers.{layer}.attention.query_key_value.weight"),
         "persimmon": replace(_FUSED, query="layers.{layer}.self_attn.query_key_value.weight"),
@@ -547,12 +503,7 @@ TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
             key="h.{layer}.attn.k_proj.weight",
         ),
         "falcon": replace(
-            _FUSED,
-            query="h.{layer}.self_attention.query_key_value.weight",
-            fused="multi-query",
-            variants=(("multi_query", False, replace(
-                _FUSED, query="h.{layer}.self_attention.query_key_value.weight"
-            )),),
+            _FALCON, fused="multi-query", variants=(("multi_query", False, _FALCON),)
         ),
         "phi3": replace(
             _FUSED, query="layers.{layer}.self_attn.qkv_proj.weight", fused="side by side"
@@ -560,10 +511,9 @@ TURNED_FAMILIES: Mapping[str, Stack] = MappingProxyType(
         "modernbert": replace(
             _FUSED, query="layers.{layer}.attn.Wqkv.weight", fused="side by side"
         ),
-        "esm": replace(_BERT, positions=""),
-        "roformer": replace(_BERT, positions=""),
+        "esm roformer": replace(_BERT, positions=""),
     }
-)  # fmt: skip
+)
 """The stacks of rotary models whose queries and keys are not named as in Llama."""
 
 
@@ -572,29 +522,20 @@ def turned_stack(family: str | None) -> Stack:
     return TURNED_FAMILIES.get(family or "", _LLAMA)
 
 
-PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_OF_TEXT_AND_PICTURES = ("text_config", "vision_config")
+
+PARTS: Mapping[str, tuple[str, ...]] = by_name(
     {
-        **dict.fromkeys(
-            ("aimv2", "altclip", "blip", "bridgetower", "chinese_clip", "clip", "clipseg",
-             "groupvit", "kosmos-2", "metaclip_2", "ovis2", "owlv2", "owlvit", "paligemma",
-             "siglip", "siglip2", "tipsv2", "xclip"),
-            ("text_config", "vision_config"),
-        ),
-        **dict.fromkeys(
-            ("align", "clap", "kosmos-2.5", "voxtral", "voxtral_realtime"), ("text_config",)
-        ),
-        **dict.fromkeys(("colmodernvbert", "colpali", "colqwen2", "pi0"), ("vlm_config",)),
-        **dict.fromkeys(("t5gemma", "t5gemma2"), ("decoder",)),
+        "aimv2 altclip blip bridgetower chinese_clip clip clipseg groupvit kosmos-2 metaclip_2 "
+        "ovis2 owlv2 owlvit paligemma siglip siglip2 tipsv2 xclip": _OF_TEXT_AND_PICTURES,
+        "align clap kosmos-2.5 voxtral voxtral_realtime": ("text_config",),
+        "colmodernvbert colpali colqwen2 pi0": ("vlm_config",),
+        "t5gemma t5gemma2": ("decoder",),
         "flava": ("text_config", "image_config"),
-        **dict.fromkeys(("sam", "sam3_tracker", "sam3_tracker_video", "sam_hq", "videoprism"),
-                        ("vision_config",)),
-        **dict.fromkeys(
-            ("depth_anything", "lw_detr", "prompt_depth_anything", "rf_detr", "vitmatte"),
-            ("backbone_config",),
-        ),
-        "vision-encoder-decoder": ("decoder",),
-        "speech-encoder-decoder": ("decoder",),
+        "sam sam3_tracker sam3_tracker_video sam_hq videoprism": ("vision_config",),
+        "depth_anything lw_detr prompt_depth_anything rf_detr vitmatte": ("backbone_config",),
+        "vision-encoder-decoder speech-encoder-decoder": ("decoder",),
         "encoder-decoder": ("decoder", "encoder"),
     }
-)  # fmt: skip
+)
 """Keys of the configurations of the parts of composite models, by ``model_type``."""

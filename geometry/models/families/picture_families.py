@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
-from geometry.models.families.stack import Stack, only_table
+from geometry.models.families.names import by_name
+from geometry.models.families.stack import Stack, families, only_table
 
 _CLIP = Stack(
     positions="embeddings.position_embedding.weight",
@@ -122,111 +122,77 @@ _SAM3 = replace(_WITHOUT_CLASS, resizing="tiled")
 _MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed", resizing="")
 _HUNYUAN = replace(_CLIP_TABLE, resizing="bilinear")
 
-OF_PICTURES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
+OF_PICTURES: Mapping[str, tuple[Stack, ...]] = families(
     {
-        **dict.fromkeys(
-            ("clip_text_model", "clipseg_text_model", "groupvit_text_model",
-             "metaclip_2_text_model", "owlv2_text_model", "owlvit_text_model", "xclip_text_model"),
-            (_CLIP,),
+        "clip_text_model clipseg_text_model groupvit_text_model metaclip_2_text_model "
+        "owlv2_text_model owlvit_text_model xclip_text_model": _CLIP,
+        "siglip_text_model siglip2_text_model": _SIGLIP,
+        "aimv2_text_model": _AIMV2,
+        "clip_vision_model altclip_vision_model chinese_clip_vision_model clipseg_vision_model "
+        "kosmos_2_vision_model metaclip_2_vision_model": _CLIP_VISION,
+        "owlv2_vision_model owlvit_vision_model": _OWLVIT,
+        "siglip_vision_model granite_docling_vision": _SIGLIP_VISION,
+        "cosmos3_edge_vision siglip2_vision_model": replace(
+            _SIGLIP_VISION, resizing="bilinear, antialiased"
         ),
-        **dict.fromkeys(("siglip_text_model", "siglip2_text_model"), (_SIGLIP,)),
-        "aimv2_text_model": (_AIMV2,),
-        **dict.fromkeys(
-            ("clip_vision_model", "altclip_vision_model", "chinese_clip_vision_model",
-             "clipseg_vision_model", "kosmos_2_vision_model",
-             "metaclip_2_vision_model"),
-            (_CLIP_VISION,),
+        "idefics2_vision idefics3_vision smolvlm_vision": replace(_SIGLIP_VISION, resizing="steps"),
+        "minicpm_ocr_vision minicpmv4_6_vision minicpmv4_7_vision": replace(
+            _SIGLIP_VISION, resizing="buckets"
         ),
-        **dict.fromkeys(("owlv2_vision_model", "owlvit_vision_model"), (_OWLVIT,)),
-        **dict.fromkeys(
-            ("siglip_vision_model", "granite_docling_vision"), (_SIGLIP_VISION,)
+        "aimv2_vision_model": _AIMV2_VISION,
+        "vit vit_mae vit_msn flava_image_model": _VIT,
+        "dpt": replace(_VIT, resizing="bilinear"),
+        "deit": replace(
+            _VIT, row_of_position_0=2, marks=(*_VIT.marks, "embeddings.distillation_token")
         ),
-        **dict.fromkeys(
-            ("cosmos3_edge_vision", "siglip2_vision_model"),
-            (replace(_SIGLIP_VISION, resizing="bilinear, antialiased"),),
-        ),
-        **dict.fromkeys(
-            ("idefics2_vision", "idefics3_vision", "smolvlm_vision"),
-            (replace(_SIGLIP_VISION, resizing="steps"),),
-        ),
-        **dict.fromkeys(
-            ("minicpm_ocr_vision", "minicpmv4_6_vision", "minicpmv4_7_vision"),
-            (replace(_SIGLIP_VISION, resizing="buckets"),),
-        ),
-        "aimv2_vision_model": (_AIMV2_VISION,),
-        **dict.fromkeys(("vit", "vit_mae", "vit_msn", "flava_image_model"), (_VIT,)),
-        "dpt": (replace(_VIT, resizing="bilinear"),),
-        "deit": (
-            replace(
-                _VIT, row_of_position_0=2, marks=(*_VIT.marks, "embeddings.distillation_token")
-            ),
-        ),
-        "ijepa": (replace(_VIT, row_of_position_0=0, marks=()),),
-        "yolos": (_YOLOS,),
+        "ijepa": replace(_VIT, row_of_position_0=0, marks=()),
+        "yolos": _YOLOS,
         "vilt": (_VILT, replace(_VIT, resizing="bilinear, corners aligned")),
-        "dinov2": (_DINOV2,),
-        "dinov2_with_registers": (replace(_DINOV2, resizing="bicubic, antialiased"),),
-        **dict.fromkeys(("bridgetower_vision_model", "xclip_vision_model"), (_CLIP_TABLE,)),
-        "hunyuan_vl_vision": (
-            replace(
-                _HUNYUAN,
-                variants=(("interpolate_mode", "bicubic", replace(_HUNYUAN, resizing="bicubic")),),
-            ),
+        "dinov2": _DINOV2,
+        "dinov2_with_registers": replace(_DINOV2, resizing="bicubic, antialiased"),
+        "bridgetower_vision_model xclip_vision_model": _CLIP_TABLE,
+        "hunyuan_vl_vision": replace(
+            _HUNYUAN,
+            variants=(("interpolate_mode", "bicubic", replace(_HUNYUAN, resizing="bicubic")),),
         ),
-        "janus_vision_model": (_SIGLIP_TABLE,),
-        "glm_image_vision": (replace(_SIGLIP_TABLE, resizing="bilinear"),),
-        "ovis2_vision": (replace(_SIGLIP_TABLE, resizing=""),),
-        **dict.fromkeys(
-            ("blip_vision_model", "blip_2_vision_model", "instructblip_vision_model",
-             "instructblipvideo_vision_model"),
-            (_BLIP,),
+        "janus_vision_model": _SIGLIP_TABLE,
+        "glm_image_vision": replace(_SIGLIP_TABLE, resizing="bilinear"),
+        "ovis2_vision": replace(_SIGLIP_TABLE, resizing=""),
+        "blip_vision_model blip_2_vision_model instructblip_vision_model "
+        "instructblipvideo_vision_model": _BLIP,
+        "radio": replace(
+            _WITHOUT_CLASS, positions="patch_generator.pos_embed", resizing="bilinear, cut"
         ),
-        "radio": (
-            replace(
-                _WITHOUT_CLASS, positions="patch_generator.pos_embed", resizing="bilinear, cut"
-            ),
+        "tipsv2_vision_model": replace(
+            _VIT_TABLE, positions="pos_embed", resizing="bilinear, antialiased"
         ),
-        "tipsv2_vision_model": (
-            replace(_VIT_TABLE, positions="pos_embed", resizing="bilinear, antialiased"),
+        "seggpt": _VIT_TABLE,
+        "internvl_vision lw_detr_vit qianfan_ocr_vision vitdet": _VITDET,
+        "rf_detr_dinov2": replace(_VIT_TABLE, resizing="bicubic, antialiased"),
+        "timesformer": replace(_VIT_TABLE, resizing="nearest"),
+        "pixio": replace(_VIT_TABLE, rows_before=("n_cls_tokens", 8)),
+        "mgp-str": replace(
+            _MGP_STR,
+            variants=(("distilled", True, replace(_MGP_STR, row_of_position_0=2)),),
         ),
-        "seggpt": (_VIT_TABLE,),
-        **dict.fromkeys(
-            ("internvl_vision", "lw_detr_vit", "qianfan_ocr_vision", "vitdet"), (_VITDET,)
+        "groupvit_vision_model hiera": _WITHOUT_CLASS,
+        "sam3_vision_model sam3_vit_model": _SAM3,
+        "pvt": replace(  # the first of its four stages
+            _WITHOUT_CLASS, positions="patch_embeddings.0.position_embeddings", resizing=""
         ),
-        "rf_detr_dinov2": (replace(_VIT_TABLE, resizing="bicubic, antialiased"),),
-        "timesformer": (replace(_VIT_TABLE, resizing="nearest"),),
-        "pixio": (replace(_VIT_TABLE, rows_before=("n_cls_tokens", 8)),),
-        "mgp-str": (
-            replace(
-                _MGP_STR,
-                variants=(("distilled", True, replace(_MGP_STR, row_of_position_0=2)),),
-            ),
+        "videoprism_vision_model": replace(
+            _WITHOUT_CLASS,
+            positions="spatial_embeddings.position_embeddings",
+            resizing="bilinear, antialiased",
         ),
-        **dict.fromkeys(("groupvit_vision_model", "hiera"), (_WITHOUT_CLASS,)),
-        **dict.fromkeys(("sam3_vision_model", "sam3_vit_model"), (_SAM3,)),
-        "pvt": (
-            # The first of its four stages.
-            replace(
-                _WITHOUT_CLASS, positions="patch_embeddings.0.position_embeddings", resizing=""
-            ),
-        ),
-        "videoprism_vision_model": (
-            replace(
-                _WITHOUT_CLASS,
-                positions="spatial_embeddings.position_embeddings",
-                resizing="bilinear, antialiased",
-            ),
-        ),
-        **dict.fromkeys(("got_ocr2_vision", "sam_vision_model", "sam_hq_vision_model"), (_SAM,)),
+        "got_ocr2_vision sam_vision_model sam_hq_vision_model": _SAM,
     }
-)  # fmt: skip
+)
 """Stacks by ``model_type``, as in :data:`geometry.models.families.model_types.FAMILIES`."""
 
-_BESIDE_BEIT = replace(_VIT, used_if=(_ABSOLUTE, False))
-
-BESIDE_OFFSETS: Mapping[str, Stack] = MappingProxyType(
+BESIDE_OFFSETS: Mapping[str, Stack] = by_name(
     {
-        **dict.fromkeys(("beit", "data2vec-vision"), _BESIDE_BEIT),
+        "beit data2vec-vision": replace(_VIT, used_if=(_ABSOLUTE, False)),
         "swin": replace(_WITHOUT_CLASS, used_if=("use_absolute_embeddings", False)),
     }
 )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from geometry.checkpoints.config import flag
 from geometry.measures.sinusoids import Sinusoid
+from geometry.models.families.names import by_name, names_in
 
 Fused = Literal["side by side", "by head", "multi-query"]
 """Layout of W_Q, W_K and W_V in a fused matrix, along its output axis."""
@@ -19,9 +20,18 @@ Side = Literal["decoder", "encoder", "text", "vision"]
 """The part of a model that a stack is."""
 
 Resizing = Literal[
-    "", "bicubic", "bicubic, antialiased", "bilinear", "bilinear, antialiased",
-    "bilinear, corners aligned", "bilinear, cut", "nearest", "buckets", "steps", "tiled",
-]  # fmt: skip
+    "",
+    "bicubic",
+    "bicubic, antialiased",
+    "bilinear",
+    "bilinear, antialiased",
+    "bilinear, corners aligned",
+    "bilinear, cut",
+    "nearest",
+    "buckets",
+    "steps",
+    "tiled",
+]
 """How a family resizes its table of patches for a picture of another size; "" if its code does not.
 "buckets": the row at the fraction of the side before a patch; "steps": the same with the patch's
 share rounded first; "cut": cropped from a square, at its upper left corner; "tiled": repeated."""
@@ -32,6 +42,8 @@ _WINDOW_SETTINGS: dict[Window | None, tuple[str, ...]] = {
     "some layers": ("attention_layers", "window_size"),
     "all layers": ("attention_window",),
 }
+_OF_LAYERS = names_in("query key value out fan_out attention_norm mlp_norm embedding_norm sum_norm")
+"""Fields with the name of a tensor of a layer, or of a LayerNorm before the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +120,13 @@ class Stack:
 
     positions: str
     tokens: tuple[str, ...]
-    query: str
-    key: str
-    value: str
-    out: str
-    fan_out: str
-    attention_norm: str
-    mlp_norm: str
+    query: str = ""
+    key: str = ""
+    value: str = ""
+    out: str = ""
+    fan_out: str = ""
+    attention_norm: str = ""
+    mlp_norm: str = ""
     embedding_norm: str = ""
     sum_norm: str = ""
     sum_norm_if: tuple[str, bool] | None = None
@@ -174,30 +186,28 @@ class Stack:
     @property
     def suffixes(self) -> tuple[str, ...]:
         """Suffixes of the names of the first layer's tensors, norms, maps and marks."""
-        own = (
-            self.query, self.key, self.value, self.out, self.fan_out, self.attention_norm,
-            self.mlp_norm, self.sum_norm, self.embedding_norm, self.map_in, *self.marks,
-        )  # fmt: skip
-        named = dict.fromkeys(suffix for suffix in own if suffix)
+        own = [getattr(self, field) for field in (*_OF_LAYERS, "map_in")]
+        named = dict.fromkeys(filter(None, (*own, *self.marks)))
         return tuple(suffix.format(layer=0, group=0, before=0, group_before=0) for suffix in named)
 
 
 def only_table(row: Stack, **changes: Any) -> Stack:
     """Return a row without the names of its layers, for families with other layers."""
-    bare = replace(
-        row, query="", key="", value="", out="", fan_out="", attention_norm="", mlp_norm="",
-        embedding_norm="", sum_norm="", fused=None, marks=(),
-    )  # fmt: skip
-    return replace(bare, **changes)
+    bare: dict[str, Any] = {**dict.fromkeys(_OF_LAYERS, ""), "fused": None, "marks": ()}
+    return replace(row, **{**bare, **changes})
+
+
+def families(
+    rows: Mapping[str, Stack | tuple[Stack, ...]],
+) -> Mapping[str, tuple[Stack, ...]]:
+    """Return the stacks of each name; see :func:`geometry.models.families.names.by_name`."""
+    return by_name({key: row if isinstance(row, tuple) else (row,) for key, row in rows.items()})
 
 
 TABLE_ALONE = "of this family only the table of positions is read, and not its layers"
 """Reason why a family of which only the table is read has no matrices."""
 
-ALONE = Stack(
-    positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
-    mlp_norm="", causal=False, alone=True,
-)  # fmt: skip
+ALONE = Stack(positions="", tokens=(), causal=False, alone=True)
 """The row of a computed table without a model."""
 INSIDE = replace(ALONE, causal=True, inside=True)
 """The row of a model whose positions act only inside attention: rotary ones, biases by lag."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.config import first_int, pair
@@ -92,11 +92,11 @@ class Architecture:
         The tensor, or rows such as "pe.weight[2:]", chosen as the table; "" for none.
     """
 
-    family: str | None
-    stack: Stack | None
-    root: str
-    table: str
-    config: Mapping[str, Any]
+    family: str | None = None
+    stack: Stack | None = None
+    root: str = ""
+    table: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sides: tuple[str, ...] = ()
     rotary: Rotary | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import FLOATS, TensorInfo
 from geometry.models.recognition.first_rows import EXAMPLES, rows_from
 from geometry.models.recognition.names_and_shapes import Index, table_shape
@@ -73,5 +74,4 @@ def offer(options: tuple[TensorInfo, ...]) -> str:
     """Return the advice that names some of the candidates."""
     if not options:
         return "It has no two-dimensional floating-point tensor."
-    names = ", ".join(option.name for option in options[:4])
-    return f"Choose one of its tables: {names}{', …' if len(options) > 4 else ''}."
+    return f"Choose one of its tables: {some_of([option.name for option in options], 4)}."

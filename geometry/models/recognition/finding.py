@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
+from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import TensorInfo, TensorStore
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import FAMILIES
@@ -47,10 +48,7 @@ from geometry.models.recognition.towers import (
     rows_of_family,
     towers_of,
 )
-from geometry.models.recognition.without_table import (
-    ADDED,
-    INSIDE_TYPES,
-)
+from geometry.models.recognition.without_table import ADDED, INSIDE_TYPES
 
 INSTEAD = (
     "Measure the positions inside it with “helixscope positions”, or open a model with learned "
@@ -269,7 +267,7 @@ def _with_notes(
     if copies:
         notes.append(
             f"{tower.table} is shown; the checkpoint has more tables of that name: "
-            f"{', '.join(copies[:3])}{', …' if len(copies) > 3 else ''}."
+            f"{some_of(copies, 3)}."
         )
     shape = rows_and_width(index[tower.table])
     if tower.stack is not None and tower.stack.patches and tower.cut is None:

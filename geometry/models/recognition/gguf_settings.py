@@ -17,6 +17,7 @@ from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.stores import TensorStore
+from geometry.models.families.names import names_in
 from geometry.models.families.stack import Stack
 from geometry.models.schemes.rotary import FULL, SLIDING
 from geometry.models.schemes.rotary_scaling import FACTORS
@@ -56,154 +57,41 @@ ARCHITECTURES: Mapping[str, str] = MappingProxyType(
 )
 """The ``model_type`` of transformers by llama.cpp's architecture, if the two differ."""
 
-INTERLEAVED = frozenset(
-    (
-        "arcee",
-        "arctic",
-        "baichuan",
-        "bailingmoe",
-        "chameleon",
-        "chatglm",
-        "cohere2",
-        "command-r",
-        "deci",
-        "deepseek",
-        "deepseek2",
-        "deepseek2-ocr",
-        "ernie4_5",
-        "ernie4_5-moe",
-        "glm-dsa",
-        "glm4",
-        "gptj",
-        "granite",
-        "granitehybrid",
-        "granitemoe",
-        "internlm2",
-        "llada",
-        "llama",
-        "llama-embed",
-        "llama4",
-        "maincoder",
-        "minicpm",
-        "mistral3",
-        "mistral4",
-        "neo-bert",
-        "olmo",
-        "plm",
-        "smollm3",
-        "starcoder",
-        "xverse",
-    )
-)
+INTERLEAVED = names_in("""
+    arcee arctic baichuan bailingmoe chameleon chatglm cohere2 command-r deci deepseek deepseek2
+    deepseek2-ocr ernie4_5 ernie4_5-moe glm-dsa glm4 gptj granite granitehybrid granitemoe
+    internlm2 llada llama llama-embed llama4 maincoder minicpm mistral3 mistral4 neo-bert olmo
+    plm smollm3 starcoder xverse
+""")
 """Architectures whose files pair entries 2i and 2i + 1, such as Llama: the rows of W_Q and W_K have
 another order than in transformers' files."""
-HALVES = frozenset(
-    (
-        "afmoe",
-        "apertus",
-        "bailingmoe2",
-        "bert",
-        "bitnet",
-        "codeshell",
-        "cogvlm",
-        "dbrx",
-        "dots1",
-        "dream",
-        "eurobert",
-        "exaone",
-        "exaone-moe",
-        "exaone4",
-        "falcon",
-        "falcon-h1",
-        "gemma",
-        "gemma-embedding",
-        "gemma2",
-        "gemma3",
-        "gemma3n",
-        "gemma4",
-        "glm4moe",
-        "gpt-oss",
-        "gptneox",
-        "grok",
-        "grovemoe",
-        "hunyuan-dense",
-        "hunyuan-moe",
-        "hunyuan_vl",
-        "jais2",
-        "jina-bert-v3",
-        "lfm2",
-        "lfm2moe",
-        "llada-moe",
-        "mimo2",
-        "minicpm3",
-        "minimax-m2",
-        "modern-bert",
-        "nemotron",
-        "nomic-bert",
-        "nomic-bert-moe",
-        "olmo2",
-        "olmoe",
-        "openelm",
-        "orion",
-        "paddleocr",
-        "pangu-embedded",
-        "phi2",
-        "phi3",
-        "phimoe",
-        "plamo",
-        "plamo2",
-        "plamo3",
-        "qwen",
-        "qwen2",
-        "qwen2moe",
-        "qwen2vl",
-        "qwen3",
-        "qwen35",
-        "qwen35moe",
-        "qwen3moe",
-        "qwen3next",
-        "qwen3vl",
-        "qwen3vlmoe",
-        "rnd1",
-        "seed_oss",
-        "smallthinker",
-        "stablelm",
-        "starcoder2",
-        "step35",
-    )
-)
+HALVES = names_in("""
+    afmoe apertus bailingmoe2 bert bitnet codeshell cogvlm dbrx dots1 dream eurobert exaone
+    exaone-moe exaone4 falcon falcon-h1 gemma gemma-embedding gemma2 gemma3 gemma3n gemma4
+    glm4moe gpt-oss gptneox grok grovemoe hunyuan-dense hunyuan-moe hunyuan_vl jais2
+    jina-bert-v3 lfm2 lfm2moe llada-moe mimo2 minicpm3 minimax-m2 modern-bert nemotron
+    nomic-bert nomic-bert-moe olmo2 olmoe openelm orion paddleocr pangu-embedded phi2 phi3
+    phimoe plamo plamo2 plamo3 qwen qwen2 qwen2moe qwen2vl qwen3 qwen35 qwen35moe qwen3moe
+    qwen3next qwen3vl qwen3vlmoe rnd1 seed_oss smallthinker stablelm starcoder2 step35
+""")
 """Architectures whose files pair entries i and i + width/2. For others this is unknown."""
 ALIBI = frozenset(("bloom", "jina-bert-v2", "refact"))
 """Architectures with ALiBi whose exponent of the slopes is in llama.cpp's code, not in the file."""
 USUAL_BIAS = 8.0
 """This exponent, as in ALiBi's paper: slopes down to 2⁻⁸."""
 
-_READ = frozenset(
-    (
-        "rope.freq_base",
-        "rope.freq_base_swa",
-        "rope.dimension_count",
-        "rope.dimension_sections",
-        "rope.scale_linear",
-        "rope.scaling.type",
-        "rope.scaling.factor",
-        "rope.scaling.attn_factor",
-        "rope.scaling.original_context_length",
-        "rope.scaling.finetuned",
-        "rope.scaling.yarn_log_multiplier",
-        "rope.scaling.yarn_attn_factor",
-        "rope.scaling.yarn_beta_fast",
-        "rope.scaling.yarn_beta_slow",
-    )
-)
+_READ = names_in("""
+    rope.freq_base rope.freq_base_swa rope.dimension_count rope.dimension_sections
+    rope.scale_linear rope.scaling.type rope.scaling.factor rope.scaling.attn_factor
+    rope.scaling.original_context_length rope.scaling.finetuned rope.scaling.yarn_log_multiplier
+    rope.scaling.yarn_attn_factor rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow
+""")
 """Settings of rotary positions that are read here, or have no effect for a text."""
 
 _GPT2 = Stack(
     positions=POSITIONS,
     tokens=("token_embd.weight",),
     query="blk.{layer}.attn_qkv.weight",
-    key="",
-    value="",
     out="blk.{layer}.attn_output.weight",
     fan_out="blk.{layer}.ffn_up.weight",
     attention_norm="blk.{layer}.attn_norm.weight",
@@ -273,7 +161,7 @@ def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, 
         "bos_token_id": given.get("tokenizer.ggml.bos_token_id"),
     }
     config |= _alibi(name, of)
-    turns = name in INTERLEAVED | HALVES or any(key.startswith(f"{name}.rope.") for key in given)
+    turns = name in (*INTERLEAVED, *HALVES) or any(key.startswith(f"{name}.rope.") for key in given)
     if POSITIONS not in store.tensors and turns:
         config |= _rotary(store, name, of)
     return {key: value for key, value in config.items() if value is not None}

@@ -18,6 +18,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.code_families import CODES
 from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.names import names_in
 from geometry.models.families.stack import Stack, only_table
 
 Index = Mapping[str, TensorInfo]
@@ -28,28 +29,10 @@ AMBIGUOUS = "position_embeddings.weight"
 COPIES = ("model", "state_dict", "module", "net", "network", "student", "online")
 """Words in the names of a checkpoint with several copies of its weights, best first; averages and
 the states of optimizers come after names without such a word."""
-AVERAGES = (
-    "ema",
-    "swa",
-    "average",
-    "averaged",
-    "avg",
-    "shadow",
-    "momentum",
-    "teacher",
-    "target",
-    "ref",
-    "reference",
-    "init",
-    "initial",
-    "old",
-    "optimizer",
-    "grad",
-    "grads",
-    "gradients",
-    "m",
-    "v",
-)
+AVERAGES = names_in("""
+    ema swa average averaged avg shadow momentum teacher target ref reference init initial old
+    optimizer grad grads gradients m v
+""")
 
 _SIDE = re.compile(r"\.(en|de)coder\.[^.]+(\.weight)?$")
 """The word for a side directly before the name of a table."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from geometry.checkpoints.config import first_int, flag
+from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import BESIDE, FAMILIES, PARTS, turned_stack
@@ -333,7 +334,7 @@ def _assumptions(match: Match, matches: list[Match], config: Mapping[str, Any]) 
     why = "No model_type in a config.json" if not own else f"The architecture {own!r} is unknown"
     note = f"{why}: assumed to be {match.kind} from its tensor names"
     if kinds := [fit.kind for fit in matches if fit.kind != match.kind]:
-        note += f", shared by {', '.join(kinds[:3])}{', …' if len(kinds) > 3 else ''}"
+        note += f", shared by {some_of(kinds, 3)}"
     keys = dict.fromkeys(key for fit in (match, *matches) for key in fit.stack.settings)
     if any(fit.stack.fused != match.stack.fused for fit in matches):
         keys["multi_query"] = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.config import flag
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.families.names import by_name
 from geometry.models.schemes.relative_tables import DISTANCES, EMBEDDINGS, RELATIVE_KEYS
 from geometry.models.schemes.rotary_families import COMPARED
 from geometry.models.schemes.rotary_settings import KINDS, SIGNS
@@ -18,36 +18,18 @@ ALIBI = "it adds a penalty that grows with distance to the attention scores (ALi
 RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
 NO_POSITIONS = "its attention has no positions"
-
-_ROTARY_FAMILIES = ("cohere2_moe", "gemma3", "llama4", "mistral3")
-"""Rotary families whose settings were not compared with their code, or that have parts."""
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
-_FAMILIES_IN_TWO = (
-    "beit",
-    "data2vec-vision",
-    "donut-swin",
-    "maskformer",
-    "maskformer-swin",
-    "swin",
-    "swin2sr",
-    "swinv2",
-)
-_RELATIVE_FAMILIES = (
-    "t5",
-    "mt5",
-    "umt5",
-    "longt5",
-    "switch_transformers",
-    "pop2piano",
-)
 
-WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
+WITHOUT_TABLE: Mapping[str, str] = by_name(
     {
-        **dict.fromkeys((*_ROTARY_FAMILIES, *COMPARED), ROTARY),
-        **dict.fromkeys(("bloom", "mpt"), ALIBI),
-        **dict.fromkeys(_RELATIVE_FAMILIES, RELATIVE),
-        **dict.fromkeys(("deberta", "deberta-v2"), RELATIVE_TABLE),
-        **dict.fromkeys(_FAMILIES_IN_TWO, RELATIVE_IN_TWO),
+        # Their settings were not compared with their code, or they have parts.
+        "cohere2_moe gemma3 llama4 mistral3": ROTARY,
+        **dict.fromkeys(COMPARED, ROTARY),
+        "bloom mpt": ALIBI,
+        "t5 mt5 umt5 longt5 switch_transformers pop2piano": RELATIVE,
+        "deberta deberta-v2": RELATIVE_TABLE,
+        "beit data2vec-vision donut-swin maskformer maskformer-swin swin swin2sr "
+        "swinv2": RELATIVE_IN_TWO,
         **{kind: why for kind, why in LEFT_OUT.items() if why in WITHOUT_TABLE_OF_ANY_KIND},
     }
 )

@@ -222,8 +222,7 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         rows = max(index[name].shape[0] for name in tables)
         window = _window_of(tables[0], rows, config)
         same = tuple(name for name in tables if index[name].shape[0] == rows)
-        count = (2 * window[0] - 1) * (2 * window[1] - 1)
-        return [_of_picture(window, count, same)]
+        return [_of_picture(window, same)]
     networks = [name for name in names if name.endswith(_LAST)]
     for name in networks:
         _check_network(index, name)
@@ -254,8 +253,7 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
             shown.append(name)
     if not all(1 < side <= MAX_WINDOW for side in window):
         return []
-    count = (2 * window[0] - 1) * (2 * window[1] - 1)
-    return [replace(_of_picture(window, count, tuple(shown)), scale=scale)]
+    return [replace(_of_picture(window, tuple(shown)), scale=scale)]
 
 
 def _network(last: str) -> tuple[str, str, str]:
@@ -276,7 +274,8 @@ def _check_network(index: Mapping[str, TensorInfo], last: str) -> None:
         )
 
 
-def _of_picture(window: tuple[int, int], count: int, tensors: tuple[str, ...]) -> Lags:
+def _of_picture(window: tuple[int, int], tensors: tuple[str, ...]) -> Lags:
+    count = (2 * window[0] - 1) * (2 * window[1] - 1)
     return Lags(
         "relative", 0, count, tensor=tensors[0], side="encoder", window=window, tensors=tensors
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.plain_text import shortened
+from geometry.checkpoints.plain_text import shortened, some_of
 from geometry.models.schemes.rotary_families import COMPARED, Pairing, RotaryFamily
 from geometry.models.schemes.rotary_own_keys import without_foreign
 from geometry.models.schemes.rotary_scaling import Scaled, Unscaled, scaled
@@ -138,9 +138,8 @@ class Rotary:
                 "others."
             )
         if self.layers_without:
-            some = ", ".join(map(str, self.layers_without[:6]))
-            more = ", …" if len(self.layers_without) > 6 else ""
-            notes.append(f"Some layers do not turn queries and keys: {some}{more}.")
+            some = some_of(self.layers_without, 6)
+            notes.append(f"Some layers do not turn queries and keys: {some}.")
         return notes
 
 
@@ -530,10 +529,10 @@ class _Reader:
     def _note_unused(self, *groups: Given) -> None:
         """Note settings of rotary positions that were not used."""
         schemes = [key for key in KINDS if self.given.value(key) not in (None, *TURNING)]
-        unread = [name for given in (self.given, *groups) for name in given.unread()]
+        unread = dict.fromkeys(name for given in (self.given, *groups) for name in given.unread())
         if unread:
-            some = ", ".join(dict.fromkeys(unread[:6])) + (", …" if len(unread) > 6 else "")
-            self._note(f"Settings that are not used here: {shortened(some)}.")
+            some = shortened(some_of([*unread], 6))
+            self._note(f"Settings that are not used here: {some}.")
         off = [key for key in SWITCHES if self.given.value(key) is False]
         if off:
             self._note(f"By {off[0]} in config.json, it may not turn at all.")

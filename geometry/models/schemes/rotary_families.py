@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from geometry.models.families.names import by_name
+
 Pairing = Literal["halves", "interleaved"]
 """Whether entry i is turned with entry i + width/2, or 2i with 2i + 1."""
 
@@ -76,123 +78,53 @@ class RotaryFamily:
 
 _USUAL = RotaryFamily()
 
-ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
+ROTARY_FAMILIES: Mapping[str, RotaryFamily] = by_name(
     {
-        **dict.fromkeys(
-            (
-                "arcee", "aria_text", "chameleon", "dbrx", "deepseek_ocr2_text", "diffllama",
-                "doge", "dots1", "falcon", "falcon_h1", "glm_image_text",
-                "gpt_neox_japanese", "granite", "granite4_vision_text", "granite_docling_text",
-                "granite_swa", "granitemoe", "granitemoe_swa", "granitemoehybrid",
-                "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl_text",
-                "hyperclovax", "idefics", "jais2", "kyutai_speech_to_text", "llama", "mimi",
-                "mimi_decoder", "mimi_encoder", "ministral", "mistral", "moshi", "nanochat", "olmo",
-                "olmo2", "olmo_hybrid", "olmoe", "pocket_tts_audio_tokenizer",
-                "pocket_tts_audio_tokenizer_decoder",
-                "pocket_tts_audio_tokenizer_encoder", "qwen2", "qwen2_moe", "qwen3_moe",
-                "qwen3_omni_moe_talker_text", "starcoder2", "unlimited_ocr_text",
-                "voxtral_realtime_text", "zamba2",
-            ),
-            _USUAL,
+        "arcee aria_text chameleon dbrx deepseek_ocr2_text diffllama doge dots1 falcon falcon_h1 "
+        "glm_image_text gpt_neox_japanese granite granite4_vision_text granite_docling_text "
+        "granite_swa granitemoe granitemoe_swa granitemoehybrid granitemoeshared hunyuan_v1_dense "
+        "hunyuan_v1_moe hunyuan_vl_text hyperclovax idefics jais2 kyutai_speech_to_text llama "
+        "mimi mimi_decoder mimi_encoder ministral mistral moshi nanochat olmo olmo2 olmo_hybrid "
+        "olmoe pocket_tts_audio_tokenizer pocket_tts_audio_tokenizer_decoder "
+        "pocket_tts_audio_tokenizer_encoder qwen2 qwen2_moe qwen3_moe qwen3_omni_moe_talker_text "
+        "starcoder2 unlimited_ocr_text voxtral_realtime_text zamba2": _USUAL,
+        "dia_decoder hrm_text internlm3 iquestcoder jetmoe molmo2_text qwen3 "
+        "qwen3_omni_moe_talker_code_predictor seed_oss": RotaryFamily(d_head=128),
+        "emu3_text_model lfm2 lfm2_moe minimax mixtral phimoe qwen2_5_omni_text qwen2_5_vl_text "
+        "qwen2_vl_text qwen3_omni_moe_text": RotaryFamily(base=1_000_000.0),
+        "axk1 deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa youtu": RotaryFamily(
+            d_head=64, pairing="interleaved"
         ),
-        **dict.fromkeys(
-            ("dia_decoder", "hrm_text", "internlm3", "iquestcoder", "jetmoe", "molmo2_text",
-             "qwen3", "qwen3_omni_moe_talker_code_predictor", "seed_oss"),
-            RotaryFamily(d_head=128),
+        "bamba glm4_moe glm4v_moe_text nemotron persimmon phi recurrent_gemma": RotaryFamily(
+            share=0.5
         ),
-        **dict.fromkeys(
-            ("emu3_text_model", "lfm2", "lfm2_moe", "minimax", "mixtral", "phimoe",
-             "qwen2_5_omni_text", "qwen2_5_vl_text", "qwen2_vl_text", "qwen3_omni_moe_text"),
-            RotaryFamily(base=1_000_000.0),
+        "bitnet csm csm_depth_decoder_model flex_olmo mllama_text_model "
+        "qwen3_vl_moe_text": RotaryFamily(base=500_000.0),
+        "blt_global_transformer blt_local_decoder blt_local_encoder cohere "
+        "ernie4_5_moe": RotaryFamily(base=500_000.0, pairing="interleaved"),
+        "gemma gemma2 qwen4_exp_text t5_gemma_module vaultgemma": RotaryFamily(d_head=256),
+        "esm esmc eurobert lasr_encoder": RotaryFamily(causal=False),
+        "blt_patcher glm4v_text glm_ocr_text": RotaryFamily(pairing="interleaved"),
+        "diffusion_gemma_text gemma4_text gemma4_unified_text": RotaryFamily(
+            d_head=256, needs="kinds"
         ),
-        **dict.fromkeys(
-            ("axk1", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite",
-             "glm_moe_dsa", "youtu"),
-            RotaryFamily(d_head=64, pairing="interleaved"),
+        "pe_audio_encoder pe_audio_video_encoder pe_video_encoder": RotaryFamily(
+            base=20_000.0, d_head=128, pairing="interleaved", causal=False
         ),
-        **dict.fromkeys(
-            ("bamba", "glm4_moe", "glm4v_moe_text", "nemotron", "persimmon", "phi",
-             "recurrent_gemma"),
-            RotaryFamily(share=0.5),
+        "qwen3_5_moe_text qwen3_5_text qwen3_next": RotaryFamily(share=0.25, d_head=256),
+        "codegen gptj": RotaryFamily(width=64, pairing="interleaved", context=2048),
+        "gemma3_text t5gemma2_decoder": RotaryFamily(
+            base=1_000_000.0, d_head=256, sliding_base=10_000.0, full_at=(6, 5)
         ),
-        **dict.fromkeys(
-            ("bitnet", "csm", "csm_depth_decoder_model", "flex_olmo", "mllama_text_model",
-             "qwen3_vl_moe_text"),
-            RotaryFamily(base=500_000.0),
-        ),
-        **dict.fromkeys(
-            ("blt_global_transformer", "blt_local_decoder", "blt_local_encoder", "cohere",
-             "ernie4_5_moe"),
-            RotaryFamily(base=500_000.0, pairing="interleaved"),
-        ),
-        **dict.fromkeys(
-            ("gemma", "gemma2", "qwen4_exp_text", "t5_gemma_module", "vaultgemma"),
-            RotaryFamily(d_head=256),
-        ),
-        **dict.fromkeys(
-            ("esm", "esmc", "eurobert", "lasr_encoder"),
-            RotaryFamily(causal=False),
-        ),
-        **dict.fromkeys(
-            ("blt_patcher", "glm4v_text", "glm_ocr_text"),
-            RotaryFamily(pairing="interleaved"),
-        ),
-        **dict.fromkeys(
-            ("diffusion_gemma_text", "gemma4_text", "gemma4_unified_text"),
-            RotaryFamily(d_head=256, needs="kinds"),
-        ),
-        **dict.fromkeys(
-            ("pe_audio_encoder", "pe_audio_video_encoder", "pe_video_encoder"),
-            RotaryFamily(base=20_000.0, d_head=128, pairing="interleaved", causal=False),
-        ),
-        **dict.fromkeys(
-            ("qwen3_5_moe_text", "qwen3_5_text", "qwen3_next"),
-            RotaryFamily(share=0.25, d_head=256),
-        ),
-        **dict.fromkeys(
-            ("codegen", "gptj"),
-            RotaryFamily(width=64, pairing="interleaved", context=2048),
-        ),
-        **dict.fromkeys(
-            ("gemma3_text", "t5gemma2_decoder"),
-            RotaryFamily(base=1_000_000.0, d_head=256, sliding_base=10_000.0, full_at=(6, 5)),
-        ),
-        **dict.fromkeys(
-            ("glm", "glm4"),
-            RotaryFamily(share=0.5, d_head=128, pairing="interleaved"),
-        ),
-        **dict.fromkeys(
-            ("phi3", "phi4_multimodal"),
-            RotaryFamily(before=4096),
-        ),
-        **dict.fromkeys(
-            ("gpt_neox", "stablelm"),
-            RotaryFamily(share=0.25),
-        ),
-        **dict.fromkeys(
-            ("higgs_audio_v2", "ministral3"),
-            RotaryFamily(d_head=128, needs="group"),
-        ),
-        **dict.fromkeys(
-            ("hy_v4", "voxtral_realtime_encoder"),
-            RotaryFamily(d_head=64),
-        ),
-        **dict.fromkeys(
-            ("laguna", "mellum"),
-            RotaryFamily(d_head=128, needs="kinds"),
-        ),
-        **dict.fromkeys(
-            ("neucodec", "xcodec2"),
-            RotaryFamily(d_head=64, causal=False),
-        ),
-        **dict.fromkeys(
-            ("paddleocr_vl_text", "qwen3_vl_text"),
-            RotaryFamily(base=500_000.0, d_head=128),
-        ),
-        **dict.fromkeys(
-            ("qwen2_5_omni_talker", "solar_open"),
-            RotaryFamily(base=1_000_000.0, d_head=128),
-        ),
+        "glm glm4": RotaryFamily(share=0.5, d_head=128, pairing="interleaved"),
+        "phi3 phi4_multimodal": RotaryFamily(before=4096),
+        "gpt_neox stablelm": RotaryFamily(share=0.25),
+        "higgs_audio_v2 ministral3": RotaryFamily(d_head=128, needs="group"),
+        "hy_v4 voxtral_realtime_encoder": RotaryFamily(d_head=64),
+        "laguna mellum": RotaryFamily(d_head=128, needs="kinds"),
+        "neucodec xcodec2": RotaryFamily(d_head=64, causal=False),
+        "paddleocr_vl_text qwen3_vl_text": RotaryFamily(base=500_000.0, d_head=128),
+        "qwen2_5_omni_talker solar_open": RotaryFamily(base=1_000_000.0, d_head=128),
         "afmoe": RotaryFamily(
             d_head=128, sliding_only=True, without_window="sliding", full_at=(4, 3)
         ),
@@ -205,8 +137,7 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "dia_encoder": RotaryFamily(d_head=128, causal=False),
         "embedding_gemma2_text": RotaryFamily(d_head=256, causal=False, needs="kinds"),
         "ernie4_5": RotaryFamily(base=500_000.0, d_head=128, pairing="interleaved"),
-        "exaone4": RotaryFamily(sliding_only=True, full_at=(4, 3)),
-        "exaone_moe": RotaryFamily(sliding_only=True, full_at=(4, 3)),
+        "exaone4 exaone_moe": RotaryFamily(sliding_only=True, full_at=(4, 3)),
         "flint": RotaryFamily(d_head=128, sliding_only=True, without_window="none"),
         "gemma3n_text": RotaryFamily(
             base=1_000_000.0, d_head=256, sliding_base=10_000.0, full_at=(5, 4)
@@ -245,28 +176,20 @@ ROTARY_FAMILIES: Mapping[str, RotaryFamily] = MappingProxyType(
         "timesfm2_5": RotaryFamily(d_head=80),
         "ultrabert": RotaryFamily(causal=False, needs="kinds"),
     }
-)  # fmt: skip
+)
 """Families of transformers."""
 
-WITH_OWN_CODE: Mapping[str, RotaryFamily] = MappingProxyType(
+WITH_OWN_CODE: Mapping[str, RotaryFamily] = by_name(
     {
-        **dict.fromkeys(
-            (
-                "RefinedWeb", "RefinedWebModel", "aquila", "baichuan", "codeshell", "deepseek",
-                "exaone", "hf_olmo", "internlm", "internlm2", "minicpm", "mpt", "qwen", "xverse",
-            ),
-            _USUAL,
-        ),
-        **dict.fromkeys(
-            ("mixformer-sequential", "phi-msft"),
-            RotaryFamily(width=32),
-        ),
+        "RefinedWeb RefinedWebModel aquila baichuan codeshell deepseek exaone hf_olmo internlm "
+        "internlm2 minicpm mpt qwen xverse": _USUAL,
+        "mixformer-sequential phi-msft": RotaryFamily(width=32),
         "Yi": RotaryFamily(base=5_000_000.0),
         "chatglm": RotaryFamily(share=0.5, pairing="interleaved"),
         "openelm": RotaryFamily(d_head=128),
         "stablelm_epoch": RotaryFamily(share=0.25),
     }
-)  # fmt: skip
+)
 """Families whose code was published with their models."""
 
 COMPUTED_ANEW = frozenset(("chatglm",))

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from geometry.models.families.names import by_name, names_in
 from geometry.models.schemes.rotary_families import COMPARED, ROTARY_FAMILIES, WITH_OWN_CODE
 from geometry.models.schemes.rotary_settings import (
     BASES,
@@ -21,43 +22,13 @@ from geometry.models.schemes.rotary_settings import (
     WIDTHS,
 )
 
-SHARED = frozenset(
-    (
-        "bamba",
-        "diffusion_gemma_text",
-        "gemma4_text",
-        "gemma4_unified_text",
-        "glm",
-        "glm4",
-        "glm4_moe",
-        "glm4_moe_lite",
-        "glm4v_moe_text",
-        "glm4v_text",
-        "glm_image_text",
-        "glm_ocr_text",
-        "glmasr_encoder",
-        "gpt_neox",
-        "gpt_neox_japanese",
-        "laguna",
-        "lfm3",
-        "mellum",
-        "mimo_v2_flash",
-        "moonshine",
-        "moonshine_streaming",
-        "nemotron",
-        "persimmon",
-        "phi",
-        "phi3",
-        "phi4_multimodal",
-        "qwen3_5_moe_text",
-        "qwen3_5_text",
-        "qwen3_next",
-        "qwen4_exp_text",
-        "recurrent_gemma",
-        "solar_open",
-        "stablelm",
-    )
-)
+SHARED = names_in("""
+    bamba diffusion_gemma_text gemma4_text gemma4_unified_text glm glm4 glm4_moe glm4_moe_lite
+    glm4v_moe_text glm4v_text glm_image_text glm_ocr_text glmasr_encoder gpt_neox
+    gpt_neox_japanese laguna lfm3 mellum mimo_v2_flash moonshine moonshine_streaming nemotron
+    persimmon phi phi3 phi4_multimodal qwen3_5_moe_text qwen3_5_text qwen3_next qwen4_exp_text
+    recurrent_gemma solar_open stablelm
+""")
 """Families whose code has a setting for the turned share of each head."""
 OTHER_CODE = frozenset(("bamba", "jina_embeddings_v3", "nomic_bert", "gte"))
 """Families whose models were published with other code, which has its own names."""
@@ -68,33 +39,18 @@ _GEMMA4 = ("diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemm
 _FIXED = {"codegen", "gptj", "roformer"}
 """Families whose code has fixed rates."""
 _ALL = ROTARY_FAMILIES.keys()
-_LATENT = (
-    "axk1",
-    "axk2",
-    "deepseek_v2",
-    "deepseek_v3",
-    "deepseek_v32",
-    "glm4_moe_lite",
-    "glm_moe_dsa",
-    "hy_v4",
-    "longcat_flash",
-    "minicpm3",
-    "mistral_large4_text",
-    "youtu",
-)
+_LATENT = names_in("""
+    axk1 axk2 deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa hy_v4 longcat_flash
+    minicpm3 mistral_large4_text youtu
+""")
 """Families in which a part of each head turns, with its own width."""
 
-HAVE: Mapping[str, Collection[str]] = MappingProxyType(
+HAVE: Mapping[str, Collection[str]] = by_name(
     {
         **dict.fromkeys((*BASES, *LOCAL_BASES, *SHARES, *WIDTHS, *HEAD_WIDTHS), ()),
-        **dict.fromkeys(
-            ("position_encoding_2d", "rope_ratio", "rotary_emb_interleaved", "use_dynamic_ntk"), ()
-        ),
-        **dict.fromkeys(("rope_parameters", "rope_scaling"), _ALL - _FIXED - {"esm"}),
-        **dict.fromkeys(
-            ("no_rope_layers", "no_rope_layer_interval"),
-            ("llama4_text", "mistral_large4_text", "smollm3"),
-        ),
+        "position_encoding_2d rope_ratio rotary_emb_interleaved use_dynamic_ntk": (),
+        "rope_parameters rope_scaling": _ALL - _FIXED - {"esm"},
+        "no_rope_layers no_rope_layer_interval": ("llama4_text", "mistral_large4_text", "smollm3"),
         "attention_head_dim": ("hunyuan_vl_text", "zamba2"),
         "global_attn_every_n_layers": ("afmoe", *_MODERNBERT),
         "global_head_dim": _GEMMA4,
@@ -115,8 +71,7 @@ HAVE: Mapping[str, Collection[str]] = MappingProxyType(
         "rope_scaling_layers": ("molmo2_text",),
         "rope_theta": _ALL - _FIXED,
         "rotary_dim": ("codegen", "gptj"),
-        "rotary_emb_base": _NEOX,
-        "rotary_pct": _NEOX,
+        "rotary_emb_base rotary_pct": _NEOX,
         "sliding_window_pattern": (
             "cohere2",
             "exaone4",

@@ -11,40 +11,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from geometry.checkpoints.config import first_int, flag, positive, unusable
+from geometry.models.families.names import names_in
 
-BASES = (
-    "rotary_emb_base",
-    "rope_theta",
-    "global_rope_theta",
-    "rotary_base",
-    "rope_base",
-    "rope_freq_constant",
-    "rope_embedding_base",
-    "rotary_embedding_base",
-)
+BASES = names_in("""
+    rotary_emb_base rope_theta global_rope_theta rotary_base rope_base rope_freq_constant
+    rope_embedding_base rotary_embedding_base
+""")
 LOCAL_BASES = ("rope_local_base_freq", "local_rope_theta")
-SHARES = (
-    "rotary_pct",
-    "partial_rotary_factor",
-    "rope_pct",
-    "rotary_percent",
-    "rotary_percentage",
-    "rotary_emb_fraction",
-)
+SHARES = names_in("""
+    rotary_pct partial_rotary_factor rope_pct rotary_percent rotary_percentage
+    rotary_emb_fraction
+""")
 WIDTHS = ("rotary_dim", "rotary_ndims", "rope_n_elem", "attn_rotary_emb")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads", "num_heads")
 HIDDEN = ("hidden_size", "n_embd", "d_model")
 HEAD_WIDTHS = ("head_dim", "attention_head_dim", "kv_channels", "head_size")
-CONTEXTS = (
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "n_ctx",
-    "seq_length",
-    "model_max_length",
-    "max_sequence_length",
-    "max_context_length",
-)
+CONTEXTS = names_in("""
+    max_position_embeddings n_positions max_seq_len n_ctx seq_length model_max_length
+    max_sequence_length max_context_length
+""")
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers")
 
 SIGNS = (
@@ -61,17 +46,10 @@ SIGNS = (
 )
 """Settings whose presence indicates a rotary model."""
 
-SWITCHES = (
-    "rope",
-    "use_rope",
-    "rotary",
-    "use_rotary",
-    "use_mem_rope",
-    "rotary_embedding",
-    "use_rotary_embedding",
-    "use_rotary_embeddings",
-    "use_rotary_position_embeddings",
-)
+SWITCHES = names_in("""
+    rope use_rope rotary use_rotary use_mem_rope rotary_embedding use_rotary_embedding
+    use_rotary_embeddings use_rotary_position_embeddings
+""")
 """Settings that give whether a model turns at all."""
 
 KINDS = ("position_embedding_type", "pos_emb_type")
@@ -79,46 +57,19 @@ KINDS = ("position_embedding_type", "pos_emb_type")
 TURNING = ("rope", "rotary")
 """Their values for rotary positions."""
 
-HARMLESS = frozenset(
-    (
-        "finetuned",
-        "llama_4_scaling_beta",
-        "max_position_embeddings",
-        "mrope_interleaved",
-        "mrope_section",
-        "original_rope",
-        "pos_idx_in_fp32",
-        "rope_dropout",
-        "rope_full_precision",
-        "rope_max_length",
-        "rope_pairing",
-        "xdrope_section",
-    )
-)
+HARMLESS = names_in("""
+    finetuned llama_4_scaling_beta max_position_embeddings mrope_interleaved mrope_section
+    original_rope pos_idx_in_fp32 rope_dropout rope_full_precision rope_max_length rope_pairing
+    xdrope_section
+""")
 """Settings without effect on the turning of a text's queries and keys: sections of axes, which are
 equal for a text; the size of a cache; the precision; factors of the scores."""
 
-CONSTANTS = frozenset(
-    (
-        "alpha",
-        "attention_factor",
-        "beta_fast",
-        "beta_slow",
-        "factor",
-        "high_freq_factor",
-        "long_factor",
-        "low_freq_factor",
-        "mscale",
-        "mscale_all_dim",
-        "original_max_position_embeddings",
-        "partial_rotary_factor",
-        "rope_theta",
-        "rope_type",
-        "short_factor",
-        "truncate",
-        "type",
-    )
-)
+CONSTANTS = names_in("""
+    alpha attention_factor beta_fast beta_slow factor high_freq_factor long_factor
+    low_freq_factor mscale mscale_all_dim original_max_position_embeddings partial_rotary_factor
+    rope_theta rope_type short_factor truncate type
+""")
 """Settings of a scaling, none of which is a group."""
 
 _CONCERNS_ROTARY = re.compile(
@@ -242,7 +193,7 @@ class Given:
             if (self._group or _CONCERNS_ROTARY.search(key))
             and value not in (None, False, [], {}, "")
             and not (value is True and key in SWITCHES)
-            and key not in self._read | HARMLESS
+            and key not in self._read.union(HARMLESS)
         ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -50,7 +49,7 @@ def model_of_table(
     source, name
         Of the model; the family by default.
     """
-    place = Architecture(family, ALONE, "", family, {})
+    place = Architecture(family, ALONE, table=family)
     source = source or Source.parse(family)
     return PositionalModel(OneTable(family, values), place, source=source, name=name or family)
 
@@ -107,23 +106,13 @@ class OneTable(OnThisMachine):
     ) -> None:
         self._values, self._of = values, of
         info = TensorInfo(name, values.shape, "F64", values.nbytes)
-        self._tensors = MappingProxyType({name: info})
-
-    @property
-    def tensors(self) -> Mapping[str, TensorInfo]:
-        """The table's name and shape."""
-        return self._tensors
+        self.tensors = MappingProxyType({name: info})
 
     def check_files(self) -> None:
         """Compare the files of the model that it was made of with those that were opened."""
         if self._of is not None:
             self._of.check_files()
 
-    @property
-    def bytes_read(self) -> int:
-        """Zero: nothing is read."""
-        return 0
-
     def read(self, name: str) -> FloatArray:
         """Return the table; KeyError for any other name."""
-        return self._values.reshape(self._tensors[name].shape)
+        return self._values.reshape(self.tensors[name].shape)

@@ -15,7 +15,7 @@ from geometry.measures.extension import FEWEST, METHODS, Method, extend_table
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.sources.computed import model_derived_from
-from geometry.models.sources.resampled import MAX_NUMBERS, MAX_ROWS
+from geometry.models.sources.resampled import most_rows, too_large
 from geometry.models.sources.source import FORMS, Source
 
 _PARAMETERS = re.compile(r"([a-z]+):([1-9][0-9]{0,6}):([1-9][0-9]{0,6})")
@@ -29,11 +29,8 @@ def extended_source(
     None if it cannot be made: the model is derived or its table was chosen, or the result would be
     too large.
     """
-    if (
-        model.table_choice is not None
-        or model.source.of is not None
-        or not _fits(length, model.d_model)
-    ):
+    derived = model.table_choice is not None or model.source.of is not None
+    if derived or length > most_rows(model.d_model):
         return None
     return Source.derive("extended", f"{method}:{kept}:{length}", model.source)
 
@@ -80,15 +77,8 @@ def open_extended(source: Source, model: PositionalModel) -> PositionalModel:
             f"The first {kept:,} positions of {model.name} cannot be extended to {length:,}.",
             f"Keep {FEWEST} to {n:,} of them, and ask for more than are kept.",
         )
-    if not _fits(length, model.d_model):
-        raise SourceError(
-            f"{length:,} positions of {model.d_model} numbers are too many to make.",
-            f"Ask for at most {min(MAX_ROWS, MAX_NUMBERS // model.d_model):,}.",
-        )
-    place = Architecture(None, None, "", "extended positions", {})
+    if length > most_rows(model.d_model):
+        raise too_large(length, model.d_model)
+    place = Architecture(table="extended positions")
     table = extend_table(model.W_pos[:kept], length, method)
     return model_derived_from(model, source, table, place)
-
-
-def _fits(length: int, d_model: int) -> bool:
-    return length <= MAX_ROWS and length * d_model <= MAX_NUMBERS

@@ -6,7 +6,7 @@ Only its positions are kept; the file is described in :mod:`geometry.history.rec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 
@@ -53,12 +53,8 @@ class StepStore(OnThisMachine):
     def __init__(self, file: LocalFile, positions: Region, index: int, name: str) -> None:
         self._file, self._positions, self._index = file, positions, index
         info = part_of(positions, name)
-        self.tensors: Mapping[str, TensorInfo] = MappingProxyType({name: info})
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of one table."""
-        return next(iter(self.tensors.values())).nbytes
+        self.tensors = MappingProxyType({name: info})
+        self.bytes_read = info.nbytes
 
     def check_files(self) -> None:
         """Raise FileChanged if the file is not the one that was opened."""
@@ -118,7 +114,7 @@ def open_step(
     name = f"step {step}"
     return PositionalModel(
         StepStore(opened, positions, steps.index(step), name),
-        Architecture(None, None, "", name, {}),
+        Architecture(table=name),
         source=source,
         name=f"{file.parent.name} · {name}",
         folder=file.parent,

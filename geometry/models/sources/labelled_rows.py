@@ -33,7 +33,7 @@ def open_rows(path: Path, source: Source, name: str) -> PositionalModel:
     beside = FolderFiles(path.parent, (path.name,))
     contents = read_rows(path)
     store = OneTable(path.name, contents.values)
-    place = Architecture(None, None, "", path.name, {}, rows=rows_of(contents.columns))
+    place = Architecture(table=path.name, rows=rows_of(contents.columns))
     return PositionalModel(store, place, source=source, name=name, beside=beside)
 
 

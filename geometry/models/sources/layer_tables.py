@@ -8,7 +8,6 @@ described in :mod:`geometry.inside.record`, which writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -156,12 +155,8 @@ class LayerStore(OnThisMachine):
         _, length, d_model = tables.shape
         name = f"layer {layer}"
         info = TensorInfo(name, (length, d_model), "F32", length * d_model * _FLOAT.itemsize)
-        self.tensors: Mapping[str, TensorInfo] = MappingProxyType({name: info})
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of one table."""
-        return next(iter(self.tensors.values())).nbytes
+        self.tensors = MappingProxyType({name: info})
+        self.bytes_read = info.nbytes
 
     def check_files(self) -> None:
         """Raise FileChanged if the file is not the one that was opened."""
@@ -211,10 +206,9 @@ def open_layer(file: Path, layer: int | None, source: Source) -> PositionalModel
             "Open one of them.",
         )
     name = f"layer {number}"
-    place = Architecture(None, None, "", name, {})
     return PositionalModel(
         LayerStore(tables, number),
-        place,
+        Architecture(table=name),
         source=source,
         name=f"{tables.name} · {name}",
         folder=file.parent,
@@ -240,7 +234,7 @@ def read_layers(file: Path) -> LayerTables:
             raise SourceError(f"{file} does not hold positions of layers.", AGAIN)
         columns = {name: _column(region) for name, region in regions.items()}
         half_a, half_b = (regions.get(name) for name in ("half_a", "half_b"))
-        windows, special = (columns.get(name) for name in ("windows", "special"))
+        windows, special = columns.get("windows"), columns.get("special")
         if half_a is None or half_b is None or windows is None or special is None:
             raise SourceError(f"{file} lacks tensors.", AGAIN)
         shape = half_a.info.shape
@@ -256,22 +250,18 @@ def read_layers(file: Path) -> LayerTables:
         }
         if not by_layer.keys() >= {*_MEASURED}:
             raise SourceError(f"{file} lacks a number for each layer.", AGAIN)
-        share, noise, cosine = (by_layer[name] for name in _MEASURED)
-        name = str(metadata.get("name") or file.parent.name)
-        source = str(metadata.get("source") or "")
-        places = tuple(int(i) for i in special)
         return LayerTables(
             opened,
-            name,
-            source,
-            shape,
-            windows.astype(np.int64),
-            places,
-            share,
-            noise,
-            cosine,
-            by_layer.get("random_share"),
-            (half_a, half_b),
+            name=str(metadata.get("name") or file.parent.name),
+            source=str(metadata.get("source") or ""),
+            shape=shape,
+            windows=windows.astype(np.int64),
+            special=tuple(int(i) for i in special),
+            share=by_layer["share"],
+            share_noise=by_layer["share_noise"],
+            halves_cosine=by_layer["halves_cosine"],
+            random_share=by_layer.get("random_share"),
+            _halves=(half_a, half_b),
         )
 
 

@@ -63,6 +63,8 @@ _NEEDED = {
     "extended": "a method, two numbers of rows",
 }
 """What the source of each derived kind names beside a model."""
+_MAKERS = {"pair": open_pair, "resampled": open_resampled, "extended": open_extended}
+"""What makes a table of a model alone, by the kind of source."""
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
     r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
@@ -152,12 +154,8 @@ def _open_derived(source: Source, table: str | None, network: Network | None) ->
             f"Use the form {FORMS[source.kind]}.",
         )
     model = open_model(source.of, table=table, network=network)
-    if source.kind == "pair":
-        return open_pair(source, model)
-    if source.kind == "resampled":
-        return open_resampled(source, model)
-    if source.kind == "extended":
-        return open_extended(source, model)
+    if source.kind != "tokens":
+        return _MAKERS[source.kind](source, model)
     if network is None:
         return open_token_rows(source, model, whole=False)
     if network.whole:

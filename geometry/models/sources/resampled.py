@@ -32,6 +32,19 @@ UNKNOWN = "has no resizing of its own that is known: shown is a bicubic interpol
 _SIZE = re.compile(r"([1-9][0-9]{0,6})(?:\s*[x×]\s*([1-9][0-9]{0,6}))?", re.IGNORECASE)
 
 
+def most_rows(d_model: int) -> int:
+    """Return the number of rows that a table of a model may have at most."""
+    return min(MAX_ROWS, MAX_NUMBERS // d_model)
+
+
+def too_large(rows: int, d_model: int) -> SourceError:
+    """Return the error for a table with more rows."""
+    return SourceError(
+        f"{rows:,} positions of {d_model} numbers are too many to make.",
+        f"Ask for at most {most_rows(d_model):,}.",
+    )
+
+
 def resample_grid(
     table: npt.ArrayLike,
     grid: tuple[int, int],
@@ -119,16 +132,13 @@ def open_resampled(source: Source, model: PositionalModel) -> PositionalModel:
     count, resizing = rows * (columns or 1), model.resizing
     if resizing == "bilinear, cut" and columns is not None:
         count = max(rows, columns) ** 2
-    if count > MAX_ROWS or count * model.d_model > MAX_NUMBERS:
-        raise SourceError(
-            f"{count:,} positions of {model.d_model} numbers are too many to make.",
-            f"Ask for at most {min(MAX_ROWS, MAX_NUMBERS // model.d_model):,}.",
-        )
+    if count > most_rows(model.d_model):
+        raise too_large(count, model.d_model)
     if (columns is None) is (model.grid is not None):
         given, form = ("one number", "20x20") if columns is None else ("two", "2048")
         kind = "the patches of a picture" if model.grid is not None else "positions of a text"
         raise SourceError(f"{model.name} has {kind}, and the size has {given}.", f"Use {form}.")
-    place = Architecture(None, None, "", "resampled positions", {})
+    place = Architecture(table="resampled positions")
     if columns is None or model.grid is None:
         table = resample_rows(model.W_pos, rows)
     else:

@@ -63,6 +63,6 @@ def open_pair(source: Source, model: PositionalModel) -> PositionalModel:
             f"Use the form {FORMS['pair']}.",
         )
     pair = int(source.what)
-    place = Architecture(None, ALONE, "", f"pair {pair}", {})
+    place = Architecture(stack=ALONE, table=f"pair {pair}")
     curve = pair_curve(rotary.rates[pair], model.n_positions)
     return model_derived_from(model, source, curve, place)

@@ -15,11 +15,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from geometry.checkpoints.column_files import MAX_POSITIONS, PositionColumn
+from geometry.checkpoints.column_files import MAX_POSITIONS, PositionColumn, read_text
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import shortened, visible
-from geometry.checkpoints.stores import open_regular, reading_file
+from geometry.checkpoints.stores import reading_file
 from geometry.hub.faults import LargeTensor, LargeTokenizer
 from geometry.models.model import PositionalModel
 from geometry.models.parts import read_part
@@ -122,12 +122,8 @@ def open_token_rows(source: Source, model: PositionalModel, *, whole: bool) -> P
     labels = tuple(visible(entries[number]) for number in kept)
     left_out = [entry for entry, token in zip(entries, ids, strict=True) if token is None]
     place = Architecture(
-        None,
-        None,
-        "",
-        "token embeddings",
-        {},
-        notes=tuple(filter(None, (_note(model.name, left_out, spaced=spaced),))),
+        table="token embeddings",
+        notes=(_note(model.name, left_out, spaced=spaced),),
         rows=LabelledRows(labels, _columns(labels)),
     )
     return model_derived_from(model, source, table, place, beside)
@@ -154,15 +150,8 @@ def _read(path: Path) -> tuple[str, ...]:
     """Return the entries of a text file: its lines, without spaces around them."""
     advice = "Save it as text in UTF-8, with an entry in each line."
     with reading_file(path, advice, fault="cannot be read as a list"):
-        with open_regular(path) as file:
-            data = file.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
-            raise SourceError(f"{path.name} is longer than {MAX_FILE} bytes.", advice)
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise SourceError(f"{path.name} is not text in UTF-8.", advice) from None
-        entries = tuple(line.strip() for line in text.splitlines() if line.strip())
+        lines = map(str.strip, read_text(path, MAX_FILE, advice).splitlines())
+        entries = tuple(filter(None, lines))
         if not entries or len(entries) > MAX_POSITIONS:
             raise SourceError(f"{path.name} has {len(entries)} entries.", advice)
         return entries

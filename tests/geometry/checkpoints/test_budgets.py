@@ -23,6 +23,7 @@ from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH
 from geometry.checkpoints.torch_store import open_torch
 from geometry.history.trainer_log import read_log
 from geometry.models.sources.opening import open_model
+from tests.small_models import write_raw
 
 
 def refusal(path):
@@ -32,12 +33,6 @@ def refusal(path):
     assert path.name in str(caught.value)
     assert len(str(caught.value)) <= MAX_SENTENCE_LENGTH
     return str(caught.value)
-
-
-def safetensors(path, entries, data=b""):
-    raw = json.dumps(entries).encode()
-    path.write_bytes(len(raw).to_bytes(8, "little") + raw + data)
-    return path
 
 
 def archive(path, files, method=zipfile.ZIP_STORED):
@@ -52,20 +47,19 @@ def archive(path, files, method=zipfile.ZIP_STORED):
 )
 def test_shapes_that_no_tensor_has(shape, tmp_path):
     entry = {"dtype": "F32", "shape": shape, "data_offsets": [0, 4]}
-    refusal(safetensors(tmp_path / "model.safetensors", {"wpe.weight": entry}, bytes(4)))
+    refusal(write_raw(tmp_path / "model.safetensors", {"wpe.weight": entry}, bytes(4)))
 
 
 def test_numbers_of_thousands_of_digits(tmp_path):
     raw = b'{"wpe.weight":{"dtype":"F32","shape":[%s],"data_offsets":[0,4]}}' % (b"9" * 5000)
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(len(raw).to_bytes(8, "little") + raw + bytes(4))
+    path = write_raw(tmp_path / "model.safetensors", raw, bytes(4))
     assert "is not valid JSON" in refusal(path)
 
 
 def test_more_tensors_than_any_checkpoint_has(tmp_path, monkeypatch):
     monkeypatch.setattr("geometry.checkpoints.safetensors_store.MAX_TENSORS", 3)
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
-    path = safetensors(tmp_path / "model.safetensors", dict.fromkeys("abcd", entry))
+    path = write_raw(tmp_path / "model.safetensors", dict.fromkeys("abcd", entry))
     assert "describes 4 tensors; at most 3" in refusal(path)
 
 
@@ -193,7 +187,7 @@ def test_the_largest_metadata_that_are_read_take_less_than_300_mb(tmp_path, most
     path = tmp_path / "model.safetensors"
     metadata = dict.fromkeys(map(str, range(900_000)), "")
     tensor = {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}
-    safetensors(path, {"__metadata__": metadata, "wpe.weight": tensor}, bytes(32))
+    write_raw(path, {"__metadata__": metadata, "wpe.weight": tensor}, bytes(32))
     del metadata
     gc.collect()
     most_memory()

@@ -16,6 +16,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.opening import open_model
 from tests.hostile_pickles import HOSTILE, beside_a_tensor, torch_file
+from tests.small_models import write_raw
 
 
 def opens_or_refuses(path: Path) -> None:
@@ -72,10 +73,7 @@ def test_any_bytes(content, tmp_path):
     data=st.integers(0, 200),
 )
 def test_any_header(header, data, tmp_path):
-    raw = json.dumps(header).encode()
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(len(raw).to_bytes(8, "little") + raw + bytes(data))
-    opens_or_refuses(path)
+    opens_or_refuses(write_raw(tmp_path / "model.safetensors", header, bytes(data)))
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ Kind = GGMLQuantizationType
 WRITTEN = (Kind.F32, Kind.F16, Kind.BF16, Kind.Q8_0, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0)
 
 
-def write(path, tensors, settings=(), arch="llama"):
+def write(path, tensors, settings=(), arch="llama", **options):
     """Write tensors, each an array or raw blocks with their type."""
-    writer = GGUFWriter(path, arch)
+    writer = GGUFWriter(path, arch, **options)
     for key, value in settings:
         if isinstance(value, str):
             writer.add_string(key, value)
@@ -46,15 +46,7 @@ def write(path, tensors, settings=(), arch="llama"):
 
 def write_parts(folder, tensors, settings=(), arch="llama"):
     """Write a file in three parts, whose settings are in the first."""
-    writer = GGUFWriter(folder / "split.gguf", arch, split_max_tensors=-(-len(tensors) // 3))
-    for key, value in settings:
-        (writer.add_float32 if isinstance(value, float) else writer.add_uint32)(key, value)
-    for name, value in tensors.items():
-        writer.add_tensor(name, value)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write(folder / "split.gguf", tensors, settings, arch, split_max_tensors=-(-len(tensors) // 3))
     return sorted(folder.glob("split-*.gguf"))
 
 

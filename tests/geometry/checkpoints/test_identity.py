@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,16 +46,13 @@ def write_torch_file(folder: Path, version: float, note: str = "") -> Path:
     return path
 
 
-def write_npz(folder: Path, version: float, note: str = "") -> Path:
+def write_npz(folder: Path, version: float, note: str = "", save: Any = np.savez) -> Path:
     path = folder / "tables.npz"
-    np.savez(path, **tensors_of(version), **({note: np.ones(1)} if note else {}))
+    save(path, **tensors_of(version), **({note: np.ones(1)} if note else {}))
     return path
 
 
-def write_compressed_npz(folder: Path, version: float, note: str = "") -> Path:
-    path = folder / "tables.npz"
-    np.savez_compressed(path, **tensors_of(version), **({note: np.ones(1)} if note else {}))
-    return path
+write_compressed_npz = partial(write_npz, save=np.savez_compressed)
 
 
 def write_npy(folder: Path, version: float, note: str = "") -> Path:
@@ -128,6 +127,26 @@ def copies(folder: Path, write: Callable[..., Path], version: float, note: str) 
 def folder(tmp_path) -> Path:
     (tmp_path / "model").mkdir()
     return tmp_path / "model"
+
+
+@pytest.fixture
+def disturb(monkeypatch) -> Callable[..., None]:
+    """Do something before or after each call of a function that reads."""
+
+    def patch(owner, name, act, when="before"):
+        real = getattr(owner, name)
+
+        def disturbed(*args, **options):
+            if when == "before":
+                act(*args)
+            found = real(*args, **options)
+            if when == "after":
+                act(*args)
+            return found
+
+        monkeypatch.setattr(owner, name, disturbed)
+
+    return patch
 
 
 @pytest.mark.parametrize("note", ["", "longer" * 20], ids=["same header", "grown header"])
@@ -221,96 +240,73 @@ def test_a_link_to_another_file_is_another_file(folder):
     ],
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_file_rewritten_during_a_read(write, reader, when, folder, tmp_path, monkeypatch):
+def test_file_rewritten_during_a_read(write, reader, when, folder, tmp_path, disturb):
     store = open_store(write(folder, 0))
     new = copies(tmp_path / "other", write, 1, "")
-    real = getattr(np, reader)
 
-    def disturbed(*args, **options):
-        found = real(*args, **options) if when == "after" else None
+    def rewrite_all(*_):
         for file, content in zip(sorted(folder.iterdir()), new, strict=True):
             rewrite(file, content)
-        return real(*args, **options) if found is None else found
 
-    monkeypatch.setattr(np, reader, disturbed)
+    disturb(np, reader, rewrite_all, when)
     with pytest.raises(FileChanged):
         store.read("wte.weight")
 
 
-def test_a_file_replaced_during_a_read_is_read_as_it_was(folder, monkeypatch):
+def test_a_file_replaced_during_a_read_is_read_as_it_was(folder, disturb):
     path = write_safetensors_file(folder, 0)
-    store, real = open_store(path), np.fromfile
-
-    def disturbed(*args, **options):
-        replace(path, b"")
-        return real(*args, **options)
-
-    monkeypatch.setattr(np, "fromfile", disturbed)
+    store = open_store(path)
+    disturb(np, "fromfile", lambda *_: replace(path, b""))
     np.testing.assert_array_equal(store.read("wte.weight"), tensors_of(0)["wte.weight"])
     with pytest.raises(FileChanged):
         store.read("wte.weight")
 
 
 @pytest.mark.parametrize("write", [write_safetensors_file, write_torch_file, write_shards])
-def test_model_replaced_while_opened_is_read_again(write, folder, tmp_path, monkeypatch):
+def test_model_replaced_while_opened_is_read_again(write, folder, tmp_path, disturb):
     (folder / "config.json").write_text(json.dumps(CONFIG))
     write(folder, 0)
     new, left = copies(tmp_path / "other", write, 1, ""), [True]
-    real = LocalFile.read_at
 
-    def disturbed(file, offset, nbytes):
-        found = real(file, offset, nbytes)
+    def replace_once(*_):
         if left and left.pop():
             files = sorted(set(folder.iterdir()) - {folder / "config.json"})
             for each, content in zip(files, new, strict=True):
                 replace(each, content)
-        return found
 
-    monkeypatch.setattr(LocalFile, "read_at", disturbed)
+    disturb(LocalFile, "read_at", replace_once, "after")
     model = open_model(folder)
     np.testing.assert_array_equal(model.W_pos, tensors_of(1)["wpe.weight"])
     np.testing.assert_array_equal(model.W_E, tensors_of(1)["wte.weight"])
 
 
-def test_a_model_that_changes_all_the_time_is_refused(folder, monkeypatch):
+def test_a_model_that_changes_all_the_time_is_refused(folder, disturb):
     path = write_safetensors_file(folder, 0)
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    content, real = path.read_bytes(), LocalFile.read_at
-
-    def disturbed(file, offset, nbytes):
-        replace(path, content)
-        return real(file, offset, nbytes)
-
-    monkeypatch.setattr(LocalFile, "read_at", disturbed)
+    content = path.read_bytes()
+    disturb(LocalFile, "read_at", lambda *_: replace(path, content))
     with pytest.raises(FileChanged, match=r"model\.safetensors has changed"):
         open_model(folder)
 
 
-def test_configuration_belongs_to_its_weights(folder, monkeypatch):
+def test_configuration_belongs_to_its_weights(folder, disturb):
     path = write_safetensors_file(folder, 0)
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    real, left = LocalFile.read_at, [True]
+    left = [True]
 
-    def disturbed(file, offset, nbytes):
+    def replace_once(file, *_):
         if file.path == path and left and left.pop():
             replace(folder / "config.json", json.dumps(CONFIG | {"vocab_size": 7}).encode())
-        return real(file, offset, nbytes)
 
-    monkeypatch.setattr(LocalFile, "read_at", disturbed)
+    disturb(LocalFile, "read_at", replace_once)
     model = open_model(folder)
     model.check_files()
 
 
-def test_json_read_while_it_is_written_is_refused(tmp_path, monkeypatch):
+def test_json_read_while_it_is_written_is_refused(tmp_path, disturb):
     path = tmp_path / "config.json"
     path.write_text('{"a": 1}')
-    real = np.fromfile
-
-    def disturbed(*args, **options):
-        rewrite(path, b'{"a": 2}')
-        return real(*args, **options)
-
-    monkeypatch.setattr(np, "fromfile", disturbed)
+    disturb(np, "fromfile", lambda *_: rewrite(path, b'{"a": 2}'))
     with pytest.raises(FileChanged, match=r"^config\.json has changed"):
         read_json(path)
 

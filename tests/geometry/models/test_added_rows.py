@@ -23,7 +23,7 @@ from tests.geometry.models.test_grids import (
     VISION,
 )
 from tests.geometry.models.test_own_resizing import OTHERS, part_with_table, table_of
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 STORED = [case for case in CASES if not case.computed]
 #: A position that every table has.

@@ -18,7 +18,7 @@ from geometry.checkpoints.config import first_int
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import LocalFile, cannot_read
 from geometry.models.sources.opening import UnknownArchitecture, open_model
-from tests.small_models import write_model
+from tests.small_models import write_model, write_raw
 
 CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
 
@@ -183,12 +183,6 @@ def test_absurd_header_length(checkpoint, length):
     assert f"header would be {length} bytes long" in str(refusal(checkpoint))
 
 
-def with_header(folder: Path, header: bytes, data: int = 128) -> Path:
-    path = folder / "model.safetensors"
-    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(data))
-    return folder
-
-
 def entry(begin: int = 0, end: int = 128, dtype: Any = "F32", shape: Any = (8, 4)) -> dict:
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
@@ -202,9 +196,6 @@ def entry(begin: int = 0, end: int = 128, dtype: Any = "F32", shape: Any = (8, 4
         (b"[1, 2]", "should be a JSON object"),
         (b'{"a": 1}', "does not describe 'a'"),
         (b'{"a": {}, "a": {}}', "names 'a' twice"),
-        ({"a": entry(shape=[8, -4])}, "does not describe 'a'"),
-        ({"a": entry(shape=[8, 4.0])}, "does not describe 'a'"),
-        ({"a": entry(shape=[8, True])}, "does not describe 'a'"),
         ({"a": entry(shape=7)}, "does not describe 'a'"),
         ({"a": entry(dtype=3)}, "does not describe 'a'"),
         ({"a": {"dtype": "F32", "shape": [8, 4], "data_offsets": [0]}}, "does not describe"),
@@ -218,8 +209,8 @@ def entry(begin: int = 0, end: int = 128, dtype: Any = "F32", shape: Any = (8, 4
     ],
 )
 def test_wrong_header(checkpoint, header, words):
-    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
-    assert words in str(refusal(with_header(checkpoint, raw)))
+    write_raw(checkpoint / "model.safetensors", header, bytes(128))
+    assert words in str(refusal(checkpoint))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\x00", "[" * 100_000])

@@ -31,7 +31,7 @@ from geometry.models.recognition.candidates import UnknownArchitecture
 from geometry.models.schemes.alibi import compared, find_alibi
 from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_lags import check_offsets, randomised
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 SEEDS = range(8)
 ANY = {"x.weight": np.eye(4, dtype="f4")}
@@ -270,41 +270,25 @@ def test_windows_of_drawn_sizes(kind, seed, tmp_path):
     index = found[0].relative_position_index.reshape(window**2, window**2).numpy()
     tables = [one.relative_position_bias_table.detach().numpy() for one in found]
     assert len(tables) == depth + 1
-    check_offsets(open_model(tmp_path), [table.T[:, index] for table in tables], index)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_windows_of_drawn_sizes_in_swin_2(seed, tmp_path):
-    draw = random.Random(seed)
-    window = draw.randint(2, 6)
-    before = draw.choice([0, draw.randint(2, 12)])
-    own = randomised(saved("swinv2", tmp_path, image_size=8 * window, patch_size=2, embed_dim=8,
-                           depths=[1, 1], num_heads=[2, 2], window_size=window,
-                           pretrained_window_sizes=[before, before]))  # fmt: skip
-    own.save_pretrained(tmp_path)
-    biases = []
-    for one in own.modules():
-        if hasattr(one, "continuous_position_bias_mlp"):
-            with torch.no_grad():
-                made = one.continuous_position_bias_mlp(one.relative_coords_table)
-            index = one.relative_position_index.numpy()
-            table = 16 * torch.sigmoid(made.view(-1, made.shape[-1])).numpy()
-            biases.append(table.T[:, index])
-    check_offsets(open_model(tmp_path), biases, index)
+    model = open_model(tmp_path)
+    check_offsets(model, [table.T[:, index] for table in tables], index)
+    assert model.lags.words.endswith(f"a column for each head of {depth + 1} blocks")
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_windows_of_drawn_pictures_in_beit(seed, tmp_path):
+@pytest.mark.parametrize("kind", ["beit", "data2vec-vision"])
+def test_windows_of_drawn_pictures_in_beit(kind, seed, tmp_path):
     draw = random.Random(seed)
     rows, columns = draw.randint(2, 5), draw.randint(2, 5)
     flag = draw.choice(["use_shared_relative_position_bias", "use_relative_position_bias"])
-    own = randomised(saved("beit", tmp_path, image_size=[8 * rows, 8 * columns], patch_size=8,
+    own = randomised(saved(kind, tmp_path, image_size=[8 * rows, 8 * columns], patch_size=8,
                            hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
                            intermediate_size=16, out_indices=[1], **{flag: True}))  # fmt: skip
     own.save_pretrained(tmp_path)
     found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
     index = found[0].generate_relative_position_index((rows, columns)).numpy()[1:, 1:]
     tables = [one.relative_position_bias_table.detach().numpy() for one in found]
+    assert len(tables) == (1 if "shared" in flag else 2)
     check_offsets(open_model(tmp_path), [table.T[:, index] for table in tables], index)
 
 

@@ -9,7 +9,7 @@ from geometry.models.sources.extended import extended_source, why_not_extended
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
 from tests.geometry.models.test_grids import VISION
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 
 @pytest.fixture
@@ -72,25 +72,8 @@ def test_what_cannot_be_extended_is_said_in_a_sentence(source, sentence, path, t
     assert error.value.advice
 
 
-@pytest.fixture
-def helix():
-    """Make a table of random rows."""
-    return lambda n: np.random.default_rng(0).standard_normal((n, 16))
-
-
-@pytest.fixture
-def write_table(tmp_path):
-    """Write a table as a .npy file."""
-
-    def write(table, name):
-        np.save(tmp_path / f"{name}.npy", table)
-        return tmp_path / f"{name}.npy"
-
-    return write
-
-
-def test_rows_are_between_those_that_there_are(helix):
-    table = helix(10)
+def test_rows_are_between_those_that_there_are():
+    table = np.random.default_rng(0).standard_normal((10, 16))
     np.testing.assert_array_equal(resample_rows(table, 10), table)
     twice = resample_rows(table, 20)
     np.testing.assert_array_equal(twice[::2], table)
@@ -99,13 +82,12 @@ def test_rows_are_between_those_that_there_are(helix):
     np.testing.assert_array_equal(resample_rows(table, 5), table[::2])
 
 
-def test_a_text_of_another_length(write_table, helix):
-    path = write_table(helix(90), "mine")
+def test_a_text_of_another_length(path):
     model = open_model(f"resampled:180,{path}")
     np.testing.assert_allclose(model.W_pos, resample_rows(open_model(path).W_pos, 180))
     assert (model.name, model.n_positions, model.of_text) == ("mine at 180", 180, True)
     assert model.source.text == f"resampled:180,{path}"
-    np.save(path, helix(91))
+    np.save(path, np.zeros((91, 16)))
     with pytest.raises(FileChanged):
         model.check_files()
 
@@ -122,9 +104,9 @@ def test_a_text_of_another_length(write_table, helix):
         ("resampled:9,tokens:weekdays,{text}", "should name a size and a model"),
     ],
 )
-def test_what_cannot_be_made_is_said_in_a_sentence(source, sentence, write_table, helix, tmp_path):
+def test_what_cannot_be_made_is_said_in_a_sentence(source, sentence, path, tmp_path):
     saved("vit", tmp_path / "vit", **VISION)
-    paths = {"text": write_table(helix(90), "mine"), "picture": tmp_path / "vit"}
+    paths = {"text": path, "picture": tmp_path / "vit"}
     with pytest.raises(SourceError, match=sentence) as error:
         open_model(source.format(**paths))
     assert error.value.advice

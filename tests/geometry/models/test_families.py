@@ -16,7 +16,7 @@ from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.stack import TABLE_ALONE
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.opening import UnknownArchitecture, open_model
-from tests.geometry.family_cases import CASES, Case
+from tests.geometry.family_cases import CASES, SPECIAL, Case
 from tests.geometry.models.test_grids import COMPOSITE, PREFIX
 
 
@@ -34,12 +34,9 @@ def built(case: Case) -> torch.nn.Module:
     """Make a model of random numbers, the same each time."""
     torch.manual_seed(0)
     kind = getattr(transformers, case.model)
-    special = {}
-    if "text_config" not in case.config:
-        # Ids of special tokens must lie in the tiny vocabulary.
-        special = {"bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1}
+    special = {} if "text_config" in case.config else SPECIAL
     if "encoder_layers" in case.config:
-        special["decoder_start_token_id"] = 2
+        special = {**special, "decoder_start_token_id": 2}
     model = kind(kind.config_class(**{**special, **case.config})).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -5,25 +5,29 @@ import pytest
 
 from geometry.claims.report import report
 from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.names import by_name, names_in
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.opening import open_model
-from tests.geometry.saved_models import saved
+from tests.geometry import family_cases
+from tests.geometry.family_cases import BERT, KOSMOS, SPECIAL
+from tests.small_models import saved
 
-VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-          "intermediate_size": 16, "image_size": 12, "patch_size": 4}  # fmt: skip
-TEXT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-        "intermediate_size": 16, "vocab_size": 30, "max_position_embeddings": 7,
-        "eos_token_id": 2, "bos_token_id": 0, "pad_token_id": 1}  # fmt: skip
-PREFIX = {"vit": 1, "vit_mae": 1, "vit_msn": 1, "deit": 2, "ijepa": 0, "dinov2": 1,
-          "dinov2_with_registers": 1, "dpt": 1, "clip_vision_model": 1,
-          "chinese_clip_vision_model": 1, "siglip_vision_model": 0, "siglip2_vision_model": 0,
-          "cosmos3_edge_vision": 0, "granite_docling_vision": 0, "idefics3_vision": 0,
-          "minicpm_ocr_vision": 0, "minicpmv4_7_vision": 0, "smolvlm_vision": 0,
-          "aimv2_vision_model": 0, "hunyuan_vl_vision": 1, "glm_image_vision": 0, "radio": 0,
-          "tipsv2_vision_model": 1, "internvl_vision": 1, "qianfan_ocr_vision": 1, "seggpt": 1,
-          "timesformer": 1, "vitdet": 1, "pixio": 3, "sam3_vit_model": 0,
-          "sam3_vision_model": 0, "sam_vision_model": 0, "sam_hq_vision_model": 0,
-          "videoprism_vision_model": 0}  # fmt: skip
+VISION = {**family_cases.VISION, "image_size": 12}
+TEXT = {**BERT, **SPECIAL, "num_hidden_layers": 1, "max_position_embeddings": 7}
+PREFIX = by_name(
+    {
+        "ijepa siglip_vision_model siglip2_vision_model cosmos3_edge_vision "
+        "granite_docling_vision idefics3_vision minicpm_ocr_vision minicpmv4_7_vision "
+        "smolvlm_vision aimv2_vision_model glm_image_vision radio sam3_vit_model "
+        "sam3_vision_model sam_vision_model sam_hq_vision_model videoprism_vision_model": 0,
+        "vit vit_mae vit_msn dinov2 dinov2_with_registers dpt clip_vision_model "
+        "chinese_clip_vision_model hunyuan_vl_vision tipsv2_vision_model internvl_vision "
+        "qianfan_ocr_vision seggpt timesformer vitdet": 1,
+        "deit": 2,
+        "pixio": 3,
+    }
+)
+"""Rows before those of the patches."""
 SAM = {**VISION, "output_channels": 8, "global_attn_indexes": [0]}
 SAM3 = {**VISION, "pretrain_image_size": 12, "global_attn_indexes": [0]}
 FRAMES = {**VISION, "tubelet_size": [1, 4, 4], "num_frames": 2, "num_spatial_layers": 1,
@@ -47,6 +51,7 @@ MORE = {
     "videoprism_vision_model": FRAMES,
 }
 RUNS_ON = {"model_type": "qwen2", **TEXT, "num_key_value_heads": 2}
+OPT = {"model_type": "opt", **TEXT, "ffn_dim": 16, "word_embed_proj_dim": 16}
 GROUPS = {"depths": [1, 1, 1], "num_group_tokens": [2, 2, 0], "num_output_groups": [2, 2, 0]}
 CLIPS = {"mit_hidden_size": 16, "mit_intermediate_size": 16, "mit_num_attention_heads": 2,
          "mit_num_hidden_layers": 1}  # fmt: skip
@@ -81,14 +86,7 @@ COMPOSITE = {
     "kosmos-2": (
         "kosmos_2_vision_model",
         {
-            "text_config": {
-                "vocab_size": 30,
-                "embed_dim": 16,
-                "layers": 1,
-                "attention_heads": 2,
-                "ffn_dim": 16,
-                "max_position_embeddings": 7,
-            }
+            "text_config": {**KOSMOS, "max_position_embeddings": 7},
         },
     ),
     "metaclip_2": ("metaclip_2_vision_model", {}),
@@ -114,27 +112,12 @@ COMPOSITE = {
     "idefics2": ("idefics2_vision", {"text_config": RUNS_ON | {"model_type": "mistral"}}),
     "ovis2": ("ovis2_vision", {"text_config": RUNS_ON}),
     "minicpmv4_6": ("minicpmv4_6_vision", {"text_config": RUNS_ON}),
-    "blip-2": (
-        "blip_2_vision_model",
-        {
-            "text_config": {
-                "model_type": "opt",
-                **TEXT,
-                "ffn_dim": 16,
-                "word_embed_proj_dim": 16,
-            }
-        },
-    ),
+    "blip-2": ("blip_2_vision_model", {"text_config": OPT}),
     **{
         kind: (
             f"{kind}_vision_model",
             {
-                "text_config": {
-                    "model_type": "opt",
-                    **TEXT,
-                    "ffn_dim": 16,
-                    "word_embed_proj_dim": 16,
-                },
+                "text_config": OPT,
                 "qformer_config": {key: value for key, value in VISION.items() if "size" not in key}
                 | {"hidden_size": 16, "intermediate_size": 16, "vocab_size": 30},
             },
@@ -195,8 +178,9 @@ COMPOSITE = {
     "sam_hq": ("sam_hq_vision_model", {"vision_config": SAM}),
     "videoprism": ("videoprism_vision_model", {"vision_config": FRAMES}),
 }
-OF_TEXT = ("text_model", "language_model", "text_embeddings", "rel_pos", "temporal", "prompt",
-           "mask_decoder", "qformer", "mit.")  # fmt: skip
+OF_TEXT = names_in(
+    "text_model language_model text_embeddings rel_pos temporal prompt mask_decoder qformer mit."
+)
 
 
 def own_positions(model):

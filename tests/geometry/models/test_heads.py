@@ -13,7 +13,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.head_projections import mean_token_norm, project_heads
 from geometry.models.sources.opening import open_model
-from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
+from tests.geometry.family_cases import CASES, NEO, Case, bart, bert
 from tests.geometry.models.test_families import built, watched
 from tests.small_models import write_small_gpt2
 
@@ -145,10 +145,7 @@ def test_scale_as_configured(name, config, layer, scale, tmp_path):
 
 
 def test_windows_are_the_modules(tmp_path):
-    config = transformers.GPTNeoConfig(
-        hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
-        attention_types=[[["global", "local"], 1]], window_size=3, bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
+    config = transformers.GPTNeoConfig(**NEO, window_size=3, bos_token_id=0, eos_token_id=0)
     module = transformers.GPTNeoModel(config)
     module.save_pretrained(tmp_path)
     model = open_model(tmp_path)
@@ -170,10 +167,7 @@ def test_windows_are_the_modules(tmp_path):
     ],
 )
 def test_windows_of_a_file_without_a_list_of_layers(settings, near, tmp_path):
-    config = transformers.GPTNeoConfig(
-        hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
-        attention_types=[[["global", "local"], 1]], bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
+    config = transformers.GPTNeoConfig(**NEO, bos_token_id=0, eos_token_id=0)
     transformers.GPTNeoModel(config).save_pretrained(tmp_path)
     file = tmp_path / "config.json"
     stored = json.loads(file.read_text())
@@ -185,8 +179,8 @@ def test_windows_of_a_file_without_a_list_of_layers(settings, near, tmp_path):
 
 def test_windows_of_both_sides(tmp_path):
     for folder, case in enumerate((
-        bert("LongformerModel", "", config={**BERT, "attention_window": [4, 6]}),
-        bart("LEDModel", "encoder", "encoder", root="", config={**BART, "attention_window": 4}),
+        bert("LongformerModel", "", attention_window=[4, 6]),
+        bart("LEDModel", "encoder", "encoder", root="", attention_window=4),
     )):  # fmt: skip
         built(case).save_pretrained(tmp_path / str(folder))
     longformer = open_model(tmp_path / "0")

@@ -7,19 +7,15 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers.models.bloom.modeling_bloom import build_alibi_tensor
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
-from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
-from transformers.models.t5.modeling_t5 import T5Attention
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, TensorUnavailable
 from geometry.claims.report import report
 from geometry.measures.kernels import attention_map, head_kernels
-from geometry.measures.lag_bias import alibi_slopes, bucket_of
+from geometry.measures.lag_bias import alibi_slopes
 from geometry.models.bias_heads import bias_heads, offset_attention
 from geometry.models.schemes.alibi import SHOWN_LAGS
 from geometry.models.sources.opening import open_model
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 4, "vocab_size": 30,
       "relative_attention_num_buckets": 16, "relative_attention_max_distance": 24}  # fmt: skip
@@ -196,18 +192,6 @@ def randomised(own):
     return own
 
 
-@pytest.mark.parametrize("kind", ["swin", "donut-swin", "maskformer-swin"])
-def test_bias_by_offset_of_swin(kind, tmp_path):
-    own = randomised(saved(kind, tmp_path, **SWIN))
-    own.save_pretrained(tmp_path)
-    found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
-    tables = [one.relative_position_bias_table.detach().numpy() for one in found]
-    index = found[0].relative_position_index.numpy().reshape(16, 16)
-    model = open_model(tmp_path)
-    check_offsets(model, [table.T[:, index] for table in tables], index)
-    assert model.lags.words.endswith("a column for each head of 3 blocks")
-
-
 @pytest.mark.parametrize(
     ("more", "blocks"),
     [
@@ -273,19 +257,6 @@ def test_names_with_numbers_of_any_length(written):
     folder = written({name: np.ones(shape, "f4") for name, shape in tensors.items()},
                      {"model_type": "t5"})  # fmt: skip
     assert open_model(folder).n_positions > 1
-
-
-@pytest.mark.parametrize("shared", [False, True])
-@pytest.mark.parametrize("kind", ["beit", "data2vec-vision"])
-def test_bias_by_offset_of_beit(kind, shared, tmp_path):
-    flag = "use_shared_relative_position_bias" if shared else "use_relative_position_bias"
-    own = randomised(saved(kind, tmp_path, **BEIT, **{flag: True}))
-    own.save_pretrained(tmp_path)
-    found = [one for one in own.modules() if hasattr(one, "relative_position_bias_table")]
-    index = found[0].generate_relative_position_index((3, 4)).numpy()[1:, 1:]
-    tables = [one.relative_position_bias_table.detach().numpy() for one in found]
-    assert len(tables) == (1 if shared else 2)
-    check_offsets(open_model(tmp_path), [table.T[:, index] for table in tables], index)
 
 
 def test_beit_may_have_a_table_instead(tmp_path):
@@ -376,35 +347,8 @@ def test_bias_heads_are_of_biases_by_lag_alone(tmp_path, written):
         offset_attention(open_model(tmp_path / "deberta"))
 
 
-LAGS = np.arange(-300, 301)
-
-
-@pytest.mark.parametrize("n_heads", [1, 2, 3, 6, 8, 12, 16, 25, 71, 112])
-def test_slopes_are_those_of_bloom_and_mpt(n_heads):
-    mask = torch.ones(1, 2)
-    bloom = build_alibi_tensor(mask, n_heads, torch.float32)[:, 0, 1].numpy()
-    np.testing.assert_allclose(alibi_slopes(n_heads), bloom, rtol=1e-6)
-    mpt = build_mpt_alibi_tensor(n_heads, 2)[:, 0, 0].numpy()
-    np.testing.assert_allclose(alibi_slopes(n_heads, every_other=True), -mpt, rtol=1e-6)
-
-
 @given(st.integers(1, 200))
 def test_slopes_are_different_and_below_one(n_heads):
     slopes = alibi_slopes(n_heads)
     assert len(set(slopes.tolist())) == n_heads
     assert ((slopes > 0) & (slopes < 1)).all()
-
-
-@pytest.mark.parametrize("both_ways", [True, False])
-@pytest.mark.parametrize(("n_buckets", "farthest"), [(32, 128), (32, 20), (64, 256), (8, 128)])
-def test_buckets_are_those_of_t5(both_ways, n_buckets, farthest):
-    own = T5Attention._relative_position_bucket(
-        torch.from_numpy(-LAGS), both_ways, n_buckets, farthest
-    )
-    found = bucket_of(LAGS, n_buckets, farthest, both_ways=both_ways)
-    np.testing.assert_array_equal(found, own.numpy())
-
-
-def test_mpnet_has_the_same_buckets():
-    own = MPNetEncoder.relative_position_bucket(torch.from_numpy(-LAGS), num_buckets=32)
-    np.testing.assert_array_equal(bucket_of(LAGS, 32, 128, both_ways=True), own.numpy())

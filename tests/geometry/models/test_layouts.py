@@ -19,7 +19,7 @@ from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built
 from tests.geometry.models.test_grids import MORE, PREFIX, VISION
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 Tensors = dict[str, np.ndarray]
 #: Families of which other codes save whole models under other names than transformers, or parts.

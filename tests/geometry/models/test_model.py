@@ -11,6 +11,7 @@ import transformers
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
 from geometry.models.sources.opening import name_of, open_model
+from tests.geometry.family_cases import BART
 
 
 @pytest.fixture(scope="module")
@@ -145,10 +146,8 @@ TABLES = (None, "decoder", "encoder", "encoder.embed_positions.weight")
 
 def test_both_tables_of_an_encoder_and_decoder(tmp_path):
     config = transformers.BartConfig(
-        vocab_size=40, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
-        decoder_attention_heads=4, encoder_ffn_dim=24, decoder_ffn_dim=24,
-        max_position_embeddings=12,
-    )  # fmt: skip
+        **{**BART, "encoder_layers": 1, "decoder_attention_heads": 4, "pad_token_id": 1}
+    )
     module = transformers.BartModel(config)
     module.save_pretrained(tmp_path)
     decoder, encoder = open_model(tmp_path), open_model(tmp_path, table="encoder")

@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
 from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
+from tests.geometry.family_cases import BART, SPECIAL, WHISPER
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "resources" / "sample"
@@ -301,10 +302,7 @@ def test_both_sides_of_a_model_without_a_configuration(tmp_path):
     import transformers
 
     torch.manual_seed(0)
-    size = {"vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
-            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
-            "decoder_ffn_dim": 8, "max_position_embeddings": 9, "bos_token_id": 0,
-            "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}  # fmt: skip
+    size = {**BART, **SPECIAL, "decoder_start_token_id": 2}
     own = transformers.MBartModel(transformers.MBartConfig(**size))
     own.save_pretrained(tmp_path)
     (tmp_path / "config.json").unlink()
@@ -368,10 +366,7 @@ def test_an_encoder_that_is_saved_alone_is_asked_about(prefix, tmp_path):
     import transformers
 
     torch.manual_seed(0)
-    size = {"vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1,
-            "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
-            "decoder_ffn_dim": 8, "max_source_positions": 10, "max_target_positions": 9,
-            "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}  # fmt: skip
+    size = {**WHISPER, **SPECIAL}
     config = transformers.WhisperConfig(**size, suppress_tokens=None, begin_suppress_tokens=None)
     encoder = transformers.WhisperModel(config).encoder
     tensors = {f"{prefix}{name}": np.random.default_rng(0).normal(size=tensor.shape).astype("f4")

@@ -5,13 +5,18 @@ import pytest
 import torch
 
 from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.names import names_in
 from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import COMPOSITE, MORE, OF_TEXT, PREFIX, TEXT, VISION
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 #: Families whose own code takes pictures of one size only, or cannot resize its table.
-OF_ONE_SIZE = {"aimv2_vision_model", "got_ocr2_vision", "mgp-str", "ovis2_vision", "pvt",
-               "sam_hq_vision_model", "sam_vision_model"}  # fmt: skip
+OF_ONE_SIZE = {
+    *names_in("""
+    aimv2_vision_model got_ocr2_vision mgp-str ovis2_vision pvt sam_hq_vision_model
+    sam_vision_model
+""")
+}
 SIZES = [(5, 7), (2, 6)]
 OTHERS = {
     "hiera": {"image_size": [12, 12], "embed_dim": 16, "depths": [1, 1], "num_heads": [1, 2],

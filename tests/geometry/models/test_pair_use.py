@@ -10,7 +10,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.rotary import lag_kernel, turn
 from geometry.models.pair_use import pair_use
 from geometry.models.sources.opening import open_model
-from tests.geometry.saved_models import saved
+from tests.small_models import saved
 
 SIZES = {
     "hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,

@@ -13,6 +13,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.names import names_in
 from geometry.models.recognition.finding import find_architecture
 from geometry.models.schemes.rotary import Rotary, read_rotary
 from geometry.models.schemes.rotary_families import ROTARY_FAMILIES
@@ -29,39 +30,23 @@ LATENT = {"qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "kv_l
           "q_lora_rank": 16, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1}  # fmt: skip
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
           "original_max_position_embeddings": 64}  # fmt: skip
-YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128}
 
 SINGLE = 5e-6
 """Of the modules' rates, in single precision; differences lose some more."""
 CASES = {
-    # As files of the Hub have them, with the names of their time.
+    # As files of the Hub have them, with the names of their time; test_rotary_settings.py draws
+    # settings of every family.
     "llama, the first": {"model_type": "llama"},
     "llama 2": {"model_type": "llama", "rope_theta": 10000.0, "rope_scaling": None},
     "llama 3.2": {"model_type": "llama", "rope_theta": 5e5, "head_dim": 32, "rope_scaling": LLAMA3},
-    "llama, by its new name": {
-        "model_type": "llama", "rope_parameters": {"rope_theta": 5e5, **LLAMA3},
-    },
     "llama, linear": {"model_type": "llama", "rope_scaling": {"type": "linear", "factor": 2.5}},
     "llama, dynamic": {"model_type": "llama", "rope_scaling": {"type": "dynamic", "factor": 2.0}},
-    "mistral": {"model_type": "mistral", "rope_theta": 1e6, "sliding_window": 64},
-    "ministral with yarn": {
-        "model_type": "mistral",
-        "rope_parameters": {"rope_theta": 1e6, **YARN, "beta_fast": 16.0, "beta_slow": 2.0},
-    },
-    "mixtral": {"model_type": "mixtral", **EXPERTS},
-    "qwen2": {"model_type": "qwen2", "rope_theta": 1e6},
-    "qwen2 with yarn": {"model_type": "qwen2", "rope_theta": 1e6, "rope_scaling": YARN},
     "qwen3": {"model_type": "qwen3", "rope_theta": 1e6, "head_dim": 32},
-    "qwen3_moe": {"model_type": "qwen3_moe", "head_dim": 16, **EXPERTS},
-    "gemma": {"model_type": "gemma", "head_dim": 32},
-    "gemma2": {"model_type": "gemma2"},
     "gemma3_text": {
         "model_type": "gemma3_text", "head_dim": 32, "rope_theta": 1e6,
         "rope_local_base_freq": 1e4, "rope_scaling": {"rope_type": "linear", "factor": 8.0},
     },
     "phi": {"model_type": "phi", "partial_rotary_factor": 0.5},
-    "phi, without its share": {"model_type": "phi"},
-    "phi3": {"model_type": "phi3"},
     "phi3, long": {
         "model_type": "phi3", "original_max_position_embeddings": 128,
         "rope_scaling": {
@@ -69,25 +54,12 @@ CASES = {
             "long_factor": [2.0 + i for i in range(8)],
         },
     },
-    "phimoe": {"model_type": "phimoe", **EXPERTS},
     "pythia": {"model_type": "gpt_neox", "rotary_pct": 0.25, "rotary_emb_base": 10000},
-    "gpt_neox": {"model_type": "gpt_neox", "rotary_pct": 0.5, "rotary_emb_base": 25000},
-    "falcon": {"model_type": "falcon", "alibi": False, "multi_query": True},
     "stablelm": {"model_type": "stablelm", "partial_rotary_factor": 0.5},
-    "stablelm, without its share": {"model_type": "stablelm"},
-    "persimmon": {"model_type": "persimmon"},
     "cohere": {"model_type": "cohere"},
     "cohere2": {"model_type": "cohere2", "sliding_window": 64, "sliding_window_pattern": 4},
-    "glm": {"model_type": "glm", "head_dim": 16},
     "glm4": {"model_type": "glm4", "head_dim": 16},
-    "glm4_moe": {"model_type": "glm4_moe", "head_dim": 16, **EXPERTS, "n_shared_experts": 1},
-    "olmo": {"model_type": "olmo"},
-    "olmo2": {"model_type": "olmo2", "rope_theta": 5e5},
-    "olmoe": {"model_type": "olmoe", **EXPERTS},
-    "granite": {"model_type": "granite"},
     "smollm3": {"model_type": "smollm3"},
-    "starcoder2": {"model_type": "starcoder2", "rope_theta": 999999.4420358813},
-    "nemotron": {"model_type": "nemotron"},
     "helium": {"model_type": "helium", "head_dim": 16},
     "exaone4": {"model_type": "exaone4", "sliding_window": 64, "sliding_window_pattern": 4},
     "ernie4_5": {"model_type": "ernie4_5", "head_dim": 16},
@@ -108,11 +80,6 @@ CASES = {
     "modernbert": {
         "model_type": "modernbert", "global_rope_theta": 160000.0, "local_rope_theta": 10000.0,
     },
-    "nomic_bert": {"model_type": "nomic_bert"},
-    "arcee": {"model_type": "arcee"},
-    "apertus": {"model_type": "apertus", "rope_theta": 1.2e7, "rope_scaling": LLAMA3},
-    "bitnet": {"model_type": "bitnet"},
-    "seed_oss": {"model_type": "seed_oss", "head_dim": 16},
     "hunyuan_v1_dense": {
         "model_type": "hunyuan_v1_dense", "head_dim": 16,
         "rope_scaling": {"type": "dynamic", "factor": 1.0, "alpha": 1000.0},
@@ -182,8 +149,7 @@ def test_each_layer_has_the_rates_of_its_kind(given):
 #: Types whose module has no rates to compare with: a table, tested above, or none of its own; or
 #: others than its configuration says (MiniMax-M3 turns whole heads despite ``rotary_dim``); or no
 #: configuration by default.
-NO_RATES = {"codegen", "cohere_compass_text", "gemma4_assistant", "gptj", "minimax_m3_vl_text",
-            "roformer"}  # fmt: skip
+NO_RATES = names_in("codegen cohere_compass_text gemma4_assistant gptj minimax_m3_vl_text roformer")
 
 
 @pytest.mark.slow

@@ -10,11 +10,9 @@ from geometry.claims.report import report
 from geometry.measures.rotary import lag_kernel, turning
 from geometry.models.matrices import MAX_ROTARY_POSITIONS
 from geometry.models.sources.opening import open_model
+from tests.small_models import llama_config
 
-CONFIG = {
-    "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3,
-    "max_position_embeddings": 256, "vocab_size": 99, "rope_theta": 500000.0,
-}  # fmt: skip
+CONFIG = llama_config(vocab_size=99, rope_theta=500000.0)
 WEIGHTS = {"model.layers.0.self_attn.q_proj.weight": np.eye(64, dtype="f4")}
 
 

@@ -16,6 +16,7 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turn
+from geometry.models.families.names import by_name, names_in
 from geometry.models.schemes.alibi import find_alibi
 from geometry.models.schemes.rotary import read_rotary
 from geometry.models.schemes.rotary_families import ROTARY_FAMILIES, WITH_OWN_CODE
@@ -194,10 +195,12 @@ def turned_by_module(module, part, queries, positions):
 #: Those whose modules have no such function, or one with other arguments, or an axis each for time,
 #: rows and columns.
 OTHERWISE = {
-    "deepseek_v2", "gemma3n_text", "glm4v_moe_text", "glm4v_text", "glm_image_text", "glm_ocr_text",
-    "hunyuan_vl_text", "llama4_text", "paddleocr_vl_text", "qwen2_5_omni_talker",
-    "qwen2_5_omni_text", "qwen2_5_vl_text", "qwen2_vl_text",
-}  # fmt: skip
+    *names_in("""
+    deepseek_v2 gemma3n_text glm4v_moe_text glm4v_text glm_image_text glm_ocr_text hunyuan_vl_text
+    llama4_text paddleocr_vl_text qwen2_5_omni_talker qwen2_5_omni_text qwen2_5_vl_text
+    qwen2_vl_text
+""")
+}
 
 
 @pytest.mark.slow
@@ -227,18 +230,19 @@ def test_pairs_are_those_of_the_family(kind):
 
 #: Families without a module in transformers: how their code names the base, and the share of a head
 #: that it turns or the number of its entries; "" for what it fixes.
-OWN_CODE = {
-    "RefinedWeb": ("", "", 1.0), "RefinedWebModel": ("", "", 1.0), "Yi": ("rope_theta", "", 1.0),
-    "aquila": ("rope_theta", "", 1.0), "baichuan": ("", "", 1.0),
-    "chatglm": ("rope_ratio", "", 0.5), "codeshell": ("", "", 1.0),
-    "deepseek": ("rope_theta", "", 1.0), "exaone": ("rope_theta", "", 1.0),
-    "hf_olmo": ("rope_theta", "", 1.0), "internlm": ("rotary", "", 1.0),
-    "internlm2": ("rope_theta", "", 1.0), "minicpm": ("rope_theta", "", 1.0),
-    "mixformer-sequential": ("", "rotary_dim", 1.0), "mpt": ("attn_config", "", 1.0),
-    "openelm": ("rope_freq_constant", "", 1.0), "phi-msft": ("", "rotary_dim", 1.0),
-    "qwen": ("rotary_emb_base", "rotary_pct", 1.0),
-    "stablelm_epoch": ("rope_theta", "rope_pct", 0.25), "xverse": ("rope_theta", "", 1.0),
-}  # fmt: skip
+OWN_CODE = by_name(
+    {
+        "RefinedWeb RefinedWebModel baichuan codeshell": ("", "", 1.0),
+        "Yi aquila deepseek exaone hf_olmo internlm2 minicpm xverse": ("rope_theta", "", 1.0),
+        "chatglm": ("rope_ratio", "", 0.5),
+        "internlm": ("rotary", "", 1.0),
+        "mixformer-sequential phi-msft": ("", "rotary_dim", 1.0),
+        "mpt": ("attn_config", "", 1.0),
+        "openelm": ("rope_freq_constant", "", 1.0),
+        "qwen": ("rotary_emb_base", "rotary_pct", 1.0),
+        "stablelm_epoch": ("rope_theta", "rope_pct", 0.25),
+    }
+)
 
 
 def test_each_family_with_own_code_is_compared():
@@ -311,10 +315,10 @@ def test_settings_of_other_families_are_said_and_not_used(settings):
     assert "The code of llama models does not read" in found.note
 
 
-@pytest.mark.parametrize("kind", [
-    "codegen", "gpt_neox", "gpt_neox_japanese", "gptj", "modernbert", "modernbert-decoder",
-    "roformer",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    names_in("codegen gpt_neox gpt_neox_japanese gptj modernbert modernbert-decoder roformer"),
+)
 def test_a_base_that_the_code_does_not_read(kind):
     config = {"model_type": kind, **SMALL, "rotary_dim": 8}
     found, usual = read_rotary({**config, "rope_theta": 123_457.0}), read_rotary(config)

@@ -14,11 +14,11 @@ from geometry.claims.report import report
 from geometry.measures.rotary import turning_rates
 from geometry.measures.sinusoids import sinusoid
 from geometry.models.sources.opening import open_model
+from tests.geometry.family_cases import BART, SPECIAL
 from tests.geometry.models.test_grids import VISION
-from tests.geometry.saved_models import saved
+from tests.small_models import llama_config, saved
 
-CONFIG = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
-          "num_hidden_layers": 3, "max_position_embeddings": 256}  # fmt: skip
+CONFIG = llama_config()
 OURS = turning_rates(10_000.0, 16)
 THEIRS = turning_rates(500_000.0, 16)
 NAMES = ("model.layers.{}.self_attn.rotary_emb.inv_freq", "model.rotary_emb.inv_freq",
@@ -171,21 +171,26 @@ def test_baichuans_larger_models_have_alibi(tmp_path):
     assert opened(tmp_path, {**config, "hidden_size": 2560}).scheme == "rotary"
 
 
-SIZES = {"vocab_size": 40, "d_model": 16, "encoder_layers": 1, "decoder_layers": 1,
-         "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 24,
-         "decoder_ffn_dim": 24, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
-         "decoder_start_token_id": 2}  # fmt: skip
+SIZES = {**BART, **SPECIAL, "decoder_start_token_id": 2, "max_position_embeddings": 30}
 SMALL = {"n_layers": 1, "n_heads": 2, "max_position_embeddings": 30, "vocab_size": 40}
 KINDS = {
-    "whisper": ("encoder", "tensor2tensor", {**SIZES, "max_source_positions": 30,
-                                               "max_target_positions": 30}),
-    "pegasus": ("decoder", "marian", {**SIZES, "max_position_embeddings": 30}),
-    "marian": ("encoder", "marian", {**SIZES, "max_position_embeddings": 30}),
-    "distilbert": (None, "interleaved", {**SMALL, "dim": 16, "hidden_dim": 24,
-                                         "sinusoidal_pos_embds": True}),
-    "xlm": (None, "interleaved", {**SMALL, "emb_dim": 16, "sinusoidal_embeddings": True}),
-    "flaubert": (None, "interleaved", {**SMALL, "emb_dim": 16, "sinusoidal_embeddings": True}),
-}  # fmt: skip
+    "whisper": (
+        "encoder",
+        "tensor2tensor",
+        {**SIZES, "max_source_positions": 30, "max_target_positions": 30},
+    ),
+    "pegasus": ("decoder", "marian", SIZES),
+    "marian": ("encoder", "marian", SIZES),
+    "distilbert": (
+        None,
+        "interleaved",
+        {**SMALL, "dim": 16, "hidden_dim": 24, "sinusoidal_pos_embds": True},
+    ),
+    **dict.fromkeys(
+        ("xlm", "flaubert"),
+        (None, "interleaved", {**SMALL, "emb_dim": 16, "sinusoidal_embeddings": True}),
+    ),
+}
 
 
 def stored(folder, table, dtype=torch.float32):

@@ -7,13 +7,16 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.measures.rotary import turning_rates
+from geometry.models.families.names import names_in
 from geometry.models.schemes.rotary import read_rotary
 from geometry.models.schemes.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
 from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write
+from tests.geometry.models.test_gguf_models import EYE
+from tests.geometry.models.test_gguf_models import LLAMA as LLAMA_FILE
+from tests.small_models import llama_config
 
-LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
-         "num_hidden_layers": 2, "max_position_embeddings": 512}  # fmt: skip
+LLAMA = llama_config(num_hidden_layers=2, max_position_embeddings=512)
 NO_NUMBERS = ["500000.0", "", True, math.nan, math.inf, -2.0, 0, [2.0], {"a": 1}, 10**400]
 NO_COUNTS = ["64", True, 64.0, 2.5, math.nan, [64, 64], {"a": 1}]
 SCALINGS = {
@@ -43,10 +46,13 @@ def test_a_number(key, value):
     assert names_it({**LLAMA, key: value}, key)
 
 
-@pytest.mark.parametrize("key", [
-    *WIDTHS, "hidden_size", "num_attention_heads", "head_dim", "max_position_embeddings",
-    "num_hidden_layers", "qk_rope_head_dim", "no_rope_layer_interval",
-])  # fmt: skip
+COUNTS = names_in("""
+    hidden_size num_attention_heads head_dim max_position_embeddings num_hidden_layers
+    qk_rope_head_dim no_rope_layer_interval
+""")
+
+
+@pytest.mark.parametrize("key", [*WIDTHS, *COUNTS])
 @pytest.mark.parametrize("value", NO_COUNTS, ids=repr)
 def test_a_whole_number(key, value):
     assert names_it({**LLAMA, key: value}, key)
@@ -175,10 +181,12 @@ GPT2 = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_he
 TABLE = {"wpe.weight": np.arange(32, dtype=np.float32).reshape(8, 4)}
 
 
-@pytest.mark.parametrize("key", [
-    "n_embd", "n_positions", "n_layer", "n_head", "vocab_size", "n_inner", "head_dim",
-    "num_hidden_groups", "type_vocab_size",
-])  # fmt: skip
+SIZES = names_in("""
+    n_embd n_positions n_layer n_head vocab_size n_inner head_dim num_hidden_groups type_vocab_size
+""")
+
+
+@pytest.mark.parametrize("key", SIZES)
 @pytest.mark.parametrize("value", ["8", True, 8.0, math.nan, {"a": 1}], ids=repr)
 def test_sizes(written, key, value):
     with pytest.raises(SourceError, match=key):
@@ -192,9 +200,7 @@ def test_epsilon(written, key, value):
         open_model(written(TABLE, {**GPT2, key: value}))
 
 
-@pytest.mark.parametrize("key", [
-    "scale_attn_weights", "tie_word_embeddings", "is_decoder", "bias",
-])  # fmt: skip
+@pytest.mark.parametrize("key", ["scale_attn_weights", "tie_word_embeddings", "is_decoder", "bias"])
 @pytest.mark.parametrize("value", ["false", 2, [False]], ids=repr)
 def test_switches(written, key, value):
     with pytest.raises(SourceError, match=key):
@@ -240,17 +246,9 @@ def test_sizes_of_pictures(written, size):
     assert any("image_size" in warning for warning in model.warnings)
 
 
-FILE = [
-    ("llama.context_length", 128), ("llama.embedding_length", 32), ("llama.block_count", 1),
-    ("llama.attention.head_count", 4), ("llama.rope.freq_base", 5e5),
-    ("llama.rope.dimension_count", 8),
-]  # fmt: skip
-EYE = np.eye(32, dtype=np.float32)
-
-
 def open_gguf(path, settings, arch="llama", **tensors):
     """Open a GGUF file with some settings in the place of others."""
-    given = dict(FILE) | settings
+    given = dict(LLAMA_FILE) | settings
     named = [(key.replace("llama.", f"{arch}."), value) for key, value in given.items()]
     return open_model(write(path / "m.gguf", {"token_embd.weight": EYE, **tensors}, named, arch))
 
@@ -350,7 +348,7 @@ def test_near_layers_of_gguf(tmp_path):
 
 
 def test_llama_files_pair_neighbours_by_default(tmp_path):
-    path = write(tmp_path / "m.gguf", {"token_embd.weight": EYE}, FILE[:4])
+    path = write(tmp_path / "m.gguf", {"token_embd.weight": EYE}, LLAMA_FILE[:4])
     assert open_model(path).rotary.pairing == "interleaved"
 
 

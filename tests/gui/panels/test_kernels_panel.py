@@ -18,10 +18,10 @@ from gui.panels.kernels.spec import LEVELS, SHADES, order_of
 from gui.panels.kit.saved_choices import usable
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
-from tests.geometry.saved_models import saved
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import LEFT, NONE, choose, hover, named
 from tests.scripts import run_script
+from tests.small_models import saved
 
 RANGE = (4, 60)
 
