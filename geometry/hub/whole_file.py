@@ -7,15 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FLOATS, Region, numbers, stored_bytes
 from geometry.checkpoints.zip_records import ROOM, Record
+from geometry.hub.pieces import Bytes
 from geometry.hub.ranged_file import RangedFile
-
-Bytes = npt.NDArray[np.uint8]
 
 _ENTRY = 1_000
 """Upper bound of the bytes a cache entry takes besides its data."""

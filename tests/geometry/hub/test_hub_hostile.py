@@ -11,8 +11,7 @@ import pytest
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
-from geometry.hub.answers import next_request
-from geometry.hub.budgets import Budgets
+from geometry.hub.answers import Budgets, next_request
 from geometry.hub.client import Hub
 from geometry.hub.faults import BrokenTransfer, HubBusy, HubError, NotOnHub
 from geometry.hub.retry_policy import wait_asked_for
