@@ -39,14 +39,9 @@ def write_effects(path: Path, effects: Effects) -> None:
         "changes": [
             {
                 "name": effect.name,
-                **{
-                    name: None if math.isnan(value) else value
-                    for name, value in (
-                        ("delta", effect.delta),
-                        ("low", effect.low),
-                        ("high", effect.high),
-                    )
-                },
+                "delta": _or_null(effect.delta),
+                "low": _or_null(effect.low),
+                "high": _or_null(effect.high),
                 **({"why_null": effect.why} if effect.why else {}),
                 **({"attention": effect.attention} if effect.attention else {}),
                 **({"by_window": effect.by_window} if effect.by_window else {}),
@@ -56,6 +51,10 @@ def write_effects(path: Path, effects: Effects) -> None:
     }
     with writing(path, HelixscopeError), whole_file(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def read_effects(path: Path, model: PositionalModel) -> Effects:

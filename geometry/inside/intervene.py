@@ -21,9 +21,9 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.inside.interventions import Table, find_change
 from geometry.inside.layers import kept_rows
-from geometry.inside.network import RunnableNetwork, load_network
+from geometry.inside.network import RunnableNetwork, enough_memory, load_network
 from geometry.inside.settings import InsideError
-from geometry.inside.windows import Window, draw_windows, find_texts
+from geometry.inside.windows import Window
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.layers import LEARNED
 from geometry.models.model import PositionalModel
@@ -207,9 +207,7 @@ def intervene(
     network = load_network(source, device=device, head=True, attention=attention)
     longest = min(network.longest or length, length if model is None else model.n_positions, length)
     place, size = find_place(network, layer if model is None else model, longest, seed)
-    windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
-    for one in windows:
-        network.check_tokens(one.file, one.ids.tolist())
+    windows = network.windows_of(texts, size, texts_at_most, seed)
     changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
     batches = [windows[start : start + BATCH] for start in range(0, len(windows), BATCH)]
@@ -485,7 +483,7 @@ def _forward(
 
     tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
     asked = {"output_attentions": True} if attention else {}
-    with enough_memory("Use shorter windows."), torch.inference_mode():
+    with enough_memory(), torch.inference_mode():
         output = network.module(input_ids=tokens, **asked)
         if network.head:
             losses = torch.nn.functional.cross_entropy(
@@ -496,17 +494,6 @@ def _forward(
             values = output.last_hidden_state.float()
     patterns = patterns_of(network, output, "Measure the loss alone.") if attention else ()
     return _Pass(values.cpu().double().numpy(), patterns)
-
-
-@contextmanager
-def enough_memory(advice: str) -> Iterator[None]:
-    """Report a forward pass that takes more memory than there is."""
-    import torch
-
-    try:
-        yield
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise InsideError("The memory is not enough for a forward pass.", advice) from error
 
 
 def patterns_of(network: RunnableNetwork, output: Any, advice: str) -> tuple[torch.Tensor, ...]:

@@ -35,7 +35,7 @@ from geometry.inside.record import (
 )
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.sums import Sums
-from geometry.inside.windows import Window, digest, draw_windows, find_texts
+from geometry.inside.windows import Window, digest
 
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
@@ -105,7 +105,8 @@ def measure_positions(
     with folder.alone():
         report("Loading the network", 0, 1)
         network = load_network(settings.source, device=device)
-        windows = _windows(network, settings)
+        length = min(settings.length, network.longest or settings.length)
+        windows = network.windows_of(settings.texts, length, settings.texts_at_most, settings.seed)
         sums = _summed(folder, network, windows, "trained", device, report)
         control = None
         if settings.control:
@@ -129,15 +130,6 @@ def special_positions(network: RunnableNetwork, length: int) -> tuple[int, ...]:
     """Return the positions of the special tokens that a tokenizer adds to a window."""
     before, after = len(network.splitter.before), len(network.splitter.after)
     return (*range(before), *range(length - after, length))
-
-
-def _windows(network: RunnableNetwork, settings: PositionsSettings) -> list[Window]:
-    length = min(settings.length, network.longest or settings.length)
-    texts = find_texts(settings.texts)
-    windows = draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
-    for window in windows:
-        network.check_tokens(window.file, window.ids.tolist())
-    return windows
 
 
 def _summed(

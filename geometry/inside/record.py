@@ -95,14 +95,7 @@ def counters_as_json(
     A counter that is too rare in the texts has no values.
     """
     entries: dict[str, Any] = {
-        name: {
-            "values": [],
-            "tokens": [],
-            "share": [],
-            "halves_cosine": [],
-            "norms_cv": [],
-            "angles": {},
-        }
+        name: {"values": [], "tokens": [], **{key: [] for key in _BY_LAYER}, "angles": {}}
         for name in names
     }
     for counters in layers:
@@ -110,7 +103,7 @@ def counters_as_json(
             entry = entries[counter.name]
             entry["values"] = counter.halves.rows.tolist()
             entry["tokens"] = counter.tokens.tolist()
-            for name in ("share", "halves_cosine", "norms_cv"):
+            for name in _BY_LAYER:
                 entry[name].append(getattr(counter, name))
         for pair, degrees in angles_between(counters).items():
             for name, other in (pair, pair[::-1]):

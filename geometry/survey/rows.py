@@ -20,10 +20,11 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.threads import one_thread
 from geometry.checkpoints.transfer import Transfer
 from geometry.claims.scalar_results import QUANTITIES, WEIGHED, weighed_scalars
+from geometry.history.gathering import may_pass
 from geometry.history.trainer_log import read_log
 from geometry.hub.checkpoint import known_commit
 from geometry.hub.client import Hub, Retries
-from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
+from geometry.hub.faults import HubBusy, NoNetwork, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
@@ -295,8 +296,7 @@ def _fault(error: HelixscopeError) -> Fault | None:
         return Fault("busy", error.wait_s)
     if isinstance(error, NoNetwork):
         return Fault("network")
-    passing = isinstance(error, FileChanged) or (isinstance(error, HubError) and error.retryable)
-    return Fault("again") if passing else None
+    return Fault("again") if may_pass(error) else None
 
 
 # ---- opening ---------------------------------------------------------------------------

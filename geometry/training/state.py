@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,13 +75,8 @@ def read_state(
     ):
         step = int(file.metadata()["step"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        memory = Memory.of_tensors(
-            {
-                name.removeprefix("memory."): value.numpy()
-                for name, value in tensors.items()
-                if name.startswith("memory.")
-            }
-        )
+        recorded = _under("memory.", tensors)
+        memory = Memory.of_tensors({name: value.numpy() for name, value in recorded.items()})
         for name, weight in network.named_parameters():
             with torch.no_grad():
                 weight.copy_(tensors[f"weight.{name}"])
@@ -90,11 +86,14 @@ def read_state(
                     "step": torch.tensor(float(step), device=weight.device),
                     **{name: value.to(weight.device) for name, value in averages.items()},
                 }
-        rows.restore(
-            {
-                name.removeprefix("rows."): value
-                for name, value in tensors.items()
-                if name.startswith("rows.")
-            }
-        )
+        rows.restore(_under("rows.", tensors))
         return memory, step, float(tensors["decay"])
+
+
+def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the tensors whose names begin with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -15,8 +15,7 @@ from geometry.hub import whole_model
 from geometry.hub.client import Hub
 from geometry.hub.faults import AccessDenied, BrokenTransfer, HubError, NotOnHub, Offline
 from geometry.hub.whole_model import PARTIAL, fetch_model
-from geometry.inside.download import to_download
-from geometry.inside.network import load_network
+from geometry.inside.network import load_network, to_download
 from geometry.inside.settings import InsideError
 from tests.loopback_hub import RIGHT_TOKEN, Fault
 
