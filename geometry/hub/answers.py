@@ -174,24 +174,15 @@ class HubAnswer:
     def chunks(self) -> Iterator[bytes]:
         """Yield the body of a file as sent.
 
-        Raises
-        ------
-        BrokenTransfer
-            It arrives too slowly.
-        httpx2.HTTPError
-            The connection broke.
+        Raises BrokenTransfer: it arrives too slowly; httpx2.HTTPError: the connection broke.
         """
         return self._pace.chunks(self.response, None)
 
     def content(self) -> bytes:
         """Read the body of a small answer.
 
-        Raises
-        ------
-        BrokenTransfer
-            It is encoded, too long or arrives too slowly.
-        httpx2.HTTPError
-            The connection broke.
+        Raises BrokenTransfer: it is encoded, too long or arrives too slowly; httpx2.HTTPError: the
+        connection broke.
         """
         longest, host = self._budgets.answer_bytes, host_of(self.response)
         check_encoding(self.response, "an answer")
@@ -255,10 +246,8 @@ def check_encoding(response: httpx2.Response, name: str) -> None:
 def next_request(response: httpx2.Response, budgets: Budgets) -> httpx2.Request:
     """Return the request that a redirect asks for.
 
-    Raises
-    ------
-    BrokenTransfer
-        It leads to an invalid web address, from https to http, or to one with a user name.
+    Raises BrokenTransfer: it leads to an invalid web address, from https to http, or to one with a
+    user name.
     """
     request, host = response.next_request, host_of(response)
     if request is None or len(response.headers["Location"]) > budgets.address_length:

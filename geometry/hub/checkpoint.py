@@ -78,12 +78,7 @@ class HubCheckpoint:
     def tokenizer_folder(self) -> Path:
         """Return a folder with the model's tokenizer, or a GGUF file; downloaded if necessary.
 
-        Raises
-        ------
-        TensorUnavailable
-            The model has none.
-        HubError, Cancelled
-            It cannot be downloaded.
+        Raises TensorUnavailable: the model has none; HubError, Cancelled: it cannot be downloaded.
         """
         if self.gguf is not None and TOKENS in self.gguf.lengths:
             return gguf_tokenizer(self._files, self._network, self.file)

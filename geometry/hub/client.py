@@ -137,10 +137,7 @@ class Hub:
     def fetch(self, address: HubAddress, filename: str, transfer: Transfer) -> bytes:
         """Download a small file (at most 64 MB) in one request.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`; also if the file is larger.
+        Raises HubError, Cancelled: as in :meth:`open_file`; also if the file is larger.
         """
         file = self._file(address, filename, transfer, whole=False)
         file.start(FETCH_BYTES, longest=FETCH_BYTES)
@@ -158,10 +155,7 @@ class Hub:
     def list_files(self, address: HubAddress, transfer: Transfer) -> Listing:
         """List a repository's files, and the commit of its revision.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`.
+        Raises HubError, Cancelled: as in :meth:`open_file`.
         """
         transfer.begin("the list of files", 0)
         url = f"/api/models/{address.repo}/revision/{quote(address.revision, safe='')}"
@@ -170,10 +164,7 @@ class Hub:
     def list_revisions(self, address: HubAddress, transfer: Transfer) -> tuple[Revision, ...]:
         """List a repository's branches, then its tags, ignoring the address's own revision.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`.
+        Raises HubError, Cancelled: as in :meth:`open_file`.
         """
         transfer.begin("the list of revisions", 0)
         url = f"/api/models/{address.repo}/refs"
@@ -191,10 +182,7 @@ class Hub:
 
         Only models of ``author`` are returned, if given.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`.
+        Raises HubError, Cancelled: as in :meth:`open_file`.
         """
         query: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
         if author is not None:

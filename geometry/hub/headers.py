@@ -22,11 +22,8 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
 
     Does not use huggingface_hub's ``build_hf_headers``, which first makes a request of its own.
 
-    Raises
-    ------
-    AccessDenied
-        The token cannot be read, or contains invalid characters; sending it would expose it in an
-        error message.
+    Raises AccessDenied: the token cannot be read, or contains invalid characters; sending it would
+    expose it in an error message.
     """
     from huggingface_hub import __version__, constants
 

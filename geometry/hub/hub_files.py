@@ -211,10 +211,7 @@ class HubFiles:
     def index(self, name: str) -> FileIndex:
         """Read the regions of the tensors in a weights file, and the settings beside them.
 
-        Raises
-        ------
-        SourceError
-            It is damaged, or cannot be read in pieces.
+        Raises SourceError: it is damaged, or cannot be read in pieces.
         """
         key = f"index {VERSION}/{name}"
         index = self._kept_index(key, name)
@@ -325,12 +322,8 @@ class HubFiles:
     def fetch_tensor(self, region: Region) -> Bytes:
         """Download a tensor's bytes, with consent as part of a whole file without range support.
 
-        Raises
-        ------
-        WholeDownload
-            The server does not support ranges, and the user has not agreed to a whole download.
-        HubError
-            They cannot be downloaded, or contradict the file's directory.
+        Raises WholeDownload: the server does not support ranges, and the user has not agreed to a
+        whole download; HubError: they cannot be downloaded, or contradict the file's directory.
         """
         nbytes = tensor_bytes(region)
         record = region.file if isinstance(region.file, Record) else None

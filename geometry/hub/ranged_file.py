@@ -78,12 +78,8 @@ class RangedFile:
     def start(self, head: int, *, longest: int | None = None) -> None:
         """Request the first ``head`` bytes, and read the file's properties from the answer.
 
-        Raises
-        ------
-        HubError
-            It cannot be downloaded, or is longer than ``longest``.
-        Cancelled
-            :attr:`transfer` was cancelled.
+        Raises HubError: it cannot be downloaded, or is longer than ``longest``; Cancelled:
+        :attr:`transfer` was cancelled.
         """
         self._longest = longest
         with self._reading():

@@ -80,10 +80,7 @@ def place(region: Region) -> tuple[int, int]:
 def cut(region: Region, data: Bytes) -> Bytes:
     """Extract a tensor's bytes from the data at its :func:`place`.
 
-    Raises
-    ------
-    SourceError
-        They are missing: the file's directory is wrong.
+    Raises SourceError: they are missing: the file's directory is wrong.
     """
     if not isinstance(region.file, Record):
         return data

@@ -26,10 +26,7 @@ AGAIN = "Measure the model again with `helixscope intervene`."
 def write_effects(path: Path, effects: Effects) -> None:
     """Write effects as JSON; impossible ones are null.
 
-    Raises
-    ------
-    HelixscopeError
-        The file cannot be written.
+    Raises HelixscopeError: the file cannot be written.
     """
     content = {
         "fingerprint": effects.fingerprint,
@@ -60,10 +57,8 @@ def _or_null(value: float) -> float | None:
 def read_effects(path: Path, model: PositionalModel) -> Effects:
     """Read the effects of changes of a model's positions, without the attention of heads.
 
-    Raises
-    ------
-    HelixscopeError
-        The file cannot be read, holds no effects, or holds those of another model.
+    Raises HelixscopeError: the file cannot be read, holds no effects, or holds those of another
+    model.
     """
     with reading_file(path, AGAIN), open_regular(path) as file:
         content = file.read(MAX_JSON + 1)

@@ -300,10 +300,7 @@ def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, se
 def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> tuple[Place, int]:
     """Return a layer of a finished run, and the tokens of a window, at most those of the run's.
 
-    Raises
-    ------
-    InsideError
-        There is no such run or layer, or it is one of another model.
+    Raises InsideError: there is no such run or layer, or it is one of another model.
     """
     import torch
 
@@ -417,10 +414,7 @@ def changed_table(
 def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, int]:
     """Return a network's table of positions, and its row for position 0.
 
-    Raises
-    ------
-    InsideError
-        It has none, as with computed positions.
+    Raises InsideError: it has none, as with computed positions.
     """
     # Rows of lags are no positions.
     for name, weight in () if model.lags is not None else network.module.named_parameters():
@@ -499,10 +493,7 @@ def _forward(
 def patterns_of(network: RunnableNetwork, output: Any, advice: str) -> tuple[torch.Tensor, ...]:
     """Return the attention of each layer, (batch, n_heads, length, length).
 
-    Raises
-    ------
-    InsideError
-        The network's output has none.
+    Raises InsideError: the network's output has none.
     """
     patterns = tuple(output.attentions or ())
     if not patterns or any(one is None for one in patterns):

@@ -268,10 +268,7 @@ def find_change(name: str) -> Callable[[Table], Array]:
     Examples with numbers are "top 3", "without 1-3", "shift 1", and "fitted helix radius 1.2 pitch
     0.8", with factors of the fitted helix.
 
-    Raises
-    ------
-    InsideError
-        There is no such change.
+    Raises InsideError: there is no such change.
     """
     if name in CHANGES:
         return CHANGES[name]

@@ -272,10 +272,7 @@ class _RunFolder:
     def read_sums(self, weights: Weights, identity: str) -> Sums | None:
         """Return saved sums over these windows; None if there are none.
 
-        Raises
-        ------
-        InsideError
-            The file is damaged, or the texts or the network have changed.
+        Raises InsideError: the file is damaged, or the texts or the network have changed.
         """
         from safetensors import safe_open
 

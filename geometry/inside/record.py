@@ -46,10 +46,7 @@ def write_tensors(
 ) -> None:
     """Write the positions of each layer.
 
-    Raises
-    ------
-    InsideError
-        The file cannot be written.
+    Raises InsideError: the file cannot be written.
     """
     from safetensors.numpy import save
 
@@ -226,10 +223,7 @@ def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLay
 def write_description(folder: Path, content: Mapping[str, Any]) -> None:
     """Write ``positions.json``.
 
-    Raises
-    ------
-    InsideError
-        The file cannot be written.
+    Raises InsideError: the file cannot be written.
     """
     out = folder / DESCRIPTION
     with writing(out, InsideError), whole_file(out) as temporary:

@@ -34,10 +34,7 @@ Versions = Mapping[str, str | None]
 def check_scheduler(address: str) -> None:
     """Ask the scheduler at an address for its versions; nothing that it answers is unpickled.
 
-    Raises
-    ------
-    SurveyError
-        There is none, or it cannot run this survey.
+    Raises SurveyError: there is none, or it cannot run this survey.
     """
     host, port, arguments = _place(address)
     found: Future[tuple[str, Versions]] = Future()
@@ -183,10 +180,7 @@ class WorkerCheck:
     def fit(self) -> set[str]:
         """Return the workers that can run the survey; none while some are about to answer.
 
-        Raises
-        ------
-        SurveyError
-            A worker cannot run it.
+        Raises SurveyError: a worker cannot run it.
         """
         fit, waiting = set(), False
         for worker, (since, answer) in list(self._asked.items()):

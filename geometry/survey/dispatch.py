@@ -172,10 +172,7 @@ class Dispatcher:
     def finish(self, task: Task, measured: Measured, now: float) -> Row | None:
         """Return the row to write; None if the checkpoint will be handed out again.
 
-        Raises
-        ------
-        HubGivesUp
-            The Hub cannot be asked for now.
+        Raises HubGivesUp: the Hub cannot be asked for now.
         """
         if task.paid is not None:
             self._allowance.settle(task.paid, measured.requests)

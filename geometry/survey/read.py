@@ -192,12 +192,8 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int, int]]:
 def read_survey(path: Path) -> Survey:
     """Read the rows of a survey; of several rows of a checkpoint the last one counts.
 
-    Raises
-    ------
-    SurveyError
-        There is no such file, it is none of a survey, or pyarrow is not installed.
-    SourceError
-        It is damaged, or cannot be read.
+    Raises SurveyError: there is no such file, it is none of a survey, or pyarrow is not installed;
+    SourceError: it is damaged, or cannot be read.
     """
     if find_spec("pyarrow") is None:
         raise SurveyError(

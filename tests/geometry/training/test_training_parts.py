@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from geometry.training.gradients import Gradients
-from geometry.training.keeping import atomically
 from geometry.training.network import (
     bfloat16_is_faster,
     new_network,
@@ -16,6 +15,7 @@ from geometry.training.network import (
 )
 from geometry.training.position_rows import PositionRows, continued
 from geometry.training.run import Windows
+from geometry.training.run_folder import atomically
 from geometry.training.schedule import (
     learning_rate,
     positions_in_use,
@@ -23,8 +23,7 @@ from geometry.training.schedule import (
     window_length,
 )
 from geometry.training.settings import TrainingError, TrainingSettings
-from geometry.training.text import Corpus
-from geometry.training.tokenization import END, learn_tokens, write_tokens
+from geometry.training.tokenization import END, Corpus, learn_tokens, write_tokens
 from tools.campaigns.failing_disk import SmallDisk
 
 TINY = TrainingSettings(
@@ -132,8 +131,7 @@ TOKENS_ON = """
 from pathlib import Path
 
 from geometry.training.settings import TrainingError
-from geometry.training.text import Corpus
-from geometry.training.tokenization import learn_tokens, write_tokens
+from geometry.training.tokenization import Corpus, learn_tokens, write_tokens
 from tests.geometry.training.test_training_parts import TINY
 
 corpus = Corpus(Path({text!r}), 0)

@@ -51,9 +51,8 @@ def asked(monkeypatch):
         return request["out"]
 
     monkeypatch.setattr(worker, "run_in_subprocess", run_in_subprocess)
-    monkeypatch.setattr(
-        "geometry.inside.network.to_download", lambda *_: None
-    )  # all is on this machine
+    # All is on this machine.
+    monkeypatch.setattr("geometry.inside.network.to_download", lambda *_: None)
     return requests, answers
 
 
