@@ -1,6 +1,8 @@
 """Small networks of many architectures by their sizes, planted residual streams, and runs."""
 
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,6 +10,7 @@ from safetensors.numpy import save_file
 
 from geometry.inside.settings import SIZES
 from geometry.inside.sums import Accumulators, Batch, Sums
+from geometry.inside.worker import WorkerProgress
 from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
 
 
@@ -76,3 +79,13 @@ def write_run(folder: Path, name: str, layers: object, special: tuple[int, ...] 
     about = {"format": FORMAT, "version": VERSION, "name": name, "source": ""}
     save_file(tensors, folder / FILE_NAME, metadata=about)
     return folder
+
+
+def outcome(telling: Generator[WorkerProgress, None, Any]) -> tuple[list[WorkerProgress], Any]:
+    """What a measurement in a subprocess reports, and its result."""
+    told = []
+    while True:
+        try:
+            told.append(next(telling))
+        except StopIteration as end:
+            return told, end.value

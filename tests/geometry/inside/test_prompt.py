@@ -17,7 +17,7 @@ from geometry.inside.settings import InsideError
 from geometry.inside.worker import run_in_subprocess
 from geometry.models.sources.catalogue import locate
 from geometry.models.sources.opening import open_model
-from tests.geometry.inside.small_networks import write_run
+from tests.geometry.inside.small_networks import outcome, write_run
 
 TEXT = "Hello my name is Adam, and the curve of positions is a helix."
 
@@ -233,15 +233,6 @@ def test_json_keeps_all_but_digits_of_attention(found):
     np.testing.assert_allclose(again.attention, found.attention, rtol=1e-3, atol=1e-7)
 
 
-def outcome(telling):
-    told = []
-    while True:
-        try:
-            told.append(next(telling).what)
-        except StopIteration as end:
-            return told, end.value
-
-
 @pytest.mark.slow
 def test_a_process_of_its_own_finds_the_same(found):
     request = {"source": "sample", "text": TEXT, "change": "top 0", "ids": found.ids}
@@ -250,6 +241,11 @@ def test_a_process_of_its_own_finds_the_same(found):
     run = from_json(result)
     assert (run.next_tokens, run.moved) == (found.next_tokens, found.moved)
     np.testing.assert_allclose(run.attention, found.attention, rtol=1e-3, atol=1e-7)
-    assert list(dict.fromkeys(told)) == ["Starting", "Loading the network", "as it is", "top 0"]
+    assert list(dict.fromkeys(one.what for one in told)) == [
+        "Starting",
+        "Loading the network",
+        "as it is",
+        "top 0",
+    ]
     with pytest.raises(FileChanged):
         outcome(run_in_subprocess("prompt", fingerprint="another", **request))
