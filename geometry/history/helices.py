@@ -11,6 +11,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.evidence.turning_share import turning_share
 from geometry.history.timelapse import Report, Timelapse
 from geometry.measures.shape import Best, fit_shapes
+from geometry.measures.shape_fit import HELICES
 from geometry.pca.components import Array
 
 FEWEST = 8
@@ -36,6 +37,17 @@ class Helices:
     r2: Array
     turns: Array
     best: tuple[Best | None, ...]
+
+    @property
+    def first_helix(self) -> int | None:
+        """The first snapshot from which all fitted ones are helices; None if there is none."""
+        first = None
+        for i in range(len(self.best) - 1, -1, -1):
+            if self.best[i] in HELICES:
+                first = i
+            elif self.best[i] is not None:
+                break
+        return first
 
 
 def fit_helices(timelapse: Timelapse, report: Report | None = None) -> Helices:

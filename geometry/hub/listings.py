@@ -65,7 +65,6 @@ class FoundModel:
 
     id: str
     downloads: int
-    likes: int
     task: str
     library: str
 
@@ -107,7 +106,6 @@ def _model(entry: Any) -> FoundModel:
     return FoundModel(
         id=_text(entry["id"]),
         downloads=_count(entry.get("downloads")),
-        likes=_count(entry.get("likes")),
         task=_word(entry.get("pipeline_tag")),
         library=_word(entry.get("library_name")),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping
@@ -13,10 +12,9 @@ from typing import Annotated, Any
 from msgspec import Meta, convert
 
 from geometry.checkpoints.config import MAX_JSON, parse_json
-from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.stores import open_regular, reading_file
-from geometry.checkpoints.whole_files import whole_file, writing
 from geometry.inside.intervene import Effect, Effects
+from geometry.inside.record import write_json
 from geometry.inside.settings import InsideError
 from geometry.models.model import PositionalModel
 
@@ -46,8 +44,7 @@ def write_effects(path: Path, effects: Effects) -> None:
             for effect in effects.effects
         ],
     }
-    with writing(path, HelixscopeError), whole_file(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    write_json(path, content)
 
 
 def _or_null(value: float) -> float | None:

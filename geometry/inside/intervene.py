@@ -285,16 +285,11 @@ def find_place(
     InsideError
         The network has no such table, or there is no such run or layer.
     """
-    if isinstance(where, PositionalModel):
-        return _table_place(network, where, size, seed), size
-    return _layer_place(network, str(where), size, seed)
-
-
-def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, seed: int) -> Place:
-    """Return the network's table of positions, for windows of a size."""
-    weight, first = find_table(network, model)
-    table = Table(model.W_pos, size, _embeddings(model), seed)
-    return Place(table, lambda changed: _replaced(weight, first, changed), model.fingerprint)
+    if not isinstance(where, PositionalModel):
+        return _layer_place(network, str(where), size, seed)
+    weight, first = find_table(network, where)
+    table = Table(where.W_pos, size, _embeddings(where), seed)
+    return Place(table, lambda rows: _replaced(weight, first, rows), where.fingerprint), size
 
 
 def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> tuple[Place, int]:

@@ -96,24 +96,18 @@ class RunnableNetwork:
         """Layers of the residual stream: after the embedding, and after each block."""
         return len(self.blocks) + 1
 
+    @property
+    def tokenizer(self) -> FastTokenizer:
+        """Its tokenizer, which also names tokens."""
+        return FastTokenizer(self.splitter.backend, self.name)
+
     def check_tokens(self, subject: str, ids: Iterable[int]) -> None:
-        """Check that the network has an embedding for each token of a text.
+        """Check that the network has an embedding for each token of a text, the message's subject.
 
-        Parameters
-        ----------
-        subject
-            Name of the text, at the beginning of the message.
-        ids
-            Its tokens.
-
-        Raises
-        ------
-        InsideError
-            A token has none.
+        Raises InsideError: a token has none.
         """
         rows = self.module.get_input_embeddings().weight.shape[0]
-        text_of = FastTokenizer(self.splitter.backend, self.name).text_of
-        if why := without_row(ids, rows, self.name, text_of):
+        if why := without_row(ids, rows, self.name, self.tokenizer.text_of):
             raise InsideError(
                 f"{subject} has {why}.",
                 "Check that the tokenizer is this model's, or use texts without such tokens.",
@@ -428,17 +422,9 @@ def _config(folder: Path) -> Mapping[str, Any]:
 def check_known(name: str, config: Mapping[str, Any]) -> None:
     """Check that transformers has the class of a model, so that no other code has to be run.
 
-    Parameters
-    ----------
-    name
-        Of the model, for the message.
-    config
-        Its ``config.json``.
+    ``name`` is for the message, ``config`` the content of its ``config.json``.
 
-    Raises
-    ------
-    InsideError
-        It has a class of its own.
+    Raises InsideError: it has a class of its own.
     """
     if "auto_map" not in config:
         return

@@ -13,12 +13,7 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.folder_lock import lock_folder
-from geometry.checkpoints.whole_files import (
-    parts_in,
-    whole_file,
-    write_bytes,
-    writing,
-)
+from geometry.checkpoints.whole_files import parts_in, write_bytes, writing
 from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import LayerPositions, measure_layer
@@ -30,7 +25,7 @@ from geometry.inside.record import (
     counters_as_json,
     layers_as_json,
     published_as_json,
-    write_description,
+    write_json,
     write_tensors,
 )
 from geometry.inside.settings import InsideError, PositionsSettings
@@ -121,7 +116,7 @@ def measure_positions(
         result = _measured(settings, network, sums, control, special, report)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
-        write_description(out, _described(settings, network, windows, special, result, sums))
+        write_json(out / DESCRIPTION, _described(settings, network, windows, special, result, sums))
     folder.finish()
     return result
 
@@ -229,7 +224,7 @@ class _RunFolder:
             else:
                 folder.mkdir(parents=True, exist_ok=True)
             self._work.mkdir(exist_ok=True)
-        self._write_settings()
+        write_json(self._work / _SETTINGS, self._as_json())
 
     def _is_empty(self) -> bool:
         return set(parts_in(self.folder)) == set(self.folder.iterdir())
@@ -259,11 +254,6 @@ class _RunFolder:
     def _as_json(self) -> dict[str, Any]:
         written: dict[str, Any] = json.loads(json.dumps(asdict(self._settings)))
         return written
-
-    def _write_settings(self) -> None:
-        out = self._work / _SETTINGS
-        with writing(out, InsideError), whole_file(out) as temporary:
-            temporary.write_text(json.dumps(self._as_json(), indent=1) + "\n", "utf-8")
 
     def alone(self) -> AbstractContextManager[None]:
         """Lock the folder; InsideError if another run is using it."""

@@ -17,7 +17,7 @@ from geometry.inside.network import RunnableNetwork, enough_memory, load_network
 from geometry.inside.settings import InsideError
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
-from geometry.models.tokens import FastTokenizer, TokenizedPrompt
+from geometry.models.tokens import TokenizedPrompt
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
@@ -256,14 +256,13 @@ def from_json(run: Mapping[str, Any]) -> PromptRun:
 
 def _split(network: RunnableNetwork, text: str) -> TokenizedPrompt:
     """Return the tokens of a text, split as the windows of texts."""
-    tokenizer = FastTokenizer(network.splitter.backend, network.name)
-    ids = tokenizer.encode(text)
-    return TokenizedPrompt(tuple(ids), tuple(map(tokenizer.text_of, ids)))
+    ids = network.tokenizer.encode(text)
+    return TokenizedPrompt(tuple(ids), tuple(map(network.tokenizer.text_of, ids)))
 
 
 def _text_of(network: RunnableNetwork, model: PositionalModel | None) -> Callable[[int], str]:
     if model is None:
-        return FastTokenizer(network.splitter.backend, network.name).text_of
+        return network.tokenizer.text_of
     return lambda token: model.token_text(token) or ""
 
 

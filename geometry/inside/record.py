@@ -220,11 +220,10 @@ def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLay
     return CounterByLayer(str(name), share, cosine, cv, angles, chance)
 
 
-def write_description(folder: Path, content: Mapping[str, Any]) -> None:
-    """Write ``positions.json``.
+def write_json(out: Path, content: Mapping[str, Any]) -> None:
+    """Write a file that people may read.
 
-    Raises InsideError: the file cannot be written.
+    Raises InsideError: it cannot be written.
     """
-    out = folder / DESCRIPTION
     with writing(out, InsideError), whole_file(out) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

@@ -50,13 +50,14 @@ def check_scheduler(address: str) -> None:
     try:
         kind, versions = found.result(ANSWER_S + 2 * WEB_S + 1)
     except TimeoutError as error:
-        raise _no_scheduler(address, "its name is not found") from error
+        raise no_scheduler(address, "its name is not found") from error
     if kind != "Scheduler":
-        raise _no_scheduler(address, f"a {kind.lower()} is there")
+        raise no_scheduler(address, f"a {kind.lower()} is there")
     _check_versions(f"The scheduler at {address}", versions)
 
 
-def _no_scheduler(address: str, why: str) -> SurveyError:
+def no_scheduler(address: str, why: str) -> SurveyError:
+    """Return the error for an address without a scheduler."""
     return SurveyError(
         f"There is no scheduler at {address}: {why}.",
         "Check its address, such as tcp://10.0.0.1:8786, and that it runs.",
@@ -109,7 +110,7 @@ def _answers(
         return asyncio.run(_asked(address, arguments))
     except FatalCommClosedError as error:
         why = f"no TLS connection is possible, {error.__cause__}"
-        raise _no_scheduler(address, why) from error
+        raise no_scheduler(address, why) from error
     except Exception as error:  # whatever a stranger answers
         try:
             web = _is_web_server(host, port)
@@ -124,7 +125,7 @@ def _answers(
                 why = "connections are accepted, but not answered"
             else:
                 why = "another kind of server is there"
-        raise _no_scheduler(address, why) from error
+        raise no_scheduler(address, why) from error
 
 
 async def _asked(address: str, arguments: Mapping[str, Any]) -> tuple[str, Versions]:

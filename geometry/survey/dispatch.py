@@ -63,11 +63,6 @@ class Allowance:
         self._usual, self._seen = USUAL_REQUESTS, 0
         self._filled, self._at = self._usual, now
 
-    @property
-    def price(self) -> float:
-        """What a task is expected to need."""
-        return self._usual
-
     def wait_s(self, now: float) -> float:
         """Seconds until a task can be paid."""
         self._fill(now)

@@ -21,7 +21,7 @@ from geometry.checkpoints.plain_text import storable
 from geometry.models.sources.locating import located
 from geometry.models.sources.source import Source
 from geometry.survey import rows
-from geometry.survey.cluster import WorkerCheck, check_scheduler
+from geometry.survey.cluster import WorkerCheck, check_scheduler, no_scheduler
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
@@ -206,10 +206,7 @@ def _connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         try:
             client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise SurveyError(
-                f"There is no scheduler at {scheduler}: {error}.",
-                "Check its address, such as tcp://10.0.0.1:8786, and that it runs.",
-            ) from error
+            raise no_scheduler(scheduler, str(error)) from error
         try:
             yield client
         finally:

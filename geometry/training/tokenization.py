@@ -29,19 +29,9 @@ _MIN_WINDOWS = 2
 
 
 class Corpus:
-    """The .txt files of a folder and its subfolders, in a random order.
+    """The .txt files of a folder and its subfolders, in the random order of a seed.
 
-    Parameters
-    ----------
-    folder
-        Their folder.
-    seed
-        Seed of their order.
-
-    Raises
-    ------
-    TrainingError
-        There is no such folder, or no text in it.
+    Raises TrainingError: there is no such folder, or no text in it.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:

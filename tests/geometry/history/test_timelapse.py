@@ -124,6 +124,7 @@ def test_tables_that_do_not_vary_and_noise():
     noise = [random.standard_normal((60, 10)).astype("f4") for _ in range(2)]
     helices = fit_helices(make_timelapse(history_of([1, 2], noise)))
     assert helices.best == ("none", "none")
+    assert helices.first_helix is None
 
 
 def test_the_usual_range_and_a_wrong_one():
@@ -158,11 +159,14 @@ def test_helices_by_step(timelapse):
         assert found.best[i] == shapes.best
     assert found.r2[-1] > 0.999
     assert found.turns[-1] == pytest.approx(3 * (RANGE[1] - RANGE[0]) / (N - 1), abs=0.02)
-    assert found.best[0] not in ("helix", "drifting_helix")
+    first = found.first_helix
+    assert first > 0
+    assert found.best[first - 1] not in ("helix", "drifting_helix")
 
 
 def test_helices_come_one_by_one(timelapse):
     grown = list(grow_helices(timelapse))
     assert [int(np.isnan(one.r2).sum()) for one in grown] == [5, 4, 3, 2, 1, 0]
     assert grown[0].best[:-1] == (None,) * 5
+    assert grown[0].first_helix == 5
     np.testing.assert_array_equal(grown[-1].r2, fit_helices(timelapse).r2)
