@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.children import safe_environment
 from geometry.checkpoints.plain_text import storable
-from geometry.models.sources.locating import located
-from geometry.models.sources.source import Source
 from geometry.survey import rows
 from geometry.survey.cluster import WorkerCheck, check_scheduler, no_scheduler
 from geometry.survey.dispatch import Dispatcher, Task
@@ -144,8 +142,7 @@ def run_survey(
     totals = _Totals(file, entries, missing)
     if not missing:
         return totals.progress(0)
-    asks = (lambda _: False) if access.offline else _asks_hub
-    dispatcher = Dispatcher(missing, requests_per_s, asks, time.monotonic())
+    dispatcher = Dispatcher(missing, requests_per_s, time.monotonic(), offline=access.offline)
     file.announce(entries)
     with _connected(scheduler, workers) as client:
         link = client.dashboard_link if announce is not None else ""
@@ -172,10 +169,6 @@ def too_long(limit_s: float) -> str:
     """Return the error of a checkpoint that takes longer than it may."""
     limit = f"{limit_s:g} seconds" if limit_s < 120 else f"{limit_s / 60:g} minutes"
     return f"It took longer than {limit}, the limit of this survey."
-
-
-def _asks_hub(entry: Entry) -> bool:
-    return not entry.history and located(Source.parse(entry.source)).kind == "hub"
 
 
 # ---- the cluster -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from geometry.checkpoints.transfer import Transfer
-from geometry.hub.faults import BrokenTransfer, HubError
+from geometry.hub.faults import BrokenTransfer
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import Fault
 
@@ -61,11 +61,6 @@ def test_the_storage_has_another_length_than_the_hub_says(served, hub):
     served.redirect = True
     served.fault(Fault.garble_content_range("bytes 0-98303/699999"), host="storage")
     assert "the Hub says 700000" in str(fails("open", hub, BrokenTransfer))
-
-
-def test_other_refusals_name_the_status(served, hub):
-    served.fault(Fault.status(418))
-    assert "418" in str(fails("open", hub, HubError))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ BUSY, AGAIN, NETWORK = Fault("busy", 30.0), Fault("again"), Fault("network")
 
 
 def dispatcher(entries=ENTRIES, rate=1000.0, hub=True):
-    return Dispatcher(entries, rate, lambda _: hub, 0.0)
+    return Dispatcher(entries, rate, 0.0, offline=not hub)
 
 
 def asked(entry, requests, fault=None):
@@ -103,8 +103,8 @@ def test_all_wait_when_the_hub_asks_for_it():
 
 
 def test_local_checkpoints_go_on_meanwhile():
-    here = Entry("/here", "here")
-    hands = Dispatcher([ENTRIES[0], here], 100.0, lambda one: one is not here, 0.0)
+    here = Entry("sinusoidal:64x32", "computed")
+    hands = dispatcher([ENTRIES[0], here])
     task = hands.take(0.0)
     hands.finish(task, failing(task.entry, BUSY), 0.0)
     assert hands.take(0.0).entry is here

@@ -1,6 +1,5 @@
 """What a training run is made of: settings, schedule, text, tokens, windows, gradients."""
 
-import json
 from contextlib import closing
 from dataclasses import replace
 
@@ -16,7 +15,6 @@ from geometry.training.network import (
 )
 from geometry.training.position_rows import PositionRows, continued
 from geometry.training.run import Windows
-from geometry.training.run_folder import atomically
 from geometry.training.schedule import (
     learning_rate,
     positions_in_use,
@@ -251,21 +249,6 @@ def test_embeddings_decay_and_biases_do_not():
         assert decays[id(weight)] == 0.3
     for weight in (block.attn.c_attn.bias, block.ln_1.weight):
         assert decays[id(weight)] == 0.0
-
-
-def test_a_file_is_whole_or_as_it_was(tmp_path):
-    file = tmp_path / "file.json"
-    file.write_text("before")
-
-    def fail():
-        with atomically(file) as temporary:
-            temporary.write_text(json.dumps("half"))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert file.read_text() == "before"
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_positions_in_use_grow_to_all():
