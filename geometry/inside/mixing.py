@@ -80,13 +80,14 @@ def measure_mixing(
     random = np.random.default_rng(seed)
     found = []
     for (name_a, a), (name_b, b) in combinations(effects, 2):
+        mixed = interaction(mean, a, b)
         drawn = [
             quantiles(
                 [interaction(mean, change(a, random), change(b, random)) for _ in range(DRAWS)]
             )
             for change in (rotated, with_scrambled_norms)
         ]
-        found.append(Mixing((name_a, name_b), interaction(mean, a, b), *drawn))
+        found.append(Mixing((name_a, name_b), mixed, *drawn))
     return found
 
 
