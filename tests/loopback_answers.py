@@ -73,21 +73,17 @@ class Content:
 
     def describe(self) -> dict[str, Any]:
         """As a model's list of files has it, with sizes."""
-        about: dict[str, Any] = {
-            "rfilename": self.name, "size": self.size, "blobId": self.git_id,
-        }  # fmt: skip
-        if self.is_large:
-            about["lfs"] = {"sha256": self.sha256, "size": self.size, "pointerSize": 134}
-        return about
+        about = {"rfilename": self.name, "size": self.size, "blobId": self.git_id}
+        return about | self._stored("sha256")
 
     def entry(self) -> dict[str, Any]:
         """As a listing of a folder has it."""
-        about: dict[str, Any] = {
-            "type": "file", "oid": self.git_id, "size": self.size, "path": self.name,
-        }  # fmt: skip
-        if self.is_large:
-            about["lfs"] = {"oid": self.sha256, "size": self.size, "pointerSize": 134}
-        return about
+        about = {"type": "file", "oid": self.git_id, "size": self.size, "path": self.name}
+        return about | self._stored("oid")
+
+    def _stored(self, key: str) -> dict[str, Any]:
+        stored = {key: self.sha256, "size": self.size, "pointerSize": 134}
+        return {"lfs": stored} if self.is_large else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Note that the client library makes a request of its own before the first with `b
 fault for any path leaves it alone.
 """
 
+import copy
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from urllib.parse import parse_qs, quote, unquote
 from tests.loopback_answers import Answer, error, part
 from tests.loopback_faults import UNASKED, Fault, Playing
 from tests.loopback_repos import OTHER_TOKEN, RIGHT_TOKEN, Repo, refused
-from tests.loopback_server import Host, Record, Request, Server, untrusted
+from tests.loopback_server import Host, Request, Server, untrusted
 
 __all__ = ["OTHER_TOKEN", "RIGHT_TOKEN", "Fault", "LoopbackHub", "Playing", "Request"]
 
@@ -68,7 +69,7 @@ class LoopbackHub(AbstractContextManager):
         self.closing = threading.Event()
         self._repos: dict[str, Repo] = {}
         self._renamed: dict[str, str] = {}
-        self._records: list[Record] = []
+        self._records: list[Request] = []
         self._faults: list[Playing] = []
         self._signature = 1
         self._lock = threading.Lock()
@@ -147,7 +148,7 @@ class LoopbackHub(AbstractContextManager):
     def requests(self) -> list[Request]:
         """All requests so far on both hosts, in the order of their coming."""
         with self._lock:
-            return [record.snapshot() for record in self._records]
+            return [copy.copy(record) for record in self._records]
 
     @property
     def bytes_sent(self) -> int:
@@ -166,12 +167,12 @@ class LoopbackHub(AbstractContextManager):
         yield
         assert self.requests == []
 
-    def note(self, record: Record) -> None:
+    def note(self, record: Request) -> None:
         """Keep the record of a request, before a byte of its answer goes out; for the server."""
         with self._lock:
             self._records.append(record)
 
-    def next_fault(self, record: Record, answer: Answer) -> Playing | None:
+    def next_fault(self, record: Request, answer: Answer) -> Playing | None:
         """Take the first fault whose turn it is; for the server."""
         with self._lock:
             for playing in self._faults:
@@ -181,7 +182,7 @@ class LoopbackHub(AbstractContextManager):
 
     # ---- answers -----------------------------------------------------------------------
 
-    def answer(self, record: Record) -> Answer:
+    def answer(self, record: Request) -> Answer:
         """Answer a request as the real hosts would; for the server."""
         if record.host == "storage":
             return self._stored(record)
@@ -199,7 +200,7 @@ class LoopbackHub(AbstractContextManager):
             return Answer.text(307, f"Redirecting to {place}", {"Location": place + query})
         return self._of_repo(record, match)
 
-    def _of_repo(self, record: Record, match: re.Match[str]) -> Answer:
+    def _of_repo(self, record: Request, match: re.Match[str]) -> Answer:
         parts = match.groupdict()
         is_file = parts.get("file") is not None
         repo = self._repos.get(parts["repo"])
@@ -219,7 +220,7 @@ class LoopbackHub(AbstractContextManager):
             return Answer.json(200, repo.list_tree(sha))
         return Answer.json(200, repo.describe(sha, sizes="blobs" in parse_qs(record.query)))
 
-    def _file(self, record: Record, repo: Repo, sha: str, name: str) -> Answer:
+    def _file(self, record: Request, repo: Repo, sha: str, name: str) -> Answer:
         content = repo.commits[sha].get(name)
         commit = {"X-Repo-Commit": sha}
         if content is None:
@@ -237,7 +238,7 @@ class LoopbackHub(AbstractContextManager):
             return Answer.text(307, text, {"Location": place, **linked})
         return part(self._range(record), content, {"ETag": content.etag, **commit})
 
-    def _stored(self, record: Record) -> Answer:
+    def _stored(self, record: Request) -> Answer:
         if record.authorization:
             return Answer.text(400, "Only one auth mechanism is allowed.", {})
         match = _STORED.fullmatch(record.path)
@@ -250,10 +251,10 @@ class LoopbackHub(AbstractContextManager):
                 return part(self._range(record), content, {"ETag": content.storage_etag})
         return Answer.text(404, "The specified key does not exist.", {})
 
-    def _range(self, record: Record) -> str | None:
+    def _range(self, record: Request) -> str | None:
         return record.range if self.ranges else None
 
-    def _search(self, record: Record) -> Answer:
+    def _search(self, record: Request) -> Answer:
         query = {name: values[0] for name, values in parse_qs(record.query).items()}
         text, author = query.get("search", "").casefold(), query.get("author")
         found = [

@@ -7,12 +7,14 @@ import ssl
 import struct
 import sys
 import threading
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tests.loopback_answers import CHUNK, Answer
 from tests.loopback_faults import Playing
+
+if TYPE_CHECKING:
+    from tests.loopback_hub import LoopbackHub
 
 Host = Literal["hub", "storage"]
 
@@ -20,13 +22,12 @@ Host = Literal["hub", "storage"]
 LOOK_S = 0.02
 
 
-@dataclass(frozen=True, slots=True)
 class Request:
     """One request and what it was answered.
 
     Attributes
     ----------
-    method, path
+    method, path, query
         As they came; the path without its query.
     range
         The Range header, e.g. "bytes=0-98303", or None.
@@ -36,55 +37,22 @@ class Request:
         Bytes of the body that went out.
     authorization
         Whether a token came with it, or a name and a password.
+    token
+        The token; "" if there is none.
     host
         Which of the two hosts was asked.
     """
-
-    method: str
-    path: str
-    range: str | None
-    status: int
-    sent: int
-    authorization: bool
-    host: Host
-
-
-class Record:
-    """A request under way."""
 
     def __init__(self, handler: "Handler") -> None:
         self.method = handler.command
         self.path, _, self.query = handler.path.partition("?")
         self.range = handler.headers.get("Range")
-        self.authorization = handler.headers.get("Authorization") or ""
+        login = handler.headers.get("Authorization") or ""
+        self.authorization = bool(login)
         # Of a name and a password a gate before the Hub takes notice, and not the Hub.
-        is_token = not self.authorization.startswith("Basic ")
-        self.token = self.authorization.removeprefix("Bearer ") if is_token else ""
+        self.token = "" if login.startswith("Basic ") else login.removeprefix("Bearer ")
         self.host: Host = handler.server.host
         self.status = self.sent = 0
-
-    def snapshot(self) -> Request:
-        return Request(
-            self.method, self.path, self.range, self.status, self.sent,
-            bool(self.authorization), self.host,
-        )  # fmt: skip
-
-
-class Site(Protocol):
-    """What the hosts serve."""
-
-    errors: list[BaseException]
-    closing: threading.Event
-    latency_s: float
-
-    def note(self, record: Record) -> None:
-        """Keep the record of a request."""
-
-    def answer(self, record: Record) -> Answer:
-        """Answer it."""
-
-    def next_fault(self, record: Record, answer: Answer) -> Playing | None:
-        """What shall go wrong."""
 
 
 class Server(ThreadingHTTPServer):
@@ -92,7 +60,7 @@ class Server(ThreadingHTTPServer):
 
     request_queue_size = 128
 
-    def __init__(self, site: Site, host: Host, context: ssl.SSLContext | None) -> None:
+    def __init__(self, site: "LoopbackHub", host: Host, context: ssl.SSLContext | None) -> None:
         self.site, self.host, self._context = site, host, context
         self._connections: set[socket.socket] = set()
         self._workers: list[threading.Thread] = []
@@ -168,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
         self._respond()
 
     def _respond(self) -> None:
-        site, record = self.server.site, Record(self)
+        site, record = self.server.site, Request(self)
         site.note(record)
         if site.latency_s:
             site.closing.wait(site.latency_s)
@@ -192,7 +160,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self._send_body(record, answer, playing)
 
-    def _send_body(self, record: Record, answer: Answer, playing: Playing | None) -> None:
+    def _send_body(self, record: Request, answer: Answer, playing: Playing | None) -> None:
         fault = playing.fault if playing is not None else None
         ends = fault is not None and fault.kind in ("cut", "stall")
         left = min(answer.length, fault.number or 0) if fault and ends else answer.length

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +23,10 @@ from geometry.history.plan import HistoryPlan
 from geometry.history.trainer_log import read_log
 from geometry.hub.checkpoint import known_commit
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
+from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
-
-if TYPE_CHECKING:
-    from geometry.hub.network import Network
 
 CONNECTIONS = 4
 """Number of checkpoints opened at once."""
@@ -70,16 +67,11 @@ class Gathering:
         The chosen checkpoints.
     network
         Access to the Hub; the default network if None.
-    connections
-        Maximum number of checkpoints opened at once.
     """
 
-    def __init__(
-        self, plan: HistoryPlan, network: Network | None = None, connections: int = CONNECTIONS
-    ) -> None:
+    def __init__(self, plan: HistoryPlan, network: Network | None = None) -> None:
         self.plan = plan
         self._network = network
-        self._connections = connections
         self._tables: dict[int, Floats] = {}
         self._checks: dict[int, Callable[[], None]] = {}
         self._skipped: dict[int, Skipped] = {}
@@ -150,8 +142,6 @@ class Gathering:
         """
         network = self._network
         if network is None and self.plan.origin.kind == "hub":
-            from geometry.hub.network import default_network
-
             network = default_network()
         self._forget_passing()
         for left in reversed(range(ATTEMPTS)):
@@ -160,7 +150,7 @@ class Gathering:
                 missing = self.missing
                 here = tuple(snapshot for snapshot in missing if snapshot.here)
                 away = tuple(snapshot for snapshot in missing if not snapshot.here)
-                round_.bring((coarse_first(here), coarse_first(away)), self._connections)
+                round_.bring((coarse_first(here), coarse_first(away)))
             if not self._drop_changed(last=not left):
                 break
         history = self.history
@@ -181,11 +171,8 @@ class Gathering:
     def skip(self, snapshot: Snapshot, error: HelixscopeError) -> None:
         """Record a skipped checkpoint."""
         with self._lock:
-            passing = isinstance(error, FileChanged) or (
-                isinstance(error, HubError) and error.retryable
-            )
             self._skipped[snapshot.step] = Skipped(
-                snapshot.step, snapshot.source.text, str(error), passing
+                snapshot.step, snapshot.source.text, str(error), may_pass(error)
             )
 
     def _drop_changed(self, *, last: bool) -> bool:
@@ -197,7 +184,8 @@ class Gathering:
         changed = False
         for snapshot in self.plan.snapshots:
             try:
-                self._checks.get(snapshot.step, _nothing)()
+                if check := self._checks.get(snapshot.step):
+                    check()
             except FileChanged as error:
                 changed = True
                 with self._lock:
@@ -212,10 +200,6 @@ class Gathering:
             self._skipped = {
                 step: skipped for step, skipped in self._skipped.items() if not skipped.passing
             }
-
-
-def _nothing() -> None:
-    pass
 
 
 class _Round:
@@ -240,17 +224,17 @@ class _Round:
         """Cancel all active downloads, from any thread."""
         self._all.cancel()
 
-    def bring(self, groups: Sequence[Sequence[Snapshot]], connections: int) -> None:
+    def bring(self, groups: Sequence[Sequence[Snapshot]]) -> None:
         """Collect the groups in order, several checkpoints of a group at once.
 
         Raises the error that ended it early.
         """
         self._all.begin("", 0)
-        with ThreadPoolExecutor(connections, thread_name_prefix="history") as pool:
+        with ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="history") as pool:
             try:
                 for group in groups:
                     waiting = deque(group)
-                    for thread in [pool.submit(self._work, waiting) for _ in range(connections)]:
+                    for thread in [pool.submit(self._work, waiting) for _ in range(CONNECTIONS)]:
                         thread.result()
                     if self._failure is not None:
                         raise self._failure
@@ -331,6 +315,11 @@ class _Round:
                     self._waiting,
                 )
             )
+
+
+def may_pass(error: HelixscopeError) -> bool:
+    """Return whether what failed by an error may succeed the next time."""
+    return isinstance(error, FileChanged) or (isinstance(error, HubError) and error.retryable)
 
 
 def is_its_own(error: HelixscopeError) -> bool:

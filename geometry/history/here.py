@@ -43,12 +43,7 @@ def history_here(model: PositionalModel) -> History:
     From a folder of many checkpoints, the default selection; for a model on the Hub, from the
     cached checkpoints. Of positions inside a model, the layers are the history.
 
-    Raises
-    ------
-    NoHistory
-        There is none, or none on this machine.
-    SourceError
-        It cannot be read.
+    Raises NoHistory: there is none, or none on this machine; SourceError: it cannot be read.
     """
     origin = find_history(model)
     if isinstance(model.store, StepStore) and model.home is not None:

@@ -16,7 +16,6 @@ from geometry.models.sources.layer_tables import LayerStore
 from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
-    from geometry.hub.client import Revision
     from geometry.hub.network import Network
     from geometry.hub.tensor_cache import TensorCache
 
@@ -158,29 +157,13 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
 
 def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
     """Yield the checkpoints among a model's revisions on the Hub, branches first."""
-    listed = (
-        _kept_revisions(repo, network.cache)
-        if network.hub.offline
-        else network.hub.list_revisions(HubAddress(repo), network.transfer)
-    )
-    for revision in listed:
+    for revision in network.revisions(repo):
         match = CHECKPOINT.fullmatch(revision.name)
         if match:
             address = HubAddress(repo, revision.name)
             here = is_here(address, revision.commit, network.cache)
             source = Source.parse(str(address))
             yield Snapshot(int(match[1]), source, revision.commit, here)
-
-
-def _kept_revisions(repo: str, cache: TensorCache) -> list[Revision]:
-    from geometry.hub.client import Revision
-
-    return [
-        Revision(name, held.commit)
-        for held in cache.commits()
-        if held.repo == repo
-        for name in held.revisions
-    ]
 
 
 def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool:

@@ -24,7 +24,8 @@ _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
 _REPO = re.compile(rf"{_PART}(?:/{_PART})?")
 _MAX_REPO_LENGTH = 96
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+"""The id of a commit."""
 
 _GGUF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+ -]{0,240}\.gguf")
 """Name of a file with a complete model."""
@@ -65,7 +66,7 @@ class HubAddress:
         """The name for captions: "gpt2", or "gpt2@revision", with seven digits of a commit."""
         file = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", self.file)
         name = file or self.repo.rsplit("/", 1)[-1]
-        revision = self.revision[:7] if _COMMIT.fullmatch(self.revision) else self.revision
+        revision = self.revision[:7] if COMMIT.fullmatch(self.revision) else self.revision
         return name if revision == "main" else f"{name}@{revision}"
 
 

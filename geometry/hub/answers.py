@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.sizes import size_text
-from geometry.hub.budgets import Budgets
 from geometry.hub.explanations import CONNECTION, host_of
 from geometry.hub.faults import BrokenTransfer
 
@@ -25,6 +25,49 @@ _MAX_HEADER_LENGTH = 200
 _MAX_HOST_LENGTH, _MAX_LABEL_LENGTH = 253, 63
 """Maximum lengths of a host name, and of each part of it (RFC 1035)."""
 _LAST_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Limits on the answers of the Hub and of its storage hosts.
+
+    A useful server that follows HTTP stays far below each limit. Large files have a minimum rate
+    instead of a deadline, since they may take hours over a slow connection.
+
+    Attributes
+    ----------
+    head_s
+        Seconds from a request to the end of its answer's headers.
+    head_bytes
+        Bytes until then, including any number of interim answers (1xx).
+    headers, header_bytes
+        Number of an answer's headers, and their total bytes. The Hub sends 30, in 4 kB.
+    redirects
+        The Hub redirects twice, once for a renamed model and once to a storage host.
+    address_length
+        Characters of a redirect's address. Signed ones have up to 2,000.
+    answer_s, answer_bytes
+        Limits of a JSON answer's body: 16 MB list about 60,000 files.
+    unread_s, unread_bytes
+        Limits of the body of a redirect or an error, which is read only so that the connection can
+        be reused.
+    window_s, min_rate
+        Minimum bytes per second of a file's body, over each window. 4 kB/s is a tenth of the rate
+        of the slowest mobile networks.
+    """
+
+    head_s: float = 30.0
+    head_bytes: int = 262_144
+    headers: int = 200
+    header_bytes: int = 65_536
+    redirects: int = 10
+    address_length: int = 8_192
+    answer_s: float = 120.0
+    answer_bytes: int = 16_000_000
+    unread_s: float = 2.0
+    unread_bytes: int = 65_536
+    window_s: float = 30.0
+    min_rate: float = 4_000.0
 
 
 class Pace:
@@ -131,24 +174,15 @@ class HubAnswer:
     def chunks(self) -> Iterator[bytes]:
         """Yield the body of a file as sent.
 
-        Raises
-        ------
-        BrokenTransfer
-            It arrives too slowly.
-        httpx2.HTTPError
-            The connection broke.
+        Raises BrokenTransfer: it arrives too slowly; httpx2.HTTPError: the connection broke.
         """
         return self._pace.chunks(self.response, None)
 
     def content(self) -> bytes:
         """Read the body of a small answer.
 
-        Raises
-        ------
-        BrokenTransfer
-            It is encoded, too long or arrives too slowly.
-        httpx2.HTTPError
-            The connection broke.
+        Raises BrokenTransfer: it is encoded, too long or arrives too slowly; httpx2.HTTPError: the
+        connection broke.
         """
         longest, host = self._budgets.answer_bytes, host_of(self.response)
         check_encoding(self.response, "an answer")
@@ -212,10 +246,8 @@ def check_encoding(response: httpx2.Response, name: str) -> None:
 def next_request(response: httpx2.Response, budgets: Budgets) -> httpx2.Request:
     """Return the request that a redirect asks for.
 
-    Raises
-    ------
-    BrokenTransfer
-        It leads to an invalid web address, from https to http, or to one with a user name.
+    Raises BrokenTransfer: it leads to an invalid web address, from https to http, or to one with a
+    user name.
     """
     request, host = response.next_request, host_of(response)
     if request is None or len(response.headers["Location"]) > budgets.address_length:

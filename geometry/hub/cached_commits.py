@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,6 +147,11 @@ def files_in(folder: Path) -> Iterator[HeldFile]:
             log.warning("%s cannot be listed: %s", folder, error)
 
 
+def needed_bytes(files: Iterable[HeldFile]) -> int:
+    """Return the size of the files that are needed to open models, without single tensors."""
+    return sum(file.nbytes for file in files if file.path.suffix != PART)
+
+
 def _inside(folder: Path) -> list[Path]:
     try:
         return [path for path in folder.iterdir() if path.is_dir()]
@@ -191,8 +196,14 @@ def remove_folder(folder: Path, incoming: Path) -> int:
         away = folder
     freed = sum(remove_file(file) for file in list(files_in(away)))
     for below, _, _ in os.walk(away, topdown=False):
-        try:
-            os.rmdir(below)
-        except OSError as error:  # filled again, or already removed
-            log.debug("%s cannot be removed: %s", below, error)
+        remove_empty(Path(below))
     return freed
+
+
+def remove_empty(*folders: Path) -> None:
+    """Remove folders, but those that hold something, or are already removed."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError as error:
+            log.debug("%s cannot be removed: %s", folder, error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,17 +15,14 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights, is_later_part
 from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
-from geometry.hub.address import HubAddress
+from geometry.hub.address import COMMIT, HubAddress
 from geometry.hub.faults import NotOnHub
-from geometry.hub.hub_files import DAMAGED, HubFiles, file_key
-from geometry.hub.hub_gguf import only_gguf
+from geometry.hub.hub_files import DAMAGED, HubFiles, file_key, only_gguf
 from geometry.hub.hub_store import HubStore
 from geometry.hub.hub_tokenizer import gguf_tokenizer, tokenizer_folder
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 _WEIGHTS, _COMPLETE, _SNAPSHOT = "weights", "complete", "snapshot"
 """Cached entries: the name of the weights file or of the shards' index; and two marks for cached
@@ -82,12 +78,7 @@ class HubCheckpoint:
     def tokenizer_folder(self) -> Path:
         """Return a folder with the model's tokenizer, or a GGUF file; downloaded if necessary.
 
-        Raises
-        ------
-        TensorUnavailable
-            The model has none.
-        HubError, Cancelled
-            It cannot be downloaded.
+        Raises TensorUnavailable: the model has none; HubError, Cancelled: it cannot be downloaded.
         """
         if self.gguf is not None and TOKENS in self.gguf.lengths:
             return gguf_tokenizer(self._files, self._network, self.file)
@@ -137,7 +128,7 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
     No request is sent for a cached model.
     """
     wait_until_kept(network.cache.root, address.repo)
-    moves = not _COMMIT.fullmatch(address.revision)
+    moves = not COMMIT.fullmatch(address.revision)
     commit = None if network.fresh and moves else known_commit(network.cache, address)
     if commit is not None:
         address = HubAddress(address.repo, commit, address.file)
@@ -175,7 +166,7 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
 
 def known_commit(cache: TensorCache, address: HubAddress) -> str | None:
     """Return the cached commit of an address, or None."""
-    if _COMMIT.fullmatch(address.revision):
+    if COMMIT.fullmatch(address.revision):
         return address.revision
     return cache.commit_of(address.repo, address.revision)
 

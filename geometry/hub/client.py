@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from geometry.checkpoints.boundary import reading
@@ -13,7 +14,7 @@ from geometry.checkpoints.config import load_json
 from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.hub.address import HubAddress, without_login
 from geometry.hub.address import endpoint as endpoint_now
-from geometry.hub.budgets import Budgets
+from geometry.hub.answers import Budgets
 from geometry.hub.connections import Connections, offline_by_environment
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError
@@ -29,6 +30,8 @@ from geometry.hub.ranged_file import RangedFile
 from geometry.hub.retry_policy import Retries, RetryPolicy
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 __all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 
@@ -57,7 +60,7 @@ class Hub:
     retries
         Limits on retries of failed requests.
     timeout_s
-        Read timeout in seconds; huggingface_hub's setting (10 s) if None.
+        Read timeout in seconds; huggingface_hub's HF_HUB_DOWNLOAD_TIMEOUT (10 s) if None.
     budgets
         Limits on answers.
     """
@@ -134,10 +137,7 @@ class Hub:
     def fetch(self, address: HubAddress, filename: str, transfer: Transfer) -> bytes:
         """Download a small file (at most 64 MB) in one request.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`; also if the file is larger.
+        Raises HubError, Cancelled: as in :meth:`open_file`; also if the file is larger.
         """
         file = self._file(address, filename, transfer, whole=False)
         file.start(FETCH_BYTES, longest=FETCH_BYTES)
@@ -155,29 +155,20 @@ class Hub:
     def list_files(self, address: HubAddress, transfer: Transfer) -> Listing:
         """List a repository's files, and the commit of its revision.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`.
+        Raises HubError, Cancelled: as in :meth:`open_file`.
         """
         transfer.begin("the list of files", 0)
         url = f"/api/models/{address.repo}/revision/{quote(address.revision, safe='')}"
-        answer = self._json(url, {"blobs": "true"}, transfer, address)
-        with _like_the_hub(self.endpoint):
-            return read_listing(answer)
+        return self._json(url, {"blobs": "true"}, transfer, address, read_listing)
 
     def list_revisions(self, address: HubAddress, transfer: Transfer) -> tuple[Revision, ...]:
         """List a repository's branches, then its tags, ignoring the address's own revision.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`.
+        Raises HubError, Cancelled: as in :meth:`open_file`.
         """
         transfer.begin("the list of revisions", 0)
-        answer = self._json(f"/api/models/{address.repo}/refs", {}, transfer, address)
-        with _like_the_hub(self.endpoint):
-            return read_revisions(answer)
+        url = f"/api/models/{address.repo}/refs"
+        return self._json(url, {}, transfer, address, read_revisions)
 
     def search(
         self,
@@ -191,17 +182,13 @@ class Hub:
 
         Only models of ``author`` are returned, if given.
 
-        Raises
-        ------
-        HubError, Cancelled
-            As in :meth:`open_file`.
+        Raises HubError, Cancelled: as in :meth:`open_file`.
         """
         query: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
         if author is not None:
             query["author"] = author
-        answer = self._json("/api/models", query, transfer or Transfer(), None)
-        with _like_the_hub(self.endpoint):
-            return read_models(answer, limit)
+        read = functools.partial(read_models, limit=limit)
+        return self._json("/api/models", query, transfer or Transfer(), None, read)
 
     def _json(
         self,
@@ -209,8 +196,9 @@ class Hub:
         params: Mapping[str, str | int],
         transfer: Transfer,
         address: HubAddress | None,
-    ) -> Any:
-        """Request JSON from the Hub's API.
+        read: Callable[[Any], T],
+    ) -> T:
+        """Request JSON from the Hub's API, and read it.
 
         Does not use huggingface_hub's HfApi, whose requests cannot be cancelled and which waits for
         up to an hour if the server requests it.
@@ -230,7 +218,7 @@ class Hub:
                     answer.raise_for_status()
                     content = answer.content()
                     transfer.skip(len(content))
-                    return load_json("The answer", content)
+                    return read(load_json("The answer", content))
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
                 retry.wait_or_raise(explained(error, address, hub=self.endpoint))
 

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
-from geometry.hub.answers import HubAnswer, Pace, check_head, next_request
-from geometry.hub.budgets import Budgets
+from geometry.hub.answers import Budgets, HubAnswer, Pace, check_head, next_request
 from geometry.hub.explanations import CONNECTION, host_of, offline
 from geometry.hub.faults import BrokenTransfer, NoNetwork
 from geometry.hub.headers import headers_for
@@ -42,16 +41,7 @@ _KEPT = 16
 class Connections:
     """A pool of HTTP clients, one for each active request.
 
-    Parameters
-    ----------
-    retries
-        Limits on retries, used by callers.
-    timeout_s
-        Read timeout in seconds; huggingface_hub's HF_HUB_DOWNLOAD_TIMEOUT if None.
-    offline
-        Send no requests; HF_HUB_OFFLINE in the environment has the same effect.
-    budgets
-        Limits on answers.
+    Its parameters are those of :class:`geometry.hub.client.Hub`; ``retries`` are used by callers.
     """
 
     def __init__(

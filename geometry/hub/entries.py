@@ -18,20 +18,20 @@ import struct
 import sys
 import time
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.whole_files import claim, remove_abandoned, replace
+from geometry.hub.pieces import Bytes
 
 log = logging.getLogger(__name__)
-
-Bytes = npt.NDArray[np.uint8]
 
 _MAGIC = b"helixsc1"
 _TRAILER = struct.Struct("<32sIQ8s")
@@ -40,7 +40,7 @@ _MAX_KEY = 1_000_000
 _READABLE = 48
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _ATTEMPTS = 20
-"""Attempts to create a folder that another process removes."""
+"""Attempts to write into a folder that another process removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,7 @@ def _open(path: Path) -> BinaryIO:
     """Open a file for reading. Raises DamagedEntry if it is not a file, but for example a pipe."""
     # Opening a pipe would wait for its writer.
     try:
-        descriptor = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        descriptor = os.open(path, _READ)
     except OSError as error:
         if not isinstance(error, FileNotFoundError) and not path.is_file():
             raise DamagedEntry("it is not a file") from error  # a folder on Windows, or a socket
@@ -179,17 +177,23 @@ def write_entry(path: Path, key: Key, data: bytes | Bytes, incoming: Path) -> No
     checksum = hashlib.sha256(payload)
     checksum.update(encoded)
     trailer = _TRAILER.pack(checksum.digest(), len(encoded), len(payload), _MAGIC)
-    for attempt in range(_ATTEMPTS):
-        try:
-            make_folder(incoming)
-            make_folder(path.parent)
-            _write(incoming / uuid.uuid4().hex, (payload, encoded, trailer), path)
-        except FileNotFoundError:
-            # Another process clearing the cache has just removed a folder.
-            if attempt == _ATTEMPTS - 1:
-                raise
-        else:
+
+    def write() -> None:
+        make_folder(incoming)
+        make_folder(path.parent)
+        _write(incoming / uuid.uuid4().hex, (payload, encoded, trailer), path)
+
+    _although_removed(write)
+
+
+def _although_removed(make: Callable[[], None]) -> None:
+    """Call a function, again if another process clearing the cache has just removed a folder."""
+    for _ in range(_ATTEMPTS - 1):
+        # FileExistsError if a folder was removed again before the check.
+        with suppress(FileNotFoundError, FileExistsError):
+            make()
             return
+    make()
 
 
 def _write(temporary: Path, parts: tuple[bytes | memoryview, ...], path: Path) -> None:
@@ -219,15 +223,7 @@ def make_folder(folder: Path) -> None:
 
     Raises OSError: it cannot be created.
     """
-    for attempt in range(_ATTEMPTS):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        # FileExistsError if it was removed again before the check.
-        except (FileNotFoundError, FileExistsError):
-            if attempt == _ATTEMPTS - 1:
-                raise
-        else:
-            return
+    _although_removed(lambda: folder.mkdir(parents=True, exist_ok=True))
 
 
 def touch(path: Path) -> None:

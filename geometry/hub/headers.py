@@ -1,13 +1,18 @@
-"""Headers of a request: user agent and, for the Hub itself, the access token."""
+"""Headers of a request: user agent and, for the Hub itself, the access token and its source."""
 
 from __future__ import annotations
 
 import base64
+import os
 import platform
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from geometry.hub.address import origin
 from geometry.hub.faults import AccessDenied
+
+_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+"""Environment variables of the Hub's client, in its order."""
 
 
 def headers_for(url: str, endpoint: str) -> dict[str, str]:
@@ -17,11 +22,8 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
 
     Does not use huggingface_hub's ``build_hf_headers``, which first makes a request of its own.
 
-    Raises
-    ------
-    AccessDenied
-        The token cannot be read, or contains invalid characters; sending it would expose it in an
-        error message.
+    Raises AccessDenied: the token cannot be read, or contains invalid characters; sending it would
+    expose it in an error message.
     """
     from huggingface_hub import __version__, constants
 
@@ -70,3 +72,24 @@ def _token() -> str | None:
         f"This machine's access token cannot be read: {why}.",
         "Set HF_TOKEN, or run “hf auth login”.",
     )
+
+
+def token_place() -> str | None:
+    """Return where the Hub's client finds an access token, or None if it sends none.
+
+    The name of an environment variable, or the path of the file written by ``hf auth login``. The
+    token is not requested from the client, which might renew it over the network.
+    """
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
+        return None
+    # As in the client: a first variable that is blank still hides the second one.
+    variable = next((name for name in _VARIABLES if os.environ.get(name)), None)
+    if variable is not None and os.environ[variable].strip():
+        return variable
+    path = Path(constants.HF_TOKEN_PATH)
+    try:
+        return str(path) if path.read_bytes().strip() else None
+    except OSError:
+        return None

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
@@ -31,16 +30,14 @@ from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.zip_records import Record
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload
-from geometry.hub.hub_gguf import WithHead
 from geometry.hub.keeping import keep_soon
 from geometry.hub.kept_index import VERSION, dump_index, load_index
 from geometry.hub.network import Network
+from geometry.hub.pieces import Bytes
 from geometry.hub.ranged_file import RangedFile
 from geometry.hub.whole_file import fitting, read_all
 
 log = logging.getLogger(__name__)
-
-Bytes = npt.NDArray[np.uint8]
 
 DAMAGED = "The file on the Hub is damaged; tell its authors."
 """Advice for a file that is invalid, although it was received as sent."""
@@ -214,10 +211,7 @@ class HubFiles:
     def index(self, name: str) -> FileIndex:
         """Read the regions of the tensors in a weights file, and the settings beside them.
 
-        Raises
-        ------
-        SourceError
-            It is damaged, or cannot be read in pieces.
+        Raises SourceError: it is damaged, or cannot be read in pieces.
         """
         key = f"index {VERSION}/{name}"
         index = self._kept_index(key, name)
@@ -253,12 +247,7 @@ class HubFiles:
 
     def _gguf_index(self, name: str) -> GgufIndex:
         regions = self.index(name).regions
-        data = self.kept(f"settings {VERSION}/{name}")
-        if data is None:  # evicted from the cache
-            with self.turn(), reading(name, DAMAGED):
-                self._gguf(self._open(name))
-            data = self.kept(f"settings {VERSION}/{name}")
-            assert data is not None
+        data = self._kept_of_gguf(f"settings {VERSION}", name)
         with reading(f"The kept settings of {name}"):
             stored = load_json(f"The kept settings of {name}", data.tobytes())
             settings = {
@@ -269,13 +258,16 @@ class HubFiles:
 
     def gguf_tokenizer(self, name: str) -> Bytes:
         """Return a GGUF file with only the settings of another, which include its tokenizer."""
-        name = part_names(name)[0]
-        key = f"{GGUF_TOKENIZER}/{name}"
-        if not self.has(key):
+        return self._kept_of_gguf(GGUF_TOKENIZER, part_names(name)[0])
+
+    def _kept_of_gguf(self, what: str, name: str) -> Bytes:
+        """Return what :meth:`_gguf` has cached of a file, which is read again if it was evicted."""
+        data = self.kept(f"{what}/{name}")
+        if data is None:
             with self.turn(), reading(name, DAMAGED):
                 self._gguf(self._open(name))
-        data = self.kept(key)
-        assert data is not None
+            data = self.kept(f"{what}/{name}")
+            assert data is not None
         return data
 
     def _kept_index(self, key: str, name: str) -> FileIndex | None:
@@ -330,12 +322,8 @@ class HubFiles:
     def fetch_tensor(self, region: Region) -> Bytes:
         """Download a tensor's bytes, with consent as part of a whole file without range support.
 
-        Raises
-        ------
-        WholeDownload
-            The server does not support ranges, and the user has not agreed to a whole download.
-        HubError
-            They cannot be downloaded, or contradict the file's directory.
+        Raises WholeDownload: the server does not support ranges, and the user has not agreed to a
+        whole download; HubError: they cannot be downloaded, or contradict the file's directory.
         """
         nbytes = tensor_bytes(region)
         record = region.file if isinstance(region.file, Record) else None
@@ -405,6 +393,17 @@ def tensor_key(name: str) -> str:
     return f"tensor/{name}"
 
 
+def only_gguf(address: HubAddress, names: list[str]) -> str:
+    """Return the only GGUF file of a repository. Raises SourceError if it has several."""
+    if len(names) == 1:
+        return names[0]
+    some = ", ".join(names[:3]) + ", …" * (len(names) > 3)
+    raise SourceError(
+        f"{address} holds {len(names)} GGUF files: {some}.",
+        f"Name one of them, such as {address.repo}/{names[0]}.",
+    )
+
+
 def _places(file: RangedFile) -> FileIndex:
     kind = kind_of(file.name, file.read_at(0, min(64, file.size())).tobytes())
     if kind == "safetensors":
@@ -436,17 +435,17 @@ class _Remote:
 TAIL_BYTES = 65_536
 """Bytes read from the end of a file: the directory of gpt2-xl's 580 storages takes 52 kB."""
 
+FIRST_BYTES = 1_000_000
+"""Bytes of the first request for a GGUF file; each further request doubles the bytes read. The
+settings of a model with 128,000 tokens take 7 MB."""
+
 
 @dataclass(eq=False, slots=True)
-class WithTail:
-    """A :class:`geometry.checkpoints.stores.ByteFile` whose end is downloaded once and kept.
-
-    Python's zipfile searches for the directory in several small reads near the end. The pickle is
-    at the beginning, which was read when the file was opened.
-    """
+class _PartlyKept:
+    """A :class:`geometry.checkpoints.stores.ByteFile`, of which a part is downloaded once."""
 
     file: ByteFile
-    _tail: npt.NDArray[np.uint8] | None = field(default=None, init=False)
+    _kept: Bytes = field(default_factory=lambda: np.empty(0, dtype=np.uint8), init=False)
 
     @property
     def name(self) -> str:
@@ -457,11 +456,32 @@ class WithTail:
         """Length in bytes."""
         return self.file.size()
 
-    def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
+
+class WithTail(_PartlyKept):
+    """A file whose end is kept.
+
+    Python's zipfile searches for the directory in several small reads near the end. The pickle is
+    at the beginning, which was read when the file was opened.
+    """
+
+    def read_at(self, offset: int, nbytes: int) -> Bytes:
         """Return exactly ``nbytes`` bytes from ``offset``."""
         start = max(0, self.size() - TAIL_BYTES)
         if offset < start or offset + nbytes > self.size():
             return self.file.read_at(offset, nbytes)
-        if self._tail is None:
-            self._tail = self.file.read_at(start, self.size() - start)
-        return self._tail[offset - start :][:nbytes]
+        if not len(self._kept):
+            self._kept = self.file.read_at(start, self.size() - start)
+        return self._kept[offset - start :][:nbytes]
+
+
+class WithHead(_PartlyKept):
+    """A file whose beginning is kept; each read must begin near the end of the previous ones."""
+
+    def read_at(self, offset: int, nbytes: int) -> Bytes:
+        """Return exactly ``nbytes`` bytes from ``offset``."""
+        known, stop = len(self._kept), offset + nbytes
+        if stop > known:
+            until = min(max(stop, 2 * known, FIRST_BYTES), self.size())
+            more = self.file.read_at(known, until - known)
+            self._kept = np.concatenate([self._kept, more])
+        return self._kept[offset:stop]

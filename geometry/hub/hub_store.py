@@ -69,12 +69,9 @@ class HubStore:
 
         Tensors with non-finite numbers are returned but not cached: another download may be valid.
 
-        Raises
-        ------
-        HubError, Cancelled
-            It cannot be downloaded; see :meth:`geometry.hub.client.Hub.open_file`.
-        TensorUnavailable
-            The numbers are not floating-point.
+        Raises HubError, Cancelled: it cannot be downloaded, see
+        :meth:`geometry.hub.client.Hub.open_file`; TensorUnavailable: the numbers are not
+        floating-point.
         """
         region = self._regions[name]
         data = self._files.kept_tensor(region)

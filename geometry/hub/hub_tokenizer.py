@@ -16,8 +16,9 @@ from geometry.checkpoints.tokenizer_files import BESIDE, VOCABULARIES
 from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.hub.client import FETCH_BYTES
 from geometry.hub.faults import LargeTokenizer
-from geometry.hub.hub_files import Bytes, HubFiles
+from geometry.hub.hub_files import HubFiles
 from geometry.hub.network import LARGE, Network
+from geometry.hub.pieces import Bytes
 
 _NAMES = frozenset({*VOCABULARIES, *BESIDE, "tokenizer.json"})
 

@@ -28,12 +28,10 @@ _openings = 0
 
 @dataclass(eq=False, slots=True)
 class _Work:
-    """A pending write.
+    """A pending write of something of a model.
 
     Attributes
     ----------
-    repo, write
-        As in :func:`keep_soon`.
     urgent
         Whether a reader waits for this write or a later one.
     done
@@ -61,17 +59,7 @@ def opening() -> Iterator[None]:
 
 
 def keep_soon(root: Path, repo: str, write: Callable[[], None]) -> None:
-    """Write on the cache's thread, after earlier writes.
-
-    Parameters
-    ----------
-    root
-        The cache's folder.
-    repo
-        The model concerned.
-    write
-        Function that writes.
-    """
+    """Write something of a model on the thread of the cache in ``root``, after earlier writes."""
     with _lock:
         if root in _queues:
             _queues[root].append(_Work(repo, write))

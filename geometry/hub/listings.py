@@ -14,11 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.plain_text import shortened, visible
-from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.address import COMMIT, HubAddress, parse_address
 
 log = logging.getLogger(__name__)
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _ETAG = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 MAX_FILES, MAX_REVISIONS = 100_000, 20_000
@@ -66,7 +65,6 @@ class FoundModel:
 
     id: str
     downloads: int
-    likes: int
     task: str
     library: str
 
@@ -108,7 +106,6 @@ def _model(entry: Any) -> FoundModel:
     return FoundModel(
         id=_text(entry["id"]),
         downloads=_count(entry.get("downloads")),
-        likes=_count(entry.get("likes")),
         task=_word(entry.get("pipeline_tag")),
         library=_word(entry.get("library_name")),
     )
@@ -127,7 +124,7 @@ def _text(value: Any) -> str:
 
 
 def _commit(value: Any) -> str:
-    if not _COMMIT.fullmatch(_text(value)):
+    if not COMMIT.fullmatch(_text(value)):
         raise ValueError("not a commit")
     return str(value)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geometry.checkpoints.transfer import Transfer
-from geometry.hub.address import server_name
-from geometry.hub.client import Hub
+from geometry.hub.address import HubAddress, server_name
+from geometry.hub.client import Hub, Revision
 from geometry.hub.tensor_cache import TensorCache, default_cache
 
 LARGE = 20_000_000
@@ -46,6 +47,16 @@ class Network:
         """Use the cache for the client's current endpoint, even if that changes later."""
         cache = self.cache.of_server(server_name(self.hub.endpoint))
         object.__setattr__(self, "cache", cache)
+
+    def revisions(self, repo: str) -> Sequence[Revision]:
+        """List a model's branches and tags by one request; offline, the cached ones.
+
+        Raises HubError, Cancelled: as :meth:`geometry.hub.client.Hub.list_revisions`.
+        """
+        if not self.hub.offline:
+            return self.hub.list_revisions(HubAddress(repo), self.transfer)
+        kept = (held for held in self.cache.commits() if held.repo == repo)
+        return [Revision(name, held.commit) for held in kept for name in held.revisions]
 
 
 def default_network() -> Network:

@@ -11,13 +11,11 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 
 
-class Piece:
-    """Bytes ``start`` to ``stop`` of a file, as far as received."""
+class Wanted:
+    """Bytes ``start`` to ``stop`` of a file, of which ``done`` have been received, in order."""
 
     def __init__(self, start: int, stop: int) -> None:
-        self.start, self.stop = start, stop
-        self.data: Bytes = np.empty(stop - start, dtype=np.uint8)
-        self.done = 0
+        self.start, self.stop, self.done = start, stop, 0
 
     @property
     def at(self) -> int:
@@ -30,18 +28,34 @@ class Piece:
         return self.stop - self.at
 
     def put(self, chunk: memoryview | Bytes) -> None:
-        """Append received bytes."""
-        self.data[self.done : self.done + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
+        """Add received bytes."""
         self.done += len(chunk)
 
     def end_at(self, size: int) -> None:
-        """Shorten the piece to the file's length, once that is known."""
+        """End at the file's length, once that is known."""
         self.stop = min(self.stop, size)
+
+
+class Piece(Wanted):
+    """A part of a file that is kept."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        super().__init__(start, stop)
+        self.data: Bytes = np.empty(stop - start, dtype=np.uint8)
+
+    def put(self, chunk: memoryview | Bytes) -> None:
+        """Append received bytes."""
+        self.data[self.done : self.done + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
+        super().put(chunk)
+
+    def end_at(self, size: int) -> None:
+        """Shorten the data to the file's length."""
+        super().end_at(size)
         self.data = self.data[: self.stop - self.start]
 
 
-class Passing:
-    """Bytes ``start`` to ``stop`` of a file, passed on when they arrive, and not kept.
+class Passing(Wanted):
+    """A part of a file that is passed on when it arrives, and not kept.
 
     Parameters
     ----------
@@ -50,30 +64,16 @@ class Passing:
     """
 
     def __init__(self, start: int, stop: int, write: Callable[[memoryview | Bytes], None]) -> None:
-        self.start, self.stop = start, stop
-        self.done = 0
+        super().__init__(start, stop)
         self._write = write
-
-    @property
-    def at(self) -> int:
-        """File offset of the next byte."""
-        return self.start + self.done
-
-    @property
-    def missing(self) -> int:
-        """Number of bytes not received yet."""
-        return self.stop - self.at
 
     def put(self, chunk: memoryview | Bytes) -> None:
         """Pass on received bytes."""
         self._write(chunk)
-        self.done += len(chunk)
-
-    def end_at(self, size: int) -> None:
-        """Do nothing: the file's length is known."""
+        super().put(chunk)
 
 
-class Sweep:
+class Sweep(Wanted):
     """Parts of a file that is read from its beginning, each passed on when complete.
 
     Parameters
@@ -87,21 +87,10 @@ class Sweep:
     def __init__(
         self, places: Sequence[tuple[int, int]], on_part: Callable[[int, Bytes], None]
     ) -> None:
-        self.start, self.stop = 0, max((stop for _, stop in places), default=0)
-        self.done = 0
+        super().__init__(0, max((stop for _, stop in places), default=0))
         self._on_part = on_part
         self._waiting = deque(sorted((place, number) for number, place in enumerate(places)))
         self._open: list[tuple[int, Piece]] = []
-
-    @property
-    def at(self) -> int:
-        """File offset of the next byte."""
-        return self.done
-
-    @property
-    def missing(self) -> int:
-        """Number of bytes not received yet."""
-        return self.stop - self.done
 
     def put(self, chunk: memoryview | Bytes) -> None:
         """Add received bytes, and pass on the parts that they complete."""
@@ -111,11 +100,8 @@ class Sweep:
             self._open.append((number, Piece(*place)))
         for _, piece in self._open:
             piece.put(chunk[piece.at - self.done : piece.stop - self.done])
-        self.done = end
+        super().put(chunk)
         complete = [part for part in self._open if not part[1].missing]
         self._open = [part for part in self._open if part[1].missing]
         for number, piece in complete:
             self._on_part(number, piece.data)
-
-    def end_at(self, size: int) -> None:
-        """Do nothing: the places come from the file's directory, so its length is known."""

@@ -56,12 +56,8 @@ class RangeResponse:
 def read_response(answer: HubAnswer, filename: str) -> RangeResponse:
     """Read an answer's headers.
 
-    Raises
-    ------
-    HfHubHTTPError
-        It is an error status.
-    BrokenTransfer
-        The headers are contradictory or incomplete.
+    Raises HfHubHTTPError: it is an error status; BrokenTransfer: the headers are contradictory or
+    incomplete.
     """
     response = answer.response
     start, stop, size = _extent(answer, filename)

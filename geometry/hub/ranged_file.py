@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
-from geometry.hub.address import HubAddress, parse_address, without_login
+from geometry.hub.address import COMMIT, HubAddress, parse_address, without_login
 from geometry.hub.answers import HubAnswer
 from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
-from geometry.hub.pieces import Passing, Piece, Sweep
+from geometry.hub.pieces import Bytes, Passing, Piece, Sweep, Wanted
 from geometry.hub.range_response import RangeResponse, read_response
 from geometry.hub.retry_policy import RetryPolicy
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 _AGAIN = "Try again; if this persists, open another model."
 
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
 """Statuses of a storage host for a signed URL that has expired."""
-
-Bytes = npt.NDArray[np.uint8]
-_Wanted = Piece | Passing | Sweep
 
 
 class RangedFile:
@@ -85,12 +78,8 @@ class RangedFile:
     def start(self, head: int, *, longest: int | None = None) -> None:
         """Request the first ``head`` bytes, and read the file's properties from the answer.
 
-        Raises
-        ------
-        HubError
-            It cannot be downloaded, or is longer than ``longest``.
-        Cancelled
-            :attr:`transfer` was cancelled.
+        Raises HubError: it cannot be downloaded, or is longer than ``longest``; Cancelled:
+        :attr:`transfer` was cancelled.
         """
         self._longest = longest
         with self._reading():
@@ -180,7 +169,7 @@ class RangedFile:
         host = without_login(self._endpoint)
         return reading(f"{self.name} as sent by {host}", error=BrokenTransfer, advice=_AGAIN)
 
-    def _fill(self, piece: _Wanted) -> None:
+    def _fill(self, piece: Wanted) -> None:
         """Send requests until the piece is complete, resuming after broken connections."""
         import httpx2
 
@@ -203,7 +192,7 @@ class RangedFile:
             return False
         return error.response.status_code in _EXPIRED
 
-    def _receive(self, piece: _Wanted) -> None:
+    def _receive(self, piece: Wanted) -> None:
         """Send one request and store the received bytes."""
         part = {"Range": f"bytes={piece.at}-{piece.stop - 1}"}
         with self._connections.answer(
@@ -219,7 +208,7 @@ class RangedFile:
 
     def _learn(self, answer: RangeResponse) -> None:
         """Store the commit and the URL for further requests from the first answer."""
-        if not _COMMIT.fullmatch(answer.commit):
+        if not COMMIT.fullmatch(answer.commit):
             raise BrokenTransfer(
                 f"{answer.host} does not answer like the Hub: it names no commit.",
                 "Log in to the network if it asks for that, and check HF_ENDPOINT.",
@@ -237,7 +226,7 @@ class RangedFile:
         self._hub_url = self._resolve(self.address)
         self._url = self._hub_url if answer.url == answer.hub_url else answer.url
 
-    def _learn_size(self, size: int, piece: _Wanted) -> None:
+    def _learn_size(self, size: int, piece: Wanted) -> None:
         self._check_length(size)
         self._size = size
         piece.end_at(size)
@@ -252,7 +241,7 @@ class RangedFile:
                 "Open another model.",
             )
 
-    def _admit(self, answer: RangeResponse, piece: _Wanted) -> None:
+    def _admit(self, answer: RangeResponse, piece: Wanted) -> None:
         """Check that the answer is the requested part of the same file as before."""
         known = self._tags.setdefault(answer.host, answer.tag)
         linked = answer.linked_etag or self.etag
@@ -273,13 +262,13 @@ class RangedFile:
         if answer.url != answer.hub_url:
             self._url = answer.url
 
-    def _is_all(self, piece: _Wanted) -> bool:
+    def _is_all(self, piece: Wanted) -> bool:
         """Return whether the piece is the whole file."""
         if self._size is None:
             return self._longest is not None
         return (piece.start, piece.stop) == (0, self._size)
 
-    def _take(self, sent: HubAnswer, answer: RangeResponse, piece: _Wanted) -> None:
+    def _take(self, sent: HubAnswer, answer: RangeResponse, piece: Wanted) -> None:
         """Read the body into the piece; of a whole file, only the wanted part."""
         received, before = 0, piece.at - answer.start
         if before and self._size is not None:

@@ -22,7 +22,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,13 +41,14 @@ from geometry.hub.cached_commits import (
     HeldFile,
     eviction_order,
     files_in,
+    needed_bytes,
+    remove_empty,
     remove_file,
     remove_folder,
     revisions_in,
     survey,
 )
 from geometry.hub.entries import (
-    Bytes,
     DamagedEntry,
     Key,
     entry_size,
@@ -59,6 +60,7 @@ from geometry.hub.entries import (
     write_entry,
 )
 from geometry.hub.keeping import wait_until_kept
+from geometry.hub.pieces import Bytes
 
 __all__ = ["MAX_BYTES", "CachedCommit", "TensorCache", "default_cache"]
 
@@ -143,22 +145,24 @@ class TensorCache:
 
         None if there is no entry, or a damaged one, which is removed.
         """
-        key = self._key(repo, commit, name)
-        for path in self._places(key):
-            data = self._read(path, key)
-            if data is not None:
-                try:
-                    touch(path)
-                except OSError as error:  # removed meanwhile, or not writable
-                    log.debug("%s cannot be marked as used: %s", path, error)
-                return data
+        for path, data in self._entries(repo, commit, name):
+            try:
+                touch(path)
+            except OSError as error:  # removed meanwhile, or not writable
+                log.debug("%s cannot be marked as used: %s", path, error)
+            return data
         return None
 
     def peek(self, repo: str, commit: str, name: str) -> Bytes | None:
         """Like :meth:`get`, without updating the time of last use."""
+        return next((data for _, data in self._entries(repo, commit, name)), None)
+
+    def _entries(self, repo: str, commit: str, name: str) -> Iterator[tuple[Path, Bytes]]:
         key = self._key(repo, commit, name)
-        entries = (self._read(path, key) for path in self._places(key))
-        return next((data for data in entries if data is not None), None)
+        for path in self._places(key):
+            data = self._read(path, key)
+            if data is not None:
+                yield path, data
 
     def put(
         self, repo: str, commit: str, name: str, data: bytes | Bytes, *, core: bool = False
@@ -180,8 +184,7 @@ class TensorCache:
             Such entries are removed together.
         """
         key = self._key(repo, commit, name)
-        own = () if core else files_in(self._folder(key.repo, commit))
-        needed = sum(file.nbytes for file in own if file.path.suffix != PART)
+        needed = 0 if core else needed_bytes(files_in(self._folder(key.repo, commit)))
         if needed + entry_size(key, len(data)) > self.max_bytes:
             log.info("%s of %s is not cached: %d bytes are too many", name, repo, len(data))
             return
@@ -206,15 +209,12 @@ class TensorCache:
             with _logged("remove", path):
                 path.unlink(missing_ok=True)
         folder = self._folder(key.repo, commit)
-        for empty in (folder, folder.parent):
-            with suppress(OSError):  # something else is in it
-                empty.rmdir()
+        remove_empty(folder, folder.parent)
 
     def room(self) -> int:
         """Return the bytes available for single tensors without removing core entries."""
         cached = survey(self.root)
-        files = (file for held in cached.commits for file in held.files)
-        needed = sum(file.nbytes for file in files if file.path.suffix != PART)
+        needed = needed_bytes(file for held in cached.commits for file in held.files)
         return max(0, self.max_bytes - cached.other_bytes - needed)
 
     def folder(self, repo: str, commit: str) -> Path:
@@ -367,7 +367,7 @@ class TensorCache:
         if held.folder.exists():
             return freed
         # Also counts removals by other processes; single tensors were already counted.
-        return sum(file.nbytes for file in held.files if file.path.suffix != PART)
+        return needed_bytes(held.files)
 
     def _drop(self, folder: Path, commit: str) -> int:
         """Remove a commit's folder and the revisions that point to it."""
@@ -377,11 +377,7 @@ class TensorCache:
             if self._commit_of(key) == commit:
                 freed += remove_file(file)
         freed += remove_folder(folder, self._incoming)
-        for empty in (folder.parent / REVISIONS, folder.parent):
-            try:
-                empty.rmdir()
-            except OSError as error:
-                log.debug("%s cannot be removed: %s", empty, error)
+        remove_empty(folder.parent / REVISIONS, folder.parent)
         return freed
 
     def _described(self, held: Held) -> CachedCommit | None:

@@ -7,15 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FLOATS, Region, numbers, stored_bytes
 from geometry.checkpoints.zip_records import ROOM, Record
+from geometry.hub.pieces import Bytes
 from geometry.hub.ranged_file import RangedFile
-
-Bytes = npt.NDArray[np.uint8]
 
 _ENTRY = 1_000
 """Upper bound of the bytes a cache entry takes besides its data."""
@@ -82,10 +80,7 @@ def place(region: Region) -> tuple[int, int]:
 def cut(region: Region, data: Bytes) -> Bytes:
     """Extract a tensor's bytes from the data at its :func:`place`.
 
-    Raises
-    ------
-    SourceError
-        They are missing: the file's directory is wrong.
+    Raises SourceError: they are missing: the file's directory is wrong.
     """
     if not isinstance(region.file, Record):
         return data

@@ -31,10 +31,10 @@ from geometry.checkpoints.sharded_store import is_file_name, read_weight_map
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.whole_files import reason, replace, write_text
-from geometry.hub.address import SERVER_FILE, HubAddress, server_name
+from geometry.hub.address import COMMIT, SERVER_FILE, HubAddress, server_name
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
-from geometry.hub.hub_gguf import only_gguf
+from geometry.hub.hub_files import only_gguf
 from geometry.hub.hub_tokenizer import tokenizer_files
 from geometry.hub.listings import Listing
 
@@ -45,7 +45,6 @@ PARTIAL = ".helixscope.incomplete"
 ANOTHER = "Choose another model."
 ROOM = "Free some space, or set HF_HOME to a folder on another disk."
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _ETAG = re.compile(r"[0-9A-Za-z_-]{1,128}")
 _CHUNK = 1 << 22
 
@@ -236,7 +235,7 @@ def fetch_model(model: WholeModel, hub: Hub, transfer: Transfer) -> Path:
             transfer.check()
             _fetch(model, file, hub, transfer)
         revision = model.address.revision
-        if not _COMMIT.fullmatch(revision):
+        if not COMMIT.fullmatch(revision):
             # Last, so that a complete older commit opens until this one is complete.
             reference = model.folder / "refs" / revision
             reference.parent.mkdir(parents=True, exist_ok=True)

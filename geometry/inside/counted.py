@@ -152,7 +152,12 @@ def random_angles(d_model: int, sizes: tuple[int, int], seed: int = 0) -> Mappin
     for _ in range(DRAWS):
         a, b = (random.standard_normal((d_model, size)) for size in sizes)
         smallest.append(np.degrees(subspace_angles(a, b)[-1]))
-    low, middle, high = np.percentile(smallest, (5, 50, 95))
+    return quantiles(smallest)
+
+
+def quantiles(values: Sequence[float]) -> Mapping[str, float]:
+    """Return "p5", "median" and "p95" of values, of which some may be NaN."""
+    low, middle, high = np.nanpercentile(values, (5, 50, 95))
     return {"p5": float(low), "median": float(middle), "p95": float(high)}
 
 

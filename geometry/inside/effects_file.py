@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping
@@ -13,10 +12,9 @@ from typing import Annotated, Any
 from msgspec import Meta, convert
 
 from geometry.checkpoints.config import MAX_JSON, parse_json
-from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.stores import open_regular, reading_file
-from geometry.checkpoints.whole_files import whole_file, writing
 from geometry.inside.intervene import Effect, Effects
+from geometry.inside.record import write_json
 from geometry.inside.settings import InsideError
 from geometry.models.model import PositionalModel
 
@@ -26,10 +24,7 @@ AGAIN = "Measure the model again with `helixscope intervene`."
 def write_effects(path: Path, effects: Effects) -> None:
     """Write effects as JSON; impossible ones are null.
 
-    Raises
-    ------
-    HelixscopeError
-        The file cannot be written.
+    Raises HelixscopeError: the file cannot be written.
     """
     content = {
         "fingerprint": effects.fingerprint,
@@ -39,14 +34,9 @@ def write_effects(path: Path, effects: Effects) -> None:
         "changes": [
             {
                 "name": effect.name,
-                **{
-                    name: None if math.isnan(value) else value
-                    for name, value in (
-                        ("delta", effect.delta),
-                        ("low", effect.low),
-                        ("high", effect.high),
-                    )
-                },
+                "delta": _or_null(effect.delta),
+                "low": _or_null(effect.low),
+                "high": _or_null(effect.high),
                 **({"why_null": effect.why} if effect.why else {}),
                 **({"attention": effect.attention} if effect.attention else {}),
                 **({"by_window": effect.by_window} if effect.by_window else {}),
@@ -54,17 +44,18 @@ def write_effects(path: Path, effects: Effects) -> None:
             for effect in effects.effects
         ],
     }
-    with writing(path, HelixscopeError), whole_file(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    write_json(path, content)
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def read_effects(path: Path, model: PositionalModel) -> Effects:
     """Read the effects of changes of a model's positions, without the attention of heads.
 
-    Raises
-    ------
-    HelixscopeError
-        The file cannot be read, holds no effects, or holds those of another model.
+    Raises HelixscopeError: the file cannot be read, holds no effects, or holds those of another
+    model.
     """
     with reading_file(path, AGAIN), open_regular(path) as file:
         content = file.read(MAX_JSON + 1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.inside.network import RunnableNetwork
+from geometry.inside.network import RunnableNetwork, enough_memory
 from geometry.inside.settings import InsideError
 from geometry.inside.sums import Accumulators, Batch, Sums
 from geometry.inside.windows import Window
@@ -65,7 +64,7 @@ def run(
     import torch
 
     begin, saved = _n_done(batches, sums), time.monotonic()
-    with _enough_memory():
+    with enough_memory():
         to = Accumulators(sums, device)
 
     def save_now() -> None:
@@ -116,7 +115,7 @@ def _add(network: RunnableNetwork, batch: Sequence[Window], to: Accumulators, de
         adding.add(layer, hidden)
         seen.append(layer)
 
-    with _enough_memory(), network.watched(look):
+    with enough_memory(), network.watched(look):
         network.module(input_ids=tokens)
     if seen != list(range(network.n_layers)):
         raise InsideError(f"{network.name} did not run through its layers one by one.")
@@ -127,15 +126,3 @@ def _check_finite(network: RunnableNetwork, to: Accumulators) -> None:
     broken = to.not_finite()
     if broken is not None:
         raise InsideError(f"Layer {broken} of {network.name} has numbers that are not finite.")
-
-
-@contextmanager
-def _enough_memory() -> Iterator[None]:
-    import torch
-
-    try:
-        yield
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise InsideError(
-            "The memory is not enough for a forward pass.", "Use shorter windows."
-        ) from error

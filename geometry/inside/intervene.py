@@ -21,9 +21,9 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.inside.interventions import Table, find_change
 from geometry.inside.layers import kept_rows
-from geometry.inside.network import RunnableNetwork, load_network
+from geometry.inside.network import RunnableNetwork, enough_memory, load_network
 from geometry.inside.settings import InsideError
-from geometry.inside.windows import Window, draw_windows, find_texts
+from geometry.inside.windows import Window
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.layers import LEARNED
 from geometry.models.model import PositionalModel
@@ -207,9 +207,7 @@ def intervene(
     network = load_network(source, device=device, head=True, attention=attention)
     longest = min(network.longest or length, length if model is None else model.n_positions, length)
     place, size = find_place(network, layer if model is None else model, longest, seed)
-    windows = draw_windows(find_texts(texts), network.splitter, size, texts_at_most, seed)
-    for one in windows:
-        network.check_tokens(one.file, one.ids.tolist())
+    windows = network.windows_of(texts, size, texts_at_most, seed)
     changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
     batches = [windows[start : start + BATCH] for start in range(0, len(windows), BATCH)]
@@ -287,25 +285,17 @@ def find_place(
     InsideError
         The network has no such table, or there is no such run or layer.
     """
-    if isinstance(where, PositionalModel):
-        return _table_place(network, where, size, seed), size
-    return _layer_place(network, str(where), size, seed)
-
-
-def _table_place(network: RunnableNetwork, model: PositionalModel, size: int, seed: int) -> Place:
-    """Return the network's table of positions, for windows of a size."""
-    weight, first = find_table(network, model)
-    table = Table(model.W_pos, size, _embeddings(model), seed)
-    return Place(table, lambda changed: _replaced(weight, first, changed), model.fingerprint)
+    if not isinstance(where, PositionalModel):
+        return _layer_place(network, str(where), size, seed)
+    weight, first = find_table(network, where)
+    table = Table(where.W_pos, size, _embeddings(where), seed)
+    return Place(table, lambda rows: _replaced(weight, first, rows), where.fingerprint), size
 
 
 def _layer_place(network: RunnableNetwork, path: str, size: int, seed: int) -> tuple[Place, int]:
     """Return a layer of a finished run, and the tokens of a window, at most those of the run's.
 
-    Raises
-    ------
-    InsideError
-        There is no such run or layer, or it is one of another model.
+    Raises InsideError: there is no such run or layer, or it is one of another model.
     """
     import torch
 
@@ -419,10 +409,7 @@ def changed_table(
 def find_table(network: RunnableNetwork, model: PositionalModel) -> tuple[Any, int]:
     """Return a network's table of positions, and its row for position 0.
 
-    Raises
-    ------
-    InsideError
-        It has none, as with computed positions.
+    Raises InsideError: it has none, as with computed positions.
     """
     # Rows of lags are no positions.
     for name, weight in () if model.lags is not None else network.module.named_parameters():
@@ -485,7 +472,7 @@ def _forward(
 
     tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
     asked = {"output_attentions": True} if attention else {}
-    with enough_memory("Use shorter windows."), torch.inference_mode():
+    with enough_memory(), torch.inference_mode():
         output = network.module(input_ids=tokens, **asked)
         if network.head:
             losses = torch.nn.functional.cross_entropy(
@@ -498,24 +485,10 @@ def _forward(
     return _Pass(values.cpu().double().numpy(), patterns)
 
 
-@contextmanager
-def enough_memory(advice: str) -> Iterator[None]:
-    """Report a forward pass that takes more memory than there is."""
-    import torch
-
-    try:
-        yield
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise InsideError("The memory is not enough for a forward pass.", advice) from error
-
-
 def patterns_of(network: RunnableNetwork, output: Any, advice: str) -> tuple[torch.Tensor, ...]:
     """Return the attention of each layer, (batch, n_heads, length, length).
 
-    Raises
-    ------
-    InsideError
-        The network's output has none.
+    Raises InsideError: the network's output has none.
     """
     patterns = tuple(output.attentions or ())
     if not patterns or any(one is None for one in patterns):

@@ -114,13 +114,13 @@ def identity(table: Table) -> Array:
     return table.P.copy()
 
 
-def top(k: int, table: Table) -> Array:
+def top(table: Table, k: int) -> Array:
     """Keep the mean and the first k components."""
     mean, coordinates, V = table.components()
     return table.with_rows(mean + coordinates[:, :k] @ V[:k])
 
 
-def without(first: int, last: int, table: Table) -> Array:
+def without(table: Table, first: int, last: int) -> Array:
     """Remove some of the components, from 1."""
     mean, coordinates, V = table.components()
     coordinates[:, first - 1 : last] = 0
@@ -188,7 +188,7 @@ def blocks(table: Table, size: int = BLOCK) -> Array:
     return table.with_rows(average_blocks(table.without_sinks(), size)[table.rows])
 
 
-def shifted(by: int, table: Table) -> Array:
+def shifted(table: Table, by: int) -> Array:
     """Start at a later position, as if ``by`` tokens preceded (Sinha, 2210.12574)."""
     if by + table.length > len(table.P):
         raise InsideError(
@@ -238,15 +238,14 @@ USUAL = (
     "shift 1",
     "shift 10",
 )
-_TOP, _WITHOUT, _SHIFT, _HELIX = (
-    re.compile(pattern)
-    for pattern in (
-        r"top (\d+)",
-        r"without (\d+)-(\d+)",
-        r"shift (\d+)",
-        r"fitted helix radius (\d+\.?\d*) pitch (\d+\.?\d*)",
-    )
+_HELIX = re.compile(r"fitted helix radius (\d+\.?\d*) pitch (\d+\.?\d*)")
+_WITH_NUMBERS: tuple[tuple[re.Pattern[str], Callable[[str], float], Callable[..., Array]], ...] = (
+    (re.compile(r"top (\d+)"), int, top),
+    (re.compile(r"without (\d+)-(\d+)"), int, without),
+    (re.compile(r"shift (\d+)"), int, shifted),
+    (_HELIX, float, fitted_helix),
 )
+"""Changes with numbers: the pattern of their names, the type of the numbers, and the function."""
 
 
 def helix_factors(change: str) -> tuple[float, float] | None:
@@ -269,25 +268,15 @@ def find_change(name: str) -> Callable[[Table], Array]:
     Examples with numbers are "top 3", "without 1-3", "shift 1", and "fitted helix radius 1.2 pitch
     0.8", with factors of the fitted helix.
 
-    Raises
-    ------
-    InsideError
-        There is no such change.
+    Raises InsideError: there is no such change.
     """
     if name in CHANGES:
         return CHANGES[name]
-    if match := _TOP.fullmatch(name):
-        k = int(match[1])
-        return lambda table: top(k, table)
-    if (match := _WITHOUT.fullmatch(name)) and 1 <= int(match[1]) <= int(match[2]):
-        first, last = int(match[1]), int(match[2])
-        return lambda table: without(first, last, table)
-    if match := _SHIFT.fullmatch(name):
-        by = int(match[1])
-        return lambda table: shifted(by, table)
-    if match := _HELIX.fullmatch(name):
-        radius, pitch = float(match[1]), float(match[2])
-        return lambda table: fitted_helix(table, radius, pitch)
+    for pattern, number, change in _WITH_NUMBERS:
+        match = pattern.fullmatch(name)
+        numbers = [] if match is None else [number(digits) for digits in match.groups()]
+        if numbers and (change is not without or 1 <= numbers[0] <= numbers[1]):
+            return lambda table: change(table, *numbers)
     raise InsideError(
         f"There is no change {name!r}.",
         f"Changes: top K, without A-B, shift N, fitted helix radius R pitch P, "

@@ -184,34 +184,28 @@ def cosine(a: Array, b: Array) -> float:
 
 
 def _stable_rank(halves: Halves) -> float:
-    whole = float(np.vdot(halves.a, halves.b))
-    first = np.mean([_energy_in(fitted, measured, 1) for fitted, measured in _both_orders(halves)])
-    return whole / float(first) if whole > 0 and first > 0 else float("nan")
+    whole, first = float(np.vdot(halves.a, halves.b)), _energy_in(halves, 1)
+    return whole / first if whole > 0 and first > 0 else float("nan")
 
 
 def _top_share(halves: Halves, count: int) -> float:
     whole = float(np.vdot(halves.a, halves.b))
-    top = np.mean(
-        [_energy_in(fitted, measured, count) for fitted, measured in _both_orders(halves)]
-    )
-    return float(top) / whole if whole > 0 else float("nan")
+    return _energy_in(halves, count) / whole if whole > 0 else float("nan")
 
 
-def _both_orders(halves: Halves) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    return (halves.a, halves.b), (halves.b, halves.a)
-
-
-def _energy_in(fitted: Array, measured: Array, count: int) -> float:
-    """Return the halves' product in the first components of ``fitted``."""
-    V = np.linalg.svd(fitted, full_matrices=False)[2][:count]
-    return float(np.vdot(fitted @ V.T, measured @ V.T))
+def _energy_in(halves: Halves, count: int) -> float:
+    """Return the halves' product in the first components of one of them, as a mean of both."""
+    energies = []
+    for fitted, measured in ((halves.a, halves.b), (halves.b, halves.a)):
+        V = np.linalg.svd(fitted, full_matrices=False)[2][:count]
+        energies.append(np.vdot(fitted @ V.T, measured @ V.T))
+    return float(np.mean(energies))
 
 
 def _relative_norm(sums: Sums, layer: int, halves: Halves) -> float:
     """Return the ratio of spectral norms, each divided by the root of the number of tokens."""
     largest = largest_variance(sums, layer)
-    first = np.mean([_energy_in(fitted, measured, 1) for fitted, measured in _both_orders(halves)])
-    pos = max(float(first), 0.0) / len(halves.rows)
+    pos = max(_energy_in(halves, 1), 0.0) / len(halves.rows)
     return float(np.sqrt(pos / largest)) if largest > 0 else float("nan")
 
 

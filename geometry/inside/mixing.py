@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from geometry.inside.counted import Counter
+from geometry.inside.counted import Counter, quantiles
 from geometry.inside.interventions import with_scrambled_norms
 from geometry.inside.layers import kept_rows, position_means
 from geometry.inside.sums import Sums
@@ -78,25 +78,17 @@ def measure_mixing(
     mean = means[kept_rows(means, special)[0]].mean(axis=0)
     effects = [(counter.name, _spaced(counter.halves.both)) for counter in counters]
     random = np.random.default_rng(seed)
-    return [
-        Mixing(
-            (name_a, name_b),
-            interaction(mean, a, b),
-            _quantiles(
-                [
-                    interaction(mean, *(rotated(rows, random) for rows in (a, b)))
-                    for _ in range(DRAWS)
-                ]
-            ),
-            _quantiles(
-                [
-                    interaction(mean, *(with_scrambled_norms(rows, random) for rows in (a, b)))
-                    for _ in range(DRAWS)
-                ]
-            ),
-        )
-        for (name_a, a), (name_b, b) in combinations(effects, 2)
-    ]
+    found = []
+    for (name_a, a), (name_b, b) in combinations(effects, 2):
+        mixed = interaction(mean, a, b)
+        drawn = [
+            quantiles(
+                [interaction(mean, change(a, random), change(b, random)) for _ in range(DRAWS)]
+            )
+            for change in (rotated, with_scrambled_norms)
+        ]
+        found.append(Mixing((name_a, name_b), mixed, *drawn))
+    return found
 
 
 def resolved_pairs(
@@ -166,8 +158,3 @@ def _spaced(effects: Array) -> Array:
     rows = np.linspace(0, len(effects) - 1, count).round().astype(np.intp)
     chosen: Array = effects[rows] - effects[rows].mean(axis=0)
     return chosen
-
-
-def _quantiles(values: Sequence[float]) -> Mapping[str, float]:
-    low, middle, high = np.nanpercentile(values, (5, 50, 95))
-    return {"p5": float(low), "median": float(middle), "p95": float(high)}

@@ -1,4 +1,4 @@
-"""A runnable network: its blocks, its tokenizer, and its maximum number of tokens."""
+"""A runnable network: its blocks, its tokenizer, and the download that it needs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from geometry.checkpoints.boundary import reading
-from geometry.checkpoints.config import read_json
+from geometry.checkpoints.config import parse_json, read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import GGUF, weights_in
 from geometry.checkpoints.gguf_store import part_names
 from geometry.checkpoints.stores import check_link
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
+from geometry.hub.client import Hub
+from geometry.hub.faults import Offline
+from geometry.hub.whole_model import WholeModel, list_model
 from geometry.inside.settings import InsideError
-from geometry.inside.windows import Splitter
-from geometry.models.sources.catalogue import SAMPLE, canonical, locate, locate_address, snapshot_of
+from geometry.inside.windows import Splitter, Window, draw_windows, find_texts
+from geometry.models.sources.catalogue import (
+    SAMPLE,
+    canonical,
+    hub_cache,
+    locate,
+    locate_address,
+    snapshot_of,
+)
 from geometry.models.sources.locating import located
 from geometry.models.sources.opening import name_of
 from geometry.models.sources.source import Source
@@ -35,6 +46,7 @@ DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope
 ADVICE = "Check that the model is one that transformers loads."
 TOKENIZERS = ("tokenizer.json", *VOCABULARIES)
 """Files of a tokenizer, at least one of which must exist."""
+CONFIG = "config.json"
 _LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 _LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length")
 
@@ -84,28 +96,42 @@ class RunnableNetwork:
         """Layers of the residual stream: after the embedding, and after each block."""
         return len(self.blocks) + 1
 
+    @property
+    def tokenizer(self) -> FastTokenizer:
+        """Its tokenizer, which also names tokens."""
+        return FastTokenizer(self.splitter.backend, self.name)
+
     def check_tokens(self, subject: str, ids: Iterable[int]) -> None:
-        """Check that the network has an embedding for each token of a text.
+        """Check that the network has an embedding for each token of a text, the message's subject.
 
-        Parameters
-        ----------
-        subject
-            Name of the text, at the beginning of the message.
-        ids
-            Its tokens.
-
-        Raises
-        ------
-        InsideError
-            A token has none.
+        Raises InsideError: a token has none.
         """
         rows = self.module.get_input_embeddings().weight.shape[0]
-        text_of = FastTokenizer(self.splitter.backend, self.name).text_of
-        if why := without_row(ids, rows, self.name, text_of):
+        if why := without_row(ids, rows, self.name, self.tokenizer.text_of):
             raise InsideError(
                 f"{subject} has {why}.",
                 "Check that the tokenizer is this model's, or use texts without such tokens.",
             )
+
+    def windows_of(self, texts: Path | str, length: int, at_most: int, seed: int) -> list[Window]:
+        """Return windows of texts, whose tokens all have an embedding.
+
+        Parameters
+        ----------
+        texts
+            See :func:`geometry.inside.windows.find_texts`.
+        length, at_most, seed
+            See :func:`geometry.inside.windows.draw_windows`.
+
+        Raises
+        ------
+        InsideError
+            The texts are too short, or have a token that the network lacks.
+        """
+        windows = draw_windows(find_texts(texts), self.splitter, length, at_most, seed)
+        for window in windows:
+            self.check_tokens(window.file, window.ids.tolist())
+        return windows
 
     @contextmanager
     def watched(self, look: Callable[[int, torch.Tensor], None]) -> Iterator[None]:
@@ -171,6 +197,17 @@ class RunnableNetwork:
             hook.remove()
 
 
+@contextmanager
+def enough_memory(advice: str = "Use shorter windows.") -> Iterator[None]:
+    """Report a forward pass that takes more memory than there is."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise InsideError("The memory is not enough for a forward pass.", advice) from error
+
+
 def load_network(
     source: str | Source,
     *,
@@ -186,8 +223,7 @@ def load_network(
     ----------
     source
         "sample"; a folder in the Hugging Face layout; a GGUF file; or the id of a model, or the
-        address of a GGUF file, that is completely in the Hub cache (see
-        :mod:`geometry.inside.download`).
+        address of a GGUF file, that is completely in the Hub cache (see :func:`to_download`).
     device
         Of torch: "cpu", "cuda", "mps".
     weights
@@ -293,7 +329,7 @@ def _place(source: Source) -> Path:
         return path
     if path.is_dir():
         files = sorted(path.glob(f"*{GGUF}"))
-        has_config = (path / "config.json").is_file()
+        has_config = (path / CONFIG).is_file()
         return files[0] if len(files) == 1 and not has_config else path
     if path.is_file():
         raise InsideError(f"{path.name} is a file of weights, not a whole model.", FULL)
@@ -326,6 +362,42 @@ def find_in_cache(address: HubAddress) -> Path | None:
     return files[0] if len(files) == 1 else None
 
 
+def to_download(source: str, hub: Hub, transfer: Transfer) -> WholeModel | None:
+    """Return the files to download before a source can be loaded as a network.
+
+    Asks the Hub only for the files of a model that is not complete here, see
+    :func:`geometry.hub.whole_model.list_model`, and for its configuration.
+
+    Returns
+    -------
+    WholeModel or None
+        None for a source on this machine, for a model of the Hub that is complete here, and for
+        sources that are not valid, which :func:`load_network` refuses.
+
+    Raises
+    ------
+    InsideError
+        The model has a class of its own, whose code would have to be run.
+    HelixscopeError
+        As :func:`geometry.hub.whole_model.list_model`.
+    """
+    named = located(Source.parse(source)).address
+    address = None if named is None else canonical(named)
+    if address is None or find_in_cache(address) is not None:
+        return None
+    try:
+        model = list_model(address, hub, hub_cache(), transfer)
+        if any(file.name == CONFIG for file in model.files):
+            at_commit = HubAddress(address.repo, model.commit)
+            config = parse_json(CONFIG, hub.fetch(at_commit, CONFIG, transfer))
+            check_known(address.short, config)
+        return model
+    except Offline as error:
+        raise Offline(
+            f"{source} is not complete on this machine, and Helixscope is offline.", error.advice
+        ) from error
+
+
 def _identity(place: Path) -> str:
     """Return an identifier of a file, or of the files in a folder."""
     digest = hashlib.sha256()
@@ -343,24 +415,16 @@ def _name(source: Source, place: Path) -> str:
 
 
 def _config(folder: Path) -> Mapping[str, Any]:
-    config = folder / "config.json"
+    config = folder / CONFIG
     return read_json(config) if config.is_file() else {}
 
 
 def check_known(name: str, config: Mapping[str, Any]) -> None:
     """Check that transformers has the class of a model, so that no other code has to be run.
 
-    Parameters
-    ----------
-    name
-        Of the model, for the message.
-    config
-        Its ``config.json``.
+    ``name`` is for the message, ``config`` the content of its ``config.json``.
 
-    Raises
-    ------
-    InsideError
-        It has a class of its own.
+    Raises InsideError: it has a class of its own.
     """
     if "auto_map" not in config:
         return

@@ -13,12 +13,7 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.folder_lock import lock_folder
-from geometry.checkpoints.whole_files import (
-    parts_in,
-    whole_file,
-    write_bytes,
-    writing,
-)
+from geometry.checkpoints.whole_files import parts_in, write_bytes, writing
 from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import LayerPositions, measure_layer
@@ -30,12 +25,12 @@ from geometry.inside.record import (
     counters_as_json,
     layers_as_json,
     published_as_json,
-    write_description,
+    write_json,
     write_tensors,
 )
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.sums import Sums
-from geometry.inside.windows import Window, digest, draw_windows, find_texts
+from geometry.inside.windows import Window, digest
 
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
@@ -105,7 +100,8 @@ def measure_positions(
     with folder.alone():
         report("Loading the network", 0, 1)
         network = load_network(settings.source, device=device)
-        windows = _windows(network, settings)
+        length = min(settings.length, network.longest or settings.length)
+        windows = network.windows_of(settings.texts, length, settings.texts_at_most, settings.seed)
         sums = _summed(folder, network, windows, "trained", device, report)
         control = None
         if settings.control:
@@ -120,7 +116,7 @@ def measure_positions(
         result = _measured(settings, network, sums, control, special, report)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
-        write_description(out, _described(settings, network, windows, special, result, sums))
+        write_json(out / DESCRIPTION, _described(settings, network, windows, special, result, sums))
     folder.finish()
     return result
 
@@ -129,15 +125,6 @@ def special_positions(network: RunnableNetwork, length: int) -> tuple[int, ...]:
     """Return the positions of the special tokens that a tokenizer adds to a window."""
     before, after = len(network.splitter.before), len(network.splitter.after)
     return (*range(before), *range(length - after, length))
-
-
-def _windows(network: RunnableNetwork, settings: PositionsSettings) -> list[Window]:
-    length = min(settings.length, network.longest or settings.length)
-    texts = find_texts(settings.texts)
-    windows = draw_windows(texts, network.splitter, length, settings.texts_at_most, settings.seed)
-    for window in windows:
-        network.check_tokens(window.file, window.ids.tolist())
-    return windows
 
 
 def _summed(
@@ -237,7 +224,7 @@ class _RunFolder:
             else:
                 folder.mkdir(parents=True, exist_ok=True)
             self._work.mkdir(exist_ok=True)
-        self._write_settings()
+        write_json(self._work / _SETTINGS, self._as_json())
 
     def _is_empty(self) -> bool:
         return set(parts_in(self.folder)) == set(self.folder.iterdir())
@@ -268,11 +255,6 @@ class _RunFolder:
         written: dict[str, Any] = json.loads(json.dumps(asdict(self._settings)))
         return written
 
-    def _write_settings(self) -> None:
-        out = self._work / _SETTINGS
-        with writing(out, InsideError), whole_file(out) as temporary:
-            temporary.write_text(json.dumps(self._as_json(), indent=1) + "\n", "utf-8")
-
     def alone(self) -> AbstractContextManager[None]:
         """Lock the folder; InsideError if another run is using it."""
         return lock_folder(self._work, InsideError, named=self.folder)
@@ -280,10 +262,7 @@ class _RunFolder:
     def read_sums(self, weights: Weights, identity: str) -> Sums | None:
         """Return saved sums over these windows; None if there are none.
 
-        Raises
-        ------
-        InsideError
-            The file is damaged, or the texts or the network have changed.
+        Raises InsideError: the file is damaged, or the texts or the network have changed.
         """
         from safetensors import safe_open
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.inside.intervene import Place, enough_memory, find_place, patterns_of
+from geometry.inside.intervene import Place, find_place, patterns_of
 from geometry.inside.interventions import LONGEST, find_change, usual_length
-from geometry.inside.network import RunnableNetwork, load_network
+from geometry.inside.network import RunnableNetwork, enough_memory, load_network
 from geometry.inside.settings import InsideError
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
-from geometry.models.tokens import FastTokenizer, TokenizedPrompt
+from geometry.models.tokens import TokenizedPrompt
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 MAX_WEIGHTS = 2**24
 """Maximum attention weights of all heads, T² each: 341 tokens of GPT-2 small, or 64 MiB."""
@@ -256,14 +256,13 @@ def from_json(run: Mapping[str, Any]) -> PromptRun:
 
 def _split(network: RunnableNetwork, text: str) -> TokenizedPrompt:
     """Return the tokens of a text, split as the windows of texts."""
-    tokenizer = FastTokenizer(network.splitter.backend, network.name)
-    ids = tokenizer.encode(text)
-    return TokenizedPrompt(tuple(ids), tuple(map(tokenizer.text_of, ids)))
+    ids = network.tokenizer.encode(text)
+    return TokenizedPrompt(tuple(ids), tuple(map(network.tokenizer.text_of, ids)))
 
 
 def _text_of(network: RunnableNetwork, model: PositionalModel | None) -> Callable[[int], str]:
     if model is None:
-        return FastTokenizer(network.splitter.backend, network.name).text_of
+        return network.tokenizer.text_of
     return lambda token: model.token_text(token) or ""
 
 
@@ -317,15 +316,12 @@ def _forward(
         output = network.module(input_ids=tokens, output_attentions=True)
         layers = patterns_of(network, output, "Use another model.")
         attention = torch.cat(layers).float().cpu().numpy()
-    probabilities = _softmax(output.logits[0, -1]) if network.head else None
+    probabilities: Array | None = None
+    if network.head:
+        probabilities = output.logits[0, -1].double().softmax(dim=-1).cpu().numpy()
     if not np.isfinite(attention).all():
         raise InsideError(f"Attention of {network.name} has numbers that are not finite.")
     return probabilities, attention
-
-
-def _softmax(logits: torch.Tensor) -> Array:
-    probabilities: Array = logits.double().softmax(dim=-1).cpu().numpy()
-    return probabilities
 
 
 def _likeliest(

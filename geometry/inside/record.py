@@ -46,10 +46,7 @@ def write_tensors(
 ) -> None:
     """Write the positions of each layer.
 
-    Raises
-    ------
-    InsideError
-        The file cannot be written.
+    Raises InsideError: the file cannot be written.
     """
     from safetensors.numpy import save
 
@@ -95,14 +92,7 @@ def counters_as_json(
     A counter that is too rare in the texts has no values.
     """
     entries: dict[str, Any] = {
-        name: {
-            "values": [],
-            "tokens": [],
-            "share": [],
-            "halves_cosine": [],
-            "norms_cv": [],
-            "angles": {},
-        }
+        name: {"values": [], "tokens": [], **{key: [] for key in _BY_LAYER}, "angles": {}}
         for name in names
     }
     for counters in layers:
@@ -110,7 +100,7 @@ def counters_as_json(
             entry = entries[counter.name]
             entry["values"] = counter.halves.rows.tolist()
             entry["tokens"] = counter.tokens.tolist()
-            for name in ("share", "halves_cosine", "norms_cv"):
+            for name in _BY_LAYER:
                 entry[name].append(getattr(counter, name))
         for pair, degrees in angles_between(counters).items():
             for name, other in (pair, pair[::-1]):
@@ -230,14 +220,10 @@ def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLay
     return CounterByLayer(str(name), share, cosine, cv, angles, chance)
 
 
-def write_description(folder: Path, content: Mapping[str, Any]) -> None:
-    """Write ``positions.json``.
+def write_json(out: Path, content: Mapping[str, Any]) -> None:
+    """Write a file that people may read.
 
-    Raises
-    ------
-    InsideError
-        The file cannot be written.
+    Raises InsideError: it cannot be written.
     """
-    out = folder / DESCRIPTION
     with writing(out, InsideError), whole_file(out) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

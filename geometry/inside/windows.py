@@ -46,10 +46,7 @@ class TextFile(NamedTuple):
     def read(self) -> str:
         """Return the text; invalid UTF-8 is replaced.
 
-        Raises
-        ------
-        SourceError
-            It cannot be read.
+        Raises SourceError: it cannot be read.
         """
         if self.path is None:
             return self.content

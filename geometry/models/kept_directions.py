@@ -15,7 +15,6 @@ import numpy as np
 from geometry.checkpoints.stores import RegionStore
 from geometry.hub.address import endpoint, server_name
 from geometry.hub.entries import (
-    Bytes,
     DamagedEntry,
     Key,
     entry_size,
@@ -25,6 +24,7 @@ from geometry.hub.entries import (
     touch,
     write_entry,
 )
+from geometry.hub.pieces import Bytes
 from geometry.hub.tensor_cache import default_cache
 from geometry.measures.directions import Directions
 from geometry.models.model import PositionalModel

@@ -34,10 +34,7 @@ Versions = Mapping[str, str | None]
 def check_scheduler(address: str) -> None:
     """Ask the scheduler at an address for its versions; nothing that it answers is unpickled.
 
-    Raises
-    ------
-    SurveyError
-        There is none, or it cannot run this survey.
+    Raises SurveyError: there is none, or it cannot run this survey.
     """
     host, port, arguments = _place(address)
     found: Future[tuple[str, Versions]] = Future()
@@ -53,13 +50,14 @@ def check_scheduler(address: str) -> None:
     try:
         kind, versions = found.result(ANSWER_S + 2 * WEB_S + 1)
     except TimeoutError as error:
-        raise _no_scheduler(address, "its name is not found") from error
+        raise no_scheduler(address, "its name is not found") from error
     if kind != "Scheduler":
-        raise _no_scheduler(address, f"a {kind.lower()} is there")
+        raise no_scheduler(address, f"a {kind.lower()} is there")
     _check_versions(f"The scheduler at {address}", versions)
 
 
-def _no_scheduler(address: str, why: str) -> SurveyError:
+def no_scheduler(address: str, why: str) -> SurveyError:
+    """Return the error for an address without a scheduler."""
     return SurveyError(
         f"There is no scheduler at {address}: {why}.",
         "Check its address, such as tcp://10.0.0.1:8786, and that it runs.",
@@ -112,7 +110,7 @@ def _answers(
         return asyncio.run(_asked(address, arguments))
     except FatalCommClosedError as error:
         why = f"no TLS connection is possible, {error.__cause__}"
-        raise _no_scheduler(address, why) from error
+        raise no_scheduler(address, why) from error
     except Exception as error:  # whatever a stranger answers
         try:
             web = _is_web_server(host, port)
@@ -127,7 +125,7 @@ def _answers(
                 why = "connections are accepted, but not answered"
             else:
                 why = "another kind of server is there"
-        raise _no_scheduler(address, why) from error
+        raise no_scheduler(address, why) from error
 
 
 async def _asked(address: str, arguments: Mapping[str, Any]) -> tuple[str, Versions]:
@@ -183,10 +181,7 @@ class WorkerCheck:
     def fit(self) -> set[str]:
         """Return the workers that can run the survey; none while some are about to answer.
 
-        Raises
-        ------
-        SurveyError
-            A worker cannot run it.
+        Raises SurveyError: a worker cannot run it.
         """
         fit, waiting = set(), False
         for worker, (since, answer) in list(self._asked.items()):

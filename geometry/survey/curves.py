@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError
 from geometry.pca.pca import procrustes_rotation
-from geometry.survey.read import TRIES, Survey, files_of, reading_survey
+from geometry.survey.read import Survey, read_unchanged, reading_survey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,18 +42,14 @@ def read_curves(survey: Survey, sources: Collection[str]) -> dict[str, Array]:
         The file is damaged, or cannot be read.
     """
     wanted = frozenset(sources)
-    for again in reversed(range(TRIES)):
-        files = files_of(survey.path)
-        try:
-            found: dict[str, Array] = {}
-            for file in files:  # newer rows come later
-                found |= _read(file, wanted)
-        except SourceError:  # several parts may just have become one
-            if not again or files_of(survey.path) == files:
-                raise
-        else:
-            break
-    return found
+
+    def read(files: Sequence[Path]) -> dict[str, Array]:
+        found: dict[str, Array] = {}
+        for file in files:  # newer rows come later
+            found |= _read(file, wanted)
+        return found
+
+    return read_unchanged(survey.path, read)
 
 
 def _read(path: Path, wanted: frozenset[str]) -> dict[str, Array]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.faults import duration_text
+from geometry.models.sources.locating import located
+from geometry.models.sources.source import Source
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Fault, Measured, Row, failed_row
 
@@ -63,11 +65,6 @@ class Allowance:
         self._usual, self._seen = USUAL_REQUESTS, 0
         self._filled, self._at = self._usual, now
 
-    @property
-    def price(self) -> float:
-        """What a task is expected to need."""
-        return self._usual
-
     def wait_s(self, now: float) -> float:
         """Seconds until a task can be paid."""
         self._fill(now)
@@ -109,20 +106,16 @@ class Dispatcher:
         The checkpoints, in the order in which they are handed out.
     requests_per_s
         Bound on the Hub's requests.
-    asks_hub
-        Whether a checkpoint may need requests.
     now
         The time, in seconds; as in all methods.
+    offline
+        Whether no checkpoint needs requests.
     """
 
     def __init__(
-        self,
-        entries: Iterable[Entry],
-        requests_per_s: float,
-        asks_hub: Callable[[Entry], bool],
-        now: float,
+        self, entries: Iterable[Entry], requests_per_s: float, now: float, *, offline: bool = False
     ) -> None:
-        self._asks_hub = asks_hub
+        self._offline = offline
         self._here: deque[Entry] = deque()
         self._of_hub: deque[Entry] = deque()
         for entry in entries:
@@ -172,10 +165,7 @@ class Dispatcher:
     def finish(self, task: Task, measured: Measured, now: float) -> Row | None:
         """Return the row to write; None if the checkpoint will be handed out again.
 
-        Raises
-        ------
-        HubGivesUp
-            The Hub cannot be asked for now.
+        Raises HubGivesUp: the Hub cannot be asked for now.
         """
         if task.paid is not None:
             self._allowance.settle(task.paid, measured.requests)
@@ -236,6 +226,12 @@ class Dispatcher:
         while self._later and self._later[0][0] <= now + ROUNDING_S:
             entry = heapq.heappop(self._later)[2]
             self._queue(entry).appendleft(entry)
+
+    def _asks_hub(self, entry: Entry) -> bool:
+        """Return whether a checkpoint may need requests."""
+        if self._offline or entry.history:
+            return False
+        return located(Source.parse(entry.source)).kind == "hub"
 
     def _queue(self, entry: Entry) -> deque[Entry]:
         return self._of_hub if self._asks_hub(entry) else self._here

@@ -261,19 +261,9 @@ _WILD_PARTS = re.compile(r"[*?]|\[[^\]]*\]?")
 
 def _revisions(repo: str, pattern: str, network: Network) -> Iterator[Entry]:
     """Yield the branches and tags that match a pattern."""
-    if network.hub.offline:
-        listed = [
-            (name, held.commit)
-            for held in network.cache.commits()
-            if held.repo == repo
-            for name in held.revisions
-        ]
-    else:
-        answered = network.hub.list_revisions(HubAddress(repo), network.transfer)
-        listed = [(one.name, one.commit) for one in answered]
-    for name, commit in listed:
-        if fnmatchcase(name, pattern):
-            yield _of_hub(HubAddress(repo, name), commit)
+    for revision in network.revisions(repo):
+        if fnmatchcase(revision.name, pattern):
+            yield _of_hub(HubAddress(repo, revision.name), revision.commit)
 
 
 # ---- on this machine -------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from geometry.survey.rows import schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+T = TypeVar("T")
 
 Kind = Literal["count", "share", "number", "text"]
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -190,31 +192,38 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int, int]]:
 def read_survey(path: Path) -> Survey:
     """Read the rows of a survey; of several rows of a checkpoint the last one counts.
 
-    Raises
-    ------
-    SurveyError
-        There is no such file, it is none of a survey, or pyarrow is not installed.
-    SourceError
-        It is damaged, or cannot be read.
+    Raises SurveyError: there is no such file, it is none of a survey, or pyarrow is not installed;
+    SourceError: it is damaged, or cannot be read.
     """
     if find_spec("pyarrow") is None:
         raise SurveyError(
             "To open a survey, Helixscope needs the package pyarrow.",
             'Install Helixscope with it: pip install ".[survey]".',
         )
-    for again in reversed(range(TRIES)):
-        stamp, files = stamp_of(path), files_of(path)
+    stamp = stamp_of(path)  # before its files are read, so that none of their changes is missed
+
+    def read(files: Sequence[Path]) -> Survey:
         running = _running(path)
         if not files and running[0] is None:
             raise SurveyError(f"{path} does not exist.", "Check the path.")
+        return Survey(path, _columns(_joined([_read(file) for file in files])), *running, stamp)
+
+    return read_unchanged(path, read)
+
+
+def read_unchanged(path: Path, read: Callable[[Sequence[Path]], T]) -> T:
+    """Read a survey's files, those with newer rows last; again where several parts became one.
+
+    Raises SourceError: one is damaged, or they change all the time.
+    """
+    for _ in range(TRIES - 1):
+        files = _files(path)
         try:
-            tables = [_read(file) for file in files]
-        except SourceError:  # several parts may just have become one
-            if not again or files_of(path) == files:
+            return read(files)
+        except SourceError:
+            if _files(path) == files:
                 raise
-        else:
-            break
-    return Survey(path, _columns(_joined(tables)), *running, stamp)
+    return read(_files(path))
 
 
 def _folder(path: Path) -> Path:
@@ -228,7 +237,7 @@ def _parts(path: Path) -> list[Path]:
         return []
 
 
-def files_of(path: Path) -> tuple[Path, ...]:
+def _files(path: Path) -> tuple[Path, ...]:
     """Return the files that have rows of a survey, those with newer ones last."""
     parts = _parts(path)
     return (path, *parts) if path.exists() else tuple(parts)
@@ -359,15 +368,8 @@ def _column(name: str, kind: Kind, stored: Any) -> SurveyColumn:
     values = _texts(stored) if kind == "text" else stored.to_numpy().astype(np.float64)
     quantity = _quantities().get(name)
     if quantity is not None and (quantity.kind == "text") == (kind == "text"):
-        return SurveyColumn(
-            name,
-            quantity.title,
-            quantity.unit,
-            quantity.kind,
-            quantity.meaning,
-            quantity.decimals,
-            values,
-        )
+        title, unit, meaning = quantity.title, quantity.unit, quantity.meaning
+        return SurveyColumn(name, title, unit, quantity.kind, meaning, quantity.decimals, values)
     of = _quantities().get(name.removesuffix("_outcome"))
     if of is not None and kind == "text":
         meaning = f"The outcome of the claim about “{of.title}”."

@@ -1,11 +1,13 @@
-"""One checkpoint to one row: what a worker of a survey does."""
+"""One checkpoint to one row: what a worker of a survey does, and what it prepares before."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib.metadata
 import logging
 import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -18,10 +20,11 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.threads import one_thread
 from geometry.checkpoints.transfer import Transfer
 from geometry.claims.scalar_results import QUANTITIES, WEIGHED, weighed_scalars
+from geometry.history.gathering import may_pass
 from geometry.history.trainer_log import read_log
 from geometry.hub.checkpoint import known_commit
 from geometry.hub.client import Hub, Retries
-from geometry.hub.faults import HubBusy, HubError, NoNetwork, Offline
+from geometry.hub.faults import HubBusy, NoNetwork, Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import MAX_BYTES, TensorCache, default_cache
@@ -167,6 +170,31 @@ class Measured:
     version: str
 
 
+Measure = Callable[[Entry, RowSettings, Access], Measured]
+
+
+def dask_setup(_: object) -> None:
+    """Prepare the process of a local cluster's worker; called by Dask when that starts."""
+    # What a terminal sends to all its processes is for that which runs the survey, and ends this.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    use_one_thread()
+
+
+@functools.cache
+def use_one_thread() -> None:
+    """Limit linear algebra to one thread in this process from now on, for a worker.
+
+    All cores have workers; and of several threads of a worker none may lift the limit of another,
+    or the numbers would depend on the number of cores.
+    """
+    import scipy.linalg  # noqa: F401, before the libraries are listed
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="blas")
+
+
 def columns(kept: int, *, chosen: bool = False) -> tuple[tuple[str, str], ...]:
     """Return the names of a row's columns, each with its kind: that of a quantity, or "bytes".
 
@@ -201,6 +229,25 @@ def version() -> str:
         return importlib.metadata.version("helixscope")
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+def measure_in_worker(
+    measure: Measure, entry: Entry, settings: RowSettings, access: Access, topic: str
+) -> Measured:
+    """Measure one checkpoint with linear algebra on one thread; the task that Dask runs.
+
+    Before, the survey hears of it, as an event of the topic.
+    """
+    from distributed import get_worker
+
+    use_one_thread()
+    worker = get_worker()
+    begins = {"key": worker.get_current_task(), "worker": worker.address}
+    # Not left to a queue: what follows may hold up, or end, the whole process.
+    asyncio.run_coroutine_threadsafe(
+        worker.scheduler.log_event(topic=topic, msg=begins), worker.loop.asyncio_loop
+    ).result()
+    return measure(entry, settings, access)
 
 
 def measure_entry(entry: Entry, settings: RowSettings, access: Access) -> Measured:
@@ -249,8 +296,7 @@ def _fault(error: HelixscopeError) -> Fault | None:
         return Fault("busy", error.wait_s)
     if isinstance(error, NoNetwork):
         return Fault("network")
-    passing = isinstance(error, FileChanged) or (isinstance(error, HubError) and error.retryable)
-    return Fault("again") if passing else None
+    return Fault("again") if may_pass(error) else None
 
 
 # ---- opening ---------------------------------------------------------------------------
@@ -371,16 +417,3 @@ def _components(model: PositionalModel, positions: tuple[int, int], count: int) 
     }
     with np.errstate(over="ignore"):  # what half precision cannot hold is infinite
         return {name: array.astype("<f2").tobytes() for name, array in arrays.items()}
-
-
-@functools.cache
-def use_one_thread() -> None:
-    """Limit linear algebra to one thread in this process from now on, for a worker.
-
-    All cores have workers; and of several threads of a worker none may lift the limit of another,
-    or the numbers would depend on the number of cores.
-    """
-    import scipy.linalg  # noqa: F401, before the libraries are listed
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1, user_api="blas")

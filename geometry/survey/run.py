@@ -18,21 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.children import safe_environment
 from geometry.checkpoints.plain_text import storable
-from geometry.models.sources.locating import located
-from geometry.models.sources.source import Source
-from geometry.survey import local_worker
-from geometry.survey.cluster import WorkerCheck, check_scheduler
+from geometry.survey import rows
+from geometry.survey.cluster import WorkerCheck, check_scheduler, no_scheduler
 from geometry.survey.dispatch import Dispatcher, Task
 from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import (
     Access,
+    Measure,
     Measured,
     Row,
-    RowSettings,
     failed_row,
     measure_entry,
-    use_one_thread,
+    measure_in_worker,
     version,
 )
 
@@ -58,8 +56,6 @@ CONNECT_S = 30
 
 #: Seconds in which a worker has to end, after which it is removed from its cluster.
 END_S = 30
-
-Measure = Callable[[Entry, RowSettings, Access], Measured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +142,7 @@ def run_survey(
     totals = _Totals(file, entries, missing)
     if not missing:
         return totals.progress(0)
-    asks = (lambda _: False) if access.offline else _asks_hub
-    dispatcher = Dispatcher(missing, requests_per_s, asks, time.monotonic())
+    dispatcher = Dispatcher(missing, requests_per_s, time.monotonic(), offline=access.offline)
     file.announce(entries)
     with _connected(scheduler, workers) as client:
         link = client.dashboard_link if announce is not None else ""
@@ -170,33 +165,10 @@ def check_installed() -> None:
         )
 
 
-def measure_in_worker(
-    measure: Measure, entry: Entry, settings: RowSettings, access: Access, topic: str
-) -> Measured:
-    """Measure one checkpoint with linear algebra on one thread; the task that Dask runs.
-
-    Before, the survey hears of it, as an event of the topic.
-    """
-    from distributed import get_worker
-
-    use_one_thread()
-    worker = get_worker()
-    begins = {"key": worker.get_current_task(), "worker": worker.address}
-    # Not left to a queue: what follows may hold up, or end, the whole process.
-    asyncio.run_coroutine_threadsafe(
-        worker.scheduler.log_event(topic=topic, msg=begins), worker.loop.asyncio_loop
-    ).result()
-    return measure(entry, settings, access)
-
-
 def too_long(limit_s: float) -> str:
     """Return the error of a checkpoint that takes longer than it may."""
     limit = f"{limit_s:g} seconds" if limit_s < 120 else f"{limit_s / 60:g} minutes"
     return f"It took longer than {limit}, the limit of this survey."
-
-
-def _asks_hub(entry: Entry) -> bool:
-    return not entry.history and located(Source.parse(entry.source)).kind == "hub"
 
 
 # ---- the cluster -----------------------------------------------------------------------
@@ -227,10 +199,7 @@ def _connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         try:
             client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise SurveyError(
-                f"There is no scheduler at {scheduler}: {error}.",
-                "Check its address, such as tcp://10.0.0.1:8786, and that it runs.",
-            ) from error
+            raise no_scheduler(scheduler, str(error)) from error
         try:
             yield client
         finally:
@@ -265,7 +234,7 @@ def _local(workers: int | None) -> Iterator[Any]:
                 security=Security.temporary(),
                 dashboard_address="127.0.0.1:0",  # any free port, also of its answers without bokeh
                 silence_logs=logging.CRITICAL,
-                preload=[local_worker.__name__],
+                preload=[rows.__name__],
             )
             stack.enter_context(cluster)
         yield cluster
@@ -328,87 +297,86 @@ class _Totals:
         )
 
 
+@dataclass(eq=False, slots=True)
 class _Run:
     """Keeps the workers busy until all checkpoints have a row."""
 
-    def __init__(
-        self,
-        client: Client,
-        check: WorkerCheck | None,
-        dispatcher: Dispatcher,
-        file: SurveyFile,
-        access: Access,
-        totals: _Totals,
-        tell: Callable[[Progress], None] | None,
-        measure: Measure,
-        where: str,
-    ) -> None:
-        self._client, self._check = client, check
-        self._dispatcher, self._file = dispatcher, file
-        self._access, self._totals, self._tell = access, totals, tell
-        self._measure, self._where = measure, where
-        self._tasks: dict[Future[Measured], Task] = {}
-        self._ended: queue.SimpleQueue[Future[Measured]] = queue.SimpleQueue()
-        self._began: dict[str, tuple[str, float]] = {}
-        """The worker of each task that has begun, and when, by the task's key."""
-        self._of_workers: dict[str, int] = {}
-        self._topic = f"begins-{client.id}"
-        self._threads, self._looked = 0, float("-inf")
+    client: Client
+    check: WorkerCheck | None
+    dispatcher: Dispatcher
+    file: SurveyFile
+    access: Access
+    totals: _Totals
+    tell: Callable[[Progress], None] | None
+    measure: Measure
+    where: str
+    tasks: dict[Future[Measured], Task] = field(default_factory=dict)
+    ended: queue.SimpleQueue[Future[Measured]] = field(default_factory=queue.SimpleQueue)
+    began: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """The worker of each task that has begun, and when, by the task's key."""
+    of_workers: dict[str, int] = field(default_factory=dict)
+    threads: int = 0
+    looked: float = -math.inf
+
+    @property
+    def topic(self) -> str:
+        """Of the events by which workers report the tasks that begin."""
+        return f"begins-{self.client.id}"
 
     def until_done(self) -> None:
         """Hand out, collect and write, until nothing is left."""
         try:
-            while self._tasks or self._dispatcher.waiting:
+            while self.tasks or self.dispatcher.waiting:
                 self._hand_out()
                 self._collect()
                 self._end_late()
-                if self._file.due_s == 0.0:
-                    self._file.flush()
+                if self.file.due_s == 0.0:
+                    self.file.flush()
                 self._report()
         finally:
             self._cancel()
 
     def _hand_out(self) -> None:
-        if self._client.status == "closed":
+        if self.client.status == "closed":
             raise SurveyError(
-                f"The connection to the scheduler at {self._where} is lost.",
+                f"The connection to the scheduler at {self.where} is lost.",
                 "Start the survey again when it is back; it goes on where it was.",
             )
-        if self._client.status != "running":  # it is being connected again
+        if self.client.status != "running":  # it is being connected again
             return
         self._look()
-        while len(self._tasks) < TASKS_A_THREAD * self._threads:
-            task = self._dispatcher.take(time.monotonic())
+        while len(self.tasks) < TASKS_A_THREAD * self.threads:
+            task = self.dispatcher.take(time.monotonic())
             if task is None:
                 return
-            future = self._client.submit(
+            future = self.client.submit(
                 measure_in_worker,
-                self._measure,
+                self.measure,
                 task.entry,
-                self._file.settings,
-                self._access,
-                self._topic,
+                self.file.settings,
+                self.access,
+                self.topic,
                 pure=False,
             )
-            self._tasks[future] = task
-            future.add_done_callback(self._ended.put)
+            self.tasks[future] = task
+            future.add_done_callback(self.ended.put)
 
     def _look(self) -> None:
         """Count the threads of the workers that can run the survey."""
-        if time.monotonic() - self._looked >= LOOK_S:
+        if time.monotonic() - self.looked >= LOOK_S:
             # At each look: it does not outlive a connection.
-            self._client.subscribe_topic(self._topic, self._note_begin)
+            self.client.subscribe_topic(self.topic, self._note_begin)
             with suppress(OSError, TimeoutError):  # the connection is just being lost
-                self._of_workers = self._client.nthreads()
-            if self._check is not None:
-                self._check.ask(self._of_workers)
-            self._looked = time.monotonic()
-        fit = self._of_workers if self._check is None else self._check.fit()
-        self._threads = sum(self._of_workers[one] for one in fit)
+                self.of_workers = self.client.nthreads()
+            if self.check is not None:
+                self.check.ask(self.of_workers)
+            self.looked = time.monotonic()
+        fit = self.of_workers if self.check is None else self.check.fit()
+        self.threads = sum(self.of_workers[one] for one in fit)
 
     def _note_begin(self, event: tuple[float, Mapping[str, str]]) -> None:
         """Note that a worker has begun a task; called on the client's thread."""
-        self._began[event[1]["key"]] = event[1]["worker"], time.monotonic()
+        self.began[event[1]["key"]] = event[1]["worker"], time.monotonic()
 
     def _collect(self) -> None:
         """Wait for results, and do with all that are there what is to be done."""
@@ -417,7 +385,7 @@ class _Run:
         results: list[Measured | None] = [None] * len(found)
         if found:
             try:
-                results = self._client.gather(found)
+                results = self.client.gather(found)
             except Exception:  # a worker was lost with some of them
                 log.info("Results are gathered one by one", exc_info=True)
                 results = [self._result(future) for future in found]
@@ -428,29 +396,29 @@ class _Run:
             else:
                 self._finish(task, measured)
         for future in ended:
-            if future in self._tasks:
+            if future in self.tasks:
                 self._fail(future)
 
     def _take_back(self, future: Future[Measured]) -> tuple[Task, bool]:
         """Return the task that was handed out, and whether it had begun."""
-        return self._tasks.pop(future), self._began.pop(future.key, None) is not None
+        return self.tasks.pop(future), self.began.pop(future.key, None) is not None
 
     def _end_late(self) -> None:
         """Record what takes too long, and have its worker replaced: no thread can be stopped."""
-        for future in list(self._tasks):
-            worker, began = self._began.get(future.key, ("", math.inf))
-            if time.monotonic() - began < self._access.limit_s or future.status != "pending":
+        for future in list(self.tasks):
+            worker, began = self.began.get(future.key, ("", math.inf))
+            if time.monotonic() - began < self.access.limit_s or future.status != "pending":
                 continue
             task, _ = self._take_back(future)
             future.cancel(force=True)
-            asyncio.run_coroutine_threadsafe(self._end(worker), self._client.loop.asyncio_loop)
-            row = failed_row(task.entry, too_long(self._access.limit_s), temporary=True)
+            asyncio.run_coroutine_threadsafe(self._end(worker), self.client.loop.asyncio_loop)
+            row = failed_row(task.entry, too_long(self.access.limit_s), temporary=True)
             self._finish(task, Measured(row, None, 0, 0, version()))
 
     async def _end(self, worker: str) -> None:
         """End the process of a worker, in place of which its nanny starts another one."""
         with suppress(OSError, TimeoutError):
-            await self._client.scheduler.restart_workers(
+            await self.client.scheduler.restart_workers(
                 workers=[worker],
                 timeout=END_S,
                 wait_for_workers=False,
@@ -461,19 +429,19 @@ class _Run:
     def _wait(self) -> list[Future[Measured]]:
         """Return the tasks that have ended, or none when something else is to be done."""
         waits = [IDLE_S]
-        due = self._file.due_s
+        due = self.file.due_s
         if due is not None:
             waits.append(due)
-        if len(self._tasks) < TASKS_A_THREAD * self._threads:
-            next_one = self._dispatcher.wait_s(time.monotonic())
+        if len(self.tasks) < TASKS_A_THREAD * self.threads:
+            next_one = self.dispatcher.wait_s(time.monotonic())
             if next_one is not None:
                 waits.append(next_one)
         ended = []
         with suppress(queue.Empty):
-            ended.append(self._ended.get(timeout=min(waits)))
+            ended.append(self.ended.get(timeout=min(waits)))
             while True:
-                ended.append(self._ended.get_nowait())
-        return [future for future in ended if future in self._tasks]  # and was not cancelled
+                ended.append(self.ended.get_nowait())
+        return [future for future in ended if future in self.tasks]  # and was not cancelled
 
     @staticmethod
     def _result(future: Future[Measured]) -> Measured | None:
@@ -488,19 +456,19 @@ class _Run:
         if measured.version != version():
             there, here = measured.version or "unknown", version() or "unknown"
             raise SurveyError(
-                f"The workers of {self._where} have version {there} of Helixscope, not {here}.",
+                f"The workers of {self.where} have version {there} of Helixscope, not {here}.",
                 "Install the same version there.",
             )
-        self._totals.requests += measured.requests
-        self._totals.nbytes += measured.nbytes
-        self._write(self._dispatcher.finish(task, measured, time.monotonic()))
+        self.totals.requests += measured.requests
+        self.totals.nbytes += measured.nbytes
+        self._write(self.dispatcher.finish(task, measured, time.monotonic()))
 
     def _fail(self, future: Future[Measured]) -> None:
         """Do what is to be done about a task that has raised, or was lost."""
         error = future.exception(timeout=CONNECT_S) if future.status == "error" else None
         if isinstance(error, ImportError | AttributeError):
             raise SurveyError(
-                f"The workers of {self._where} cannot run Helixscope: {error}.",
+                f"The workers of {self.where} cannot run Helixscope: {error}.",
                 'Install it there, in the same version: pip install ".[survey]".',
             ) from error
         why = "Its worker was lost with it"
@@ -510,26 +478,26 @@ class _Run:
         self._lose(task, f"{why}.", begun=begun)
 
     def _lose(self, task: Task, why: str, *, begun: bool = True) -> None:
-        self._write(self._dispatcher.lose(task, why, time.monotonic(), begun=begun))
+        self._write(self.dispatcher.lose(task, why, time.monotonic(), begun=begun))
 
     def _write(self, row: Row | None) -> None:
         if row is not None:
-            self._file.add(row)
-            self._totals.count(row)
+            self.file.add(row)
+            self.totals.count(row)
 
     def _report(self) -> None:
-        if self._tell is None:
+        if self.tell is None:
             return
-        said = self._dispatcher.said(time.monotonic())
-        if not self._threads:
+        said = self.dispatcher.said(time.monotonic())
+        if not self.threads:
             said = said or "There is no worker yet."
-        if self._client.status == "connecting":
+        if self.client.status == "connecting":
             said = "The connection to the scheduler is lost; trying again."
-        self._tell(self._totals.progress(self._threads, said))
+        self.tell(self.totals.progress(self.threads, said))
 
     def _cancel(self) -> None:
         """Take back what is handed out, after an error or Ctrl+C."""
-        if self._tasks and self._client.status == "running":
+        if self.tasks and self.client.status == "running":
             with suppress(Exception):
-                self._client.cancel(list(self._tasks), force=True)
-        self._tasks.clear()
+                self.client.cancel(list(self.tasks), force=True)
+        self.tasks.clear()

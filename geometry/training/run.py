@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from geometry.training.gradients import Gradients
-from geometry.training.memory import Memory
 from geometry.training.network import (
     bfloat16_is_faster,
     new_network,
@@ -27,9 +26,9 @@ from geometry.training.schedule import (
     window_length,
 )
 from geometry.training.settings import TrainingError, TrainingSettings
-from geometry.training.state import read_state, write_state
-from geometry.training.text import Corpus
+from geometry.training.state import Memory, read_state, write_state
 from geometry.training.tokenization import (
+    Corpus,
     learn_tokens,
     read_tokens,
     write_tokenizer,

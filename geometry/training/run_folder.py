@@ -1,10 +1,11 @@
-"""The output folder of a run: its state, and whether a run may continue there."""
+"""The output folder of a run: its files, its state, and whether a run may continue there."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,29 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.folder_lock import lock_folder
-from geometry.checkpoints.whole_files import parts_in, writing
-from geometry.training.keeping import atomically, write_json
+from geometry.checkpoints.whole_files import parts_in, whole_file, writing
 from geometry.training.settings import TrainingError, TrainingSettings
 
 _ABOUT = "training.json"
+
+
+@contextmanager
+def atomically(file: Path) -> Iterator[Path]:
+    """Yield a temporary path, which replaces ``file`` when the block succeeds.
+
+    Raises TrainingError: it cannot be written.
+    """
+    with writing(file, TrainingError), whole_file(file) as temporary:
+        yield temporary
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    """Write human-readable JSON.
+
+    Raises TrainingError: it cannot be written.
+    """
+    with atomically(file) as temporary:
+        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 class RunFolder:
@@ -128,10 +147,7 @@ class RunFolder:
     def go_on_from(self, step: int) -> None:
         """Record that from a step on, the settings' number of steps holds.
 
-        Raises
-        ------
-        TrainingError
-            That number of steps is done already.
+        Raises TrainingError: that number of steps is done already.
         """
         steps = self._settings.steps
         if steps == self.schedules[-1][1]:

@@ -1,7 +1,8 @@
-"""From text to token ids, by a byte-level BPE trained on the text itself."""
+"""From a folder of text to token ids, by a byte-level BPE trained on the text itself."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -11,9 +12,8 @@ import numpy as np
 
 from geometry.checkpoints.boundary import reading
 from geometry.models.tokens import load_tokenizer
-from geometry.training.keeping import atomically, write_json
+from geometry.training.run_folder import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
-from geometry.training.text import Corpus
 
 END = "<|endoftext|>"
 """End of a document; the first token of every vocabulary."""
@@ -28,13 +28,47 @@ _MIN_WINDOWS = 2
 """Minimum length of the text, in steps."""
 
 
+class Corpus:
+    """The .txt files of a folder and its subfolders, in the random order of a seed.
+
+    Raises TrainingError: there is no such folder, or no text in it.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        if not folder.is_dir():
+            raise TrainingError(f"The folder {str(folder)!r} does not exist.", "Check --corpus.")
+        files = sorted(path for path in folder.rglob("*.txt") if path.is_file())
+        self._files = [path for path in files if path.stat().st_size]
+        if not self._files:
+            raise TrainingError(f"The folder {str(folder)!r} contains no .txt file.")
+        self._folder = folder
+        self.order = np.random.default_rng(seed).permutation(len(self._files))
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def fingerprint(self) -> str:
+        """Return an identifier of this text, from the names and sizes of its files."""
+        names = (
+            f"{path.relative_to(self._folder).as_posix()} {path.stat().st_size}\n"
+            for path in self._files
+        )
+        return hashlib.sha256("".join(names).encode("utf-8", "replace")).hexdigest()[:16]
+
+    def documents(self) -> Iterator[str]:
+        """Yield the documents in order; invalid UTF-8 is replaced."""
+        for index in self.order:
+            path = self._files[index]
+            try:
+                yield path.read_text("utf-8", "replace")
+            except OSError as error:
+                raise TrainingError(f"{path} cannot be read: {error.strerror}.") from error
+
+
 def learn_tokens(corpus: Corpus, vocabulary: int) -> Any:
     """Train a byte-level BPE on the first documents; 257 tokens are the bytes, without merges.
 
-    Raises
-    ------
-    TrainingError
-        The text is too short for that many tokens.
+    Raises TrainingError: the text is too short for that many tokens.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 

@@ -48,7 +48,7 @@ def complete_model(
     from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub
     from geometry.hub.whole_model import fetch_model
-    from geometry.inside.download import to_download
+    from geometry.inside.network import to_download
     from geometry.models.layers import LEARNED
     from gui.commands.headless import for_command_line, interruptible
 

@@ -83,7 +83,7 @@ class InsideMeasurer:
 
     def _look_up(self, source: str, measure: Callable[[], None]) -> None:
         """Measure if a model is complete on this machine; otherwise show what is missing."""
-        from geometry.inside.download import to_download
+        from geometry.inside.network import to_download
 
         controller, dialog = self._window.controller, self.dialog
         self._on_stop = STOPPED_LOOKING

@@ -30,7 +30,7 @@ from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH, visible
 from geometry.checkpoints.transfer import Transfer
 from geometry.history.origins import Origin, list_snapshots
 from geometry.hub.address import HubAddress
-from geometry.hub.budgets import Budgets
+from geometry.hub.answers import Budgets
 from geometry.hub.client import Hub, Retries
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network

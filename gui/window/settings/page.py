@@ -38,7 +38,7 @@ class SettingsPage:
             self.dialog.close()
 
     def _make(self) -> SettingsDialog:
-        from geometry.hub.token_place import token_place
+        from geometry.hub.headers import token_place
         from gui.window.settings.appearance_page import AppearancePage
         from gui.window.settings.dialog import SettingsDialog
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.hub import entries, hub_tokenizer
+from geometry.hub import entries
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.kept_index import VERSION
 from geometry.hub.tensor_cache import TensorCache
@@ -116,10 +116,3 @@ def test_a_list_of_a_tokenizers_files_that_is_none(stand_in, opened, cache):
         TensorCache(cache).put("openai-community/gpt2", commit, "tokenizer", content)
         assert opened("openai-community/gpt2").token_ids("a prompt") == ids
         wait_until_kept(cache)
-
-
-def test_a_tokenizer_needs_no_folder_that_other_files_made(tmp_path):
-    """They are kept where that is possible; without the tokenizer nothing can be tokenized."""
-    path = tmp_path / "cache" / "model" / "tokenizer.json"
-    hub_tokenizer._write(path, b"{}")
-    assert path.read_bytes() == b"{}"

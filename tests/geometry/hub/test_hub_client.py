@@ -124,8 +124,6 @@ def test_the_endpoint_is_the_environments_or_given(served, monkeypatch):
     assert given.open_file(ADDRESS, WEIGHTS, Transfer()).size() == len(DATA)
     given.close()
     assert Hub().endpoint == "http://127.0.0.1:1"
-    monkeypatch.delenv("HF_ENDPOINT")
-    assert Hub().endpoint == "https://huggingface.co"
 
 
 @pytest.mark.parametrize("token", ["", RIGHT_TOKEN])

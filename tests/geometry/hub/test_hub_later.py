@@ -1,5 +1,6 @@
 """Models of a Hub that are refused, and what is fetched later of those that are opened."""
 
+import io
 import threading
 from itertools import count
 
@@ -17,7 +18,7 @@ from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import NoNetwork, NotOnHub
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.sources.opening import open_model
-from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of, serve
+from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of
 from tests.geometry.models.test_bad_input import Evil
 from tests.loopback_hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, write_stand_in
@@ -137,12 +138,21 @@ def test_what_is_no_model_says_what_it_is(files, words, cache, offer, opened):
     assert not kept(cache)
 
 
-def test_a_pickle_from_the_network_is_never_run(loopback_hub, tmp_path, opened):
-    trace, folder = tmp_path / "trace", tmp_path / "files"
-    folder.mkdir()
-    content = {"wpe.weight": torch.ones(8, 4), "x": Evil(trace)}
-    torch.save(content, folder / "pytorch_model.bin")
-    serve(loopback_hub, folder)
+@pytest.fixture
+def offer_torch(offer):
+    """Serve a file of torch's with some content."""
+
+    def add(content):
+        file = io.BytesIO()
+        torch.save(content, file)
+        offer({"pytorch_model.bin": file.getvalue()})
+
+    return add
+
+
+def test_a_pickle_from_the_network_is_never_run(offer_torch, tmp_path, opened):
+    trace = tmp_path / "trace"
+    offer_torch({"wpe.weight": torch.ones(8, 4), "x": Evil(trace)})
     assert opened().n_positions == 8
     assert not trace.exists()
 
@@ -168,26 +178,18 @@ def test_a_model_without_the_chosen_table_is_fetched_once(offer, loopback_hub, o
         opened()
 
 
-def test_settings_beside_the_tensors_are_kept(loopback_hub, tmp_path, opened):
-    folder = tmp_path / "files"
-    folder.mkdir()
-    content = {"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}}
-    torch.save(content, folder / "pytorch_model.bin")
-    serve(loopback_hub, folder)
+def test_settings_beside_the_tensors_are_kept(loopback_hub, offer_torch, opened):
+    offer_torch({"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}})
     assert opened().store.settings == {"n_head": 2}
     with loopback_hub.unasked():
         assert opened().store.settings == {"n_head": 2}
 
 
-def test_network_fault_is_no_fault_of_settings(loopback_hub, tmp_path, opened, monkeypatch):
+def test_network_fault_is_no_fault_of_settings(offer_torch, opened, monkeypatch):
     def fail(_):
         raise NoNetwork("The network timed out.")
 
-    folder = tmp_path / "files"
-    folder.mkdir()
-    content = {"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}}
-    torch.save(content, folder / "pytorch_model.bin")
-    serve(loopback_hub, folder)
+    offer_torch({"model": {"wpe.weight": torch.eye(8, 4)}, "model_args": {"n_head": 2}})
     monkeypatch.setattr("geometry.models.sources.opening.check_settings", fail)
     with pytest.raises(NoNetwork):
         opened()

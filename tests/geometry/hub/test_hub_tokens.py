@@ -11,8 +11,7 @@ from huggingface_hub import constants, get_token
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, parse_address, without_login
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
-from geometry.hub.headers import headers_for
-from geometry.hub.token_place import token_place
+from geometry.hub.headers import headers_for, token_place
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, WEIGHTS
 from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from geometry.checkpoints.transfer import Transfer
-from geometry.hub.address import HubAddress
-from geometry.hub.faults import BrokenTransfer, HubError
+from geometry.hub.faults import BrokenTransfer
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import Fault
 
@@ -62,32 +61,6 @@ def test_the_storage_has_another_length_than_the_hub_says(served, hub):
     served.redirect = True
     served.fault(Fault.garble_content_range("bytes 0-98303/699999"), host="storage")
     assert "the Hub says 700000" in str(fails("open", hub, BrokenTransfer))
-
-
-@pytest.mark.parametrize("ask", ["list", "search"])
-def test_something_else_than_the_hub_answers(served, hub, ask):
-    """As the page of a network where one has to log in first."""
-    served.fault(Fault.status(200))
-    error = fails(ask, hub, BrokenTransfer)
-    assert "does not answer like the Hub" in str(error)
-    assert "Log in to the network" in error.advice
-
-
-def test_something_else_than_the_hub_sends_a_file(served, hub):
-    served.fault(Fault.status(200))
-    assert "names no commit" in str(fails("open", hub, BrokenTransfer))
-
-
-def test_redirects_without_end(served, hub):
-    served.rename("a/b", "b/a")
-    served.rename("b/a", "a/b")
-    error = fails("open", hub, BrokenTransfer, HubAddress("a/b"))
-    assert "endlessly" in str(error)
-
-
-def test_other_refusals_name_the_status(served, hub):
-    served.fault(Fault.status(418))
-    assert "418" in str(fails("open", hub, HubError))
 
 
 @pytest.fixture

@@ -191,16 +191,6 @@ def test_a_damaged_revision_is_forgotten(cache, caplog):
     assert cache.commit_of(REPO, "main") == OTHER
 
 
-def test_a_folder_in_the_place_of_an_entry_stops_nothing(cache, caplog):
-    path = entry(cache)
-    path.unlink()
-    path.mkdir()
-    assert cache.get(REPO, COMMIT, "wpe.weight") is None
-    cache.put(REPO, COMMIT, "wpe.weight", b"abc")
-    assert "is not a file" in caplog.text
-    assert data_of(cache, "wpe.weight") == b"abc"
-
-
 def test_strange_files_in_the_folder_stop_nothing(cache):
     entry(cache)
     (cache.root / "note.txt").write_text("mine", "utf-8")

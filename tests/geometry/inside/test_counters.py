@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 
 from geometry.inside.counted import Counting, angles_between, random_angles
 from geometry.inside.counters import CountedText
 from geometry.inside.settings import SIZES
-from geometry.inside.sums import Accumulators, Batch, Sums
+from geometry.inside.sums import Sums
+from tests.geometry.inside.small_networks import add_windows
 
 TEXT = "One (two [three] four). Five six!\nSeven eight.\n\nnine ten"
 
@@ -104,9 +104,7 @@ def sums():
         h = 0.2 * random.normal(size=(8, LENGTH, D_MODEL))
         w, c = labels[..., names.index("word")], labels[..., names.index("line")]
         h += np.where((w >= 0)[..., None], word[w], 0) + np.where((c >= 0)[..., None], line[c], 0)
-        batch = Batch(Accumulators(made), number % 2, labels)
-        batch.add(0, torch.from_numpy(h.astype(np.float32)))
-        batch.count()
+        add_windows(made, number % 2, h, labels)
     return made
 
 

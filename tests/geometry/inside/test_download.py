@@ -15,8 +15,7 @@ from geometry.hub import whole_model
 from geometry.hub.client import Hub
 from geometry.hub.faults import AccessDenied, BrokenTransfer, HubError, NotOnHub, Offline
 from geometry.hub.whole_model import PARTIAL, fetch_model
-from geometry.inside.download import to_download
-from geometry.inside.network import load_network
+from geometry.inside.network import load_network, to_download
 from geometry.inside.settings import InsideError
 from tests.loopback_hub import RIGHT_TOKEN, Fault
 
@@ -50,6 +49,19 @@ def fetch(model, transfer=None):
 
 def asked_files(hub):
     return {one.path.rpartition("/")[2] for one in hub.requests if "/resolve/" in one.path}
+
+
+def etag(model):
+    """Of its weights."""
+    (weights,) = (one for one in model.files if one.name == "model.safetensors")
+    return weights.etag
+
+
+def partial(model):
+    """The file of its weights while they are downloaded, in a folder that is there."""
+    file = model.partial(etag(model))
+    file.parent.mkdir(parents=True)
+    return file
 
 
 def parts(model):
@@ -187,18 +199,17 @@ def test_what_is_on_this_machine_asks_nobody(hub, gpt2, tmp_path):
             assert wanted(source) is None
 
 
-class Told:
-    """Progress of a transfer, cancelled after some bytes."""
+def heard(stop_at=float("inf")):
+    """A transfer, cancelled after some bytes, and what it reports."""
+    reports = []
 
-    def __init__(self, stop_at=float("inf")):
-        self.all = []
-        self._stop_at = stop_at
-        self.transfer = Transfer(self._hear, interval_s=0)
+    def hear(progress):
+        reports.append(progress)
+        if progress.done >= stop_at:
+            transfer.cancel()
 
-    def _hear(self, progress):
-        self.all.append(progress)
-        if progress.done >= self._stop_at:
-            self.transfer.cancel()
+    transfer = Transfer(hear, interval_s=0)
+    return transfer, reports
 
 
 @pytest.fixture
@@ -211,34 +222,34 @@ def large(hub, gpt2):
 
 
 def test_progress_counts_all_bytes_once(large):
-    told = Told()
+    transfer, reports = heard()
     model = wanted(large)
     nbytes = model.nbytes
-    fetch(model, told.transfer)
-    counts = [one.done for one in told.all]
+    fetch(model, transfer)
+    counts = [one.done for one in reports]
     assert counts == sorted(counts)
-    assert (counts[-1], told.all[-1].total) == (nbytes, nbytes)
-    assert {one.what for one in told.all} == NEEDED
+    assert (counts[-1], reports[-1].total) == (nbytes, nbytes)
+    assert {one.what for one in reports} == NEEDED
 
 
 def test_a_stopped_download_goes_on_where_it_was(hub, large):
-    model, told = wanted(large), Told(1_500_000)
+    model, (transfer, _) = wanted(large), heard(1_500_000)
     total = model.nbytes
     with pytest.raises(Cancelled):
-        fetch(model, told.transfer)
-    (partial,) = parts(model)
-    here = partial.stat().st_size
+        fetch(model, transfer)
+    (part,) = parts(model)
+    here = part.stat().st_size
     assert 1_000_000 < here < 3_000_000
     assert not (model.folder / "refs").exists()
     again = wanted(large)
     assert again.nbytes == 3_000_000 - here
     assert total > again.nbytes
     hub.forget_requests()
-    told = Told()
-    fetch(again, told.transfer)
+    transfer, reports = heard()
+    fetch(again, transfer)
     asked = [one.range for one in hub.requests if one.host == "storage"]
     assert asked == ["bytes=0-0", f"bytes={here}-2999999"]
-    assert told.all[-1].done == told.all[-1].total == 3_000_001 - here
+    assert reports[-1].done == reports[-1].total == 3_000_001 - here
     assert again.nbytes == 0
     assert wanted(large) is None
     assert parts(model) == []
@@ -271,10 +282,7 @@ def test_damage_in_transfer_is_found_and_not_kept(hub, large):
 
 def test_partial_files_of_another_length_are_begun_anew(large):
     model = wanted(large)
-    (weights,) = (one for one in model.files if one.name == "model.safetensors")
-    partial = model.partial(weights.etag)
-    partial.parent.mkdir(parents=True)
-    partial.write_bytes(bytes(weights.nbytes + 1))
+    partial(model).write_bytes(bytes(3_000_001))
     fetch(model)
     assert wanted(large) is None
 
@@ -355,10 +363,7 @@ def test_a_folder_that_cannot_be_written(gpt2, hub_home):
 def test_a_planted_link_is_not_followed(large, tmp_path):
     model, mine = wanted(large), tmp_path / "mine"
     mine.write_text("Mine.", "utf-8")
-    (weights,) = (one for one in model.files if one.name == "model.safetensors")
-    partial = model.partial(weights.etag)
-    partial.parent.mkdir(parents=True)
-    partial.symlink_to(mine)
+    partial(model).symlink_to(mine)
     with pytest.raises(HubError, match="cannot be written to"):
         fetch(model)
     assert mine.read_text("utf-8") == "Mine."
@@ -368,8 +373,7 @@ def test_two_programs_do_not_write_the_same_file(large):
     from filelock import FileLock
 
     model = wanted(large)
-    (weights,) = (one for one in model.files if one.name == "model.safetensors")
-    place = model.folder.parent / ".locks" / model.folder.name / f"{weights.etag}.lock"
+    place = model.folder.parent / ".locks" / model.folder.name / f"{etag(model)}.lock"
     place.parent.mkdir(parents=True)
     with (
         FileLock(place),

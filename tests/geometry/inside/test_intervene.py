@@ -15,8 +15,8 @@ from geometry.inside.network import load_network
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import draw_windows, find_texts
 from geometry.models.sources.computed import model_of_table
-from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
 from geometry.models.sources.opening import open_model
+from tests.geometry.inside.small_networks import write_run
 
 WORDS = "\n".join(" ".join(f"w{i * j % 59}" for j in range(400)) for i in (1, 7, 11))
 CHANGES = ("identity", "top 128", "top 0", "fitted helix", "shift 10")
@@ -153,26 +153,10 @@ def words(tmp_path):
 
 
 @pytest.fixture
-def run_of(tmp_path, write_safetensors):
+def run_of(tmp_path):
     """Write a run with planted positions: ``run_of(network, layers)``, its folder."""
-
-    def make(network, layers, special=()):
-        tables = np.asarray(layers, np.float32)
-        ones = np.ones(len(tables))
-        tensors = {
-            "half_a": tables, "half_b": tables, "windows": np.array([5, 5]),
-            "special": np.array(special, np.int64), "share": ones, "share_noise": ones,
-            "halves_cosine": np.arange(len(tables)) / len(tables),
-        }  # fmt: skip
-        from safetensors.numpy import save_file
-
-        folder = tmp_path / "run"
-        folder.mkdir(exist_ok=True)
-        about = {"format": FORMAT, "version": VERSION, "name": network.name, "source": ""}
-        save_file(tensors, folder / FILE_NAME, metadata=about)
-        return folder
-
-    return make
+    (tmp_path / "run").mkdir()
+    return lambda network, *planted: write_run(tmp_path / "run", network.name, *planted)
 
 
 def curve(n, d_model, seed=0):

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
 from geometry.inside.layers import measure_layer, screenot_rank
-from geometry.inside.settings import SIZES
-from geometry.inside.sums import Accumulators, Batch, Sums
+from geometry.inside.sums import Sums
+from tests.geometry.inside.small_networks import add_windows
 
 LENGTH, D_MODEL = 60, 40
 
@@ -29,11 +28,7 @@ def streamed(table, n_windows, *, noise=1.0, context=0.0, seed=0, mean=3.0):
         shape = (10, length, d_model)
         h = table + noise * random.normal(size=shape) / np.sqrt(d_model) + mean
         h = h + context * random.normal(size=(10, 1, d_model)) / np.sqrt(d_model)
-        batch = Batch(
-            Accumulators(sums), number // 10 % 2, np.full((10, length, len(SIZES)), -1, np.int16)
-        )
-        batch.add(0, torch.from_numpy(h.astype(np.float32)))
-        batch.count()
+        add_windows(sums, number // 10 % 2, h)
     return sums
 
 
@@ -93,11 +88,7 @@ def test_the_relative_norm_is_that_of_the_whole_stream():
     h = table + 0.5 * random.normal(size=(n, LENGTH, D_MODEL)) / np.sqrt(D_MODEL)
     sums = Sums.empty(1, LENGTH, D_MODEL)
     for number in range(0, n, 4):
-        batch = Batch(
-            Accumulators(sums), number // 4 % 2, np.full((4, LENGTH, len(SIZES)), -1, np.int16)
-        )
-        batch.add(0, torch.from_numpy(h[number : number + 4].astype(np.float32)))
-        batch.count()
+        add_windows(sums, number // 4 % 2, h[number : number + 4])
     used = h[:, 4:].reshape(-1, D_MODEL)
     whole = np.linalg.norm(used - used.mean(axis=0), 2) / np.sqrt(len(used))
     rows = table[1:] - table[1:].mean(axis=0)

@@ -10,7 +10,8 @@ from geometry.inside import mixing
 from geometry.inside.counted import Counting
 from geometry.inside.mixing import interaction, measure_mixing, resolved_pairs, rotated
 from geometry.inside.settings import SIZES
-from geometry.inside.sums import Accumulators, Batch, Sums
+from geometry.inside.sums import Sums
+from tests.geometry.inside.small_networks import add_windows
 
 D_MODEL = 64
 
@@ -105,9 +106,7 @@ def planted(basis):
         at = random.integers(0, SIZES["word"], (8, 40)), random.integers(0, 6, (8, 40))
         labels[..., names.index("word")], labels[..., names.index("brackets")] = at
         h = 2 * basis[0] + word[at[0]] + brackets[at[1]] + 0.01 * random.normal(size=(8, 40, 64))
-        batch = Batch(Accumulators(sums), number % 2, labels)
-        batch.add(0, torch.from_numpy(h.astype(np.float32)))
-        batch.count()
+        add_windows(sums, number % 2, h, labels)
     return sums
 
 

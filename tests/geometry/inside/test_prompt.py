@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import save_file
 from transformers import AutoModel, AutoModelForCausalLM
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
@@ -17,8 +16,8 @@ from geometry.inside.prompt import MAX_WEIGHTS, from_json, max_tokens, run_promp
 from geometry.inside.settings import InsideError
 from geometry.inside.worker import run_in_subprocess
 from geometry.models.sources.catalogue import locate
-from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
 from geometry.models.sources.opening import open_model
+from tests.geometry.inside.small_networks import outcome, write_run
 
 TEXT = "Hello my name is Adam, and the curve of positions is a helix."
 
@@ -113,18 +112,6 @@ def test_an_encoder_has_attention_alone(minilm_folder):
     np.testing.assert_allclose(run.attention, attention(output_of(network, run.ids)), atol=1e-5)
     assert run.texts[0] == "[CLS]"
     assert np.abs(run.attention_after - run.attention).max() > 0.05
-
-
-def write_run(folder, name, layers, special=()):
-    """Write a run of `helixscope positions` with planted positions."""
-    ones = np.ones(len(layers))
-    tensors = {
-        "half_a": layers, "half_b": layers, "windows": np.array([5, 5]),
-        "special": np.array(special, np.int64), "share": ones, "share_noise": ones,
-        "halves_cosine": ones,
-    }  # fmt: skip
-    about = {"format": FORMAT, "version": VERSION, "name": name, "source": ""}
-    save_file(tensors, folder / FILE_NAME, metadata=about)
 
 
 @pytest.mark.parametrize("kind", ["llama", "bloom"])
@@ -246,15 +233,6 @@ def test_json_keeps_all_but_digits_of_attention(found):
     np.testing.assert_allclose(again.attention, found.attention, rtol=1e-3, atol=1e-7)
 
 
-def outcome(telling):
-    told = []
-    while True:
-        try:
-            told.append(next(telling).what)
-        except StopIteration as end:
-            return told, end.value
-
-
 @pytest.mark.slow
 def test_a_process_of_its_own_finds_the_same(found):
     request = {"source": "sample", "text": TEXT, "change": "top 0", "ids": found.ids}
@@ -263,6 +241,11 @@ def test_a_process_of_its_own_finds_the_same(found):
     run = from_json(result)
     assert (run.next_tokens, run.moved) == (found.next_tokens, found.moved)
     np.testing.assert_allclose(run.attention, found.attention, rtol=1e-3, atol=1e-7)
-    assert list(dict.fromkeys(told)) == ["Starting", "Loading the network", "as it is", "top 0"]
+    assert list(dict.fromkeys(one.what for one in told)) == [
+        "Starting",
+        "Loading the network",
+        "as it is",
+        "top 0",
+    ]
     with pytest.raises(FileChanged):
         outcome(run_in_subprocess("prompt", fingerprint="another", **request))

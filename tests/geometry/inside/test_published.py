@@ -4,13 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
 from geometry.inside import published
 from geometry.inside.layers import measure_layer
 from geometry.inside.published import KNOWN, KnownModel, as_published, compare, find_known
-from geometry.inside.settings import SIZES
-from geometry.inside.sums import Accumulators, Batch, Sums
+from geometry.inside.sums import Sums
+from tests.geometry.inside.small_networks import add_windows
 from tests.geometry.inside.test_layers import helix, streamed
 
 
@@ -53,11 +52,7 @@ def test_as_published_is_the_stable_rank_of_the_plain_mean():
     h = helix(60, 40) + random.normal(size=(400, 60, 40)) + 3
     sums = Sums.empty(1, 60, 40)
     for number in range(0, 400, 4):
-        batch = Batch(
-            Accumulators(sums), number // 4 % 2, np.full((4, 60, len(SIZES)), -1, np.int16)
-        )
-        batch.add(0, torch.from_numpy(h[number : number + 4].astype(np.float32)))
-        batch.count()
+        add_windows(sums, number // 4 % 2, h[number : number + 4])
     pos = h.mean(axis=0)[1:]
     pos = pos - pos.mean(axis=0)
     stable_rank, relative_norm = as_published(sums, 0)

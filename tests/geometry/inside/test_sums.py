@@ -144,11 +144,3 @@ def test_numbers_that_are_not_finite_are_refused_and_never_saved(device, guide):
         run(network, batches_of(windows, 4), sums, device=device, report=lambda _: None,
             save=saved.append)  # fmt: skip
     assert not saved
-
-
-def test_sums_survive_being_written():
-    sums = Sums.empty(2, 8, 3)
-    sums.totals += 1.5
-    again = Sums.of_tensors(sums.tensors())
-    assert again.length == 8
-    assert (again.totals == 1.5).all()

@@ -17,19 +17,10 @@ from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.worker import WorkerProgress, run_in_subprocess
 from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
+from tests.geometry.inside.small_networks import outcome
 
 SIZES = {"length": 40, "texts_at_most": 6, "seed": 3}
 CHANGES = ["top 1", "fitted helix", "shift 900"]
-
-
-def outcome(telling):
-    """Return what was told, and the result."""
-    told = []
-    while True:
-        try:
-            told.append(next(telling))
-        except StopIteration as end:
-            return told, end.value
 
 
 def effects(texts, **more):
@@ -106,10 +97,15 @@ def test_errors_are_those_of_the_measurement(texts, tmp_path):
         outcome(effects(texts, fingerprint="another"))
 
 
-def test_a_killed_process_is_one_sentence(texts, monkeypatch):
-    started = []
-    start = worker._start
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that are started."""
+    started, start = [], worker._start
     monkeypatch.setattr(worker, "_start", lambda: started.append(start()) or started[-1])
+    return started
+
+
+def test_a_killed_process_is_one_sentence(texts, started):
     telling = effects(texts)
     next(telling)
     os.kill(started[0].pid, signal.SIGKILL)
@@ -118,11 +114,8 @@ def test_a_killed_process_is_one_sentence(texts, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_process_does_not_outlive_who_waits_for_it(texts, monkeypatch):
+def test_a_process_does_not_outlive_who_waits_for_it(texts, started):
     """Its input ends with the window, even when that is killed."""
-    started = []
-    start = worker._start
-    monkeypatch.setattr(worker, "_start", lambda: started.append(start()) or started[-1])
     with closing(effects(texts)) as telling:
         next(telling)
     assert started[0].poll() is not None

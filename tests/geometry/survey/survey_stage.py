@@ -4,12 +4,14 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.rows import (
     Access,
@@ -18,12 +20,18 @@ from geometry.survey.rows import (
     Row,
     RowSettings,
     columns,
+    failed_row,
     measure_entry,
     version,
 )
 from tests.geometry.history_stage import growing, write_checkpoint
 
 STEPS = [0, 100, 400, 1000]
+ENTRIES = tuple(
+    Entry(f"own/run-x{seed}@checkpoint-{step}", "own", seed, step, commit="c" * 40)
+    for seed in (3, 20)
+    for step in (0, 5, 40, 300)
+)
 
 
 def write_runs(top: Path, seeds: int = 2, steps: list[int] = STEPS) -> Path:
@@ -42,8 +50,23 @@ def made_row(entry: Entry, kept: int = 0, **given: Any) -> Row:
         name: values.get(kind, int(number) if kind == "count" else number)
         for name, kind in columns(kept)
     }
-    named = ("source", "group", "seed", "step", "layer", "tokens", "commit")
-    return row | {name: getattr(entry, name) for name in named} | {"error": None} | given
+    return row | failed_row(entry, "", temporary=False) | {"error": None} | given
+
+
+def write_survey(
+    out: Path,
+    entries: Iterable[Entry] = ENTRIES,
+    settings: RowSettings = RowSettings(),  # noqa: B008
+    *,
+    in_parts: bool = False,
+) -> Path:
+    """Write rows made by hand, each in a part of its own or all in one."""
+    with SurveyFile(out, settings) as file:
+        for entry in entries:
+            file.add(made_row(entry, settings.kept))
+            if in_parts:
+                file.flush()
+    return out
 
 
 def made(entry: Entry, *_: object) -> Measured:

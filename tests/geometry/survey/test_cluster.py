@@ -214,6 +214,13 @@ def test_one_worker_that_cannot_do_it(options, words, command, bare, tmp_path):
         assert_refused(done, "The worker at tcp://", words)
 
 
+def survey(address, folder, count, tell):
+    """Survey checkpoints that are made up, by a scheduler."""
+    entries = [Entry(f"own/r@checkpoint-{step}", "own", step=step) for step in range(count)]
+    with SurveyFile(folder / "a.parquet", RowSettings()) as file:
+        run_survey(entries, file, Access(offline=True), scheduler=address, tell=tell, measure=made)
+
+
 @pytest.mark.slow
 def test_a_worker_that_comes_later_is_asked_too(tmp_path):
     other = OTHER_VERSION.format(name="helixscope", version="99.1")
@@ -223,33 +230,25 @@ def test_a_worker_that_comes_later_is_asked_too(tmp_path):
             if now.waiting == "There is no worker yet." and len(real.processes) == 1:
                 real.add_worker(first=other)
 
-        entries = [Entry(f"own/r@checkpoint-{step}", "own", step=step) for step in range(4)]
-        with (
-            pytest.raises(SurveyError, match=r"The worker at tcp://.* has Helixscope 99\.1"),
-            SurveyFile(tmp_path / "a.parquet", RowSettings()) as file,
-        ):
-            run_survey(entries, file, Access(offline=True), scheduler=real.address, tell=tell,
-                       measure=made)  # fmt: skip
+        with pytest.raises(SurveyError, match=r"The worker at tcp://.* has Helixscope 99\.1"):
+            survey(real.address, tmp_path, 4, tell)
 
 
 @pytest.mark.slow
 def test_a_worker_that_hangs_does_not_hold_up_the_others(tmp_path):
-    entries = [Entry(f"own/r@checkpoint-{step}", "own", step=step) for step in range(40)]
+    told = []
     with started() as real:
         hangs = real.add_worker()
         real.until(hangs, "Registered to")
         real.until(real.add_worker(), "Registered to")
         hangs.send_signal(signal.SIGSTOP)
-        told = []
-        with SurveyFile(tmp_path / "a.parquet", RowSettings()) as file:
 
-            def tell(now):
-                told.append(now)
-                if now.done:
-                    hangs.send_signal(signal.SIGCONT)
+        def tell(now):
+            told.append(now)
+            if now.done:
+                hangs.send_signal(signal.SIGCONT)
 
-            run_survey(entries, file, Access(offline=True), scheduler=real.address, tell=tell,
-                       measure=made)  # fmt: skip
+        survey(real.address, tmp_path, 40, tell)
     assert told[-1].done == 40
 
 

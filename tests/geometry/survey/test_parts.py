@@ -15,14 +15,9 @@ from geometry.survey.parts import SurveyError, SurveyFile
 from geometry.survey.populations import Entry
 from geometry.survey.read import read_survey
 from geometry.survey.rows import RowSettings, schema
-from tests.geometry.survey.survey_stage import made_row
+from tests.geometry.survey.survey_stage import ENTRIES, made_row, write_survey
 from tools.campaigns.failing_disk import FailingDisk, SmallDisk, failing, largest_file
 
-ENTRIES = tuple(
-    Entry(f"own/run-x{seed}@checkpoint-{step}", "own", seed, step, commit="c" * 40)
-    for seed in (3, 20)
-    for step in (0, 5, 40, 300)
-)
 USUAL = RowSettings()
 
 
@@ -36,14 +31,9 @@ def steps(out):
     return list(zip(*(table.column(name).to_pylist() for name in ("seed", "step")), strict=True))
 
 
-def written(out, entries, settings=USUAL, each=None):
-    """Write rows, in parts of one or all."""
-    with SurveyFile(out, settings) as file:
-        for entry in entries:
-            file.add(made_row(entry, settings.kept))
-            if each is not None:
-                file.flush()
-    return out.read_bytes()
+def written(out, entries, settings=USUAL, *, each=False):
+    """Write rows, in parts of one or all; the bytes of the file."""
+    return write_survey(out, entries, settings, in_parts=each).read_bytes()
 
 
 @pytest.mark.parametrize("kept", [0, 3])
@@ -55,7 +45,7 @@ def test_the_same_rows_are_the_same_file_byte_for_byte(tmp_path, kept):
         out = tmp_path / f"{number}.parquet"
         if number % 2:  # in two surveys
             written(out, shuffled[:3], settings, each=True)
-        found.add(written(out, shuffled, settings, each=number % 3 or None))
+        found.add(written(out, shuffled, settings, each=number % 3 > 0))
     assert len(found) == 1
     table = parquet.read_table(out)
     assert table.schema.remove_metadata() == schema(kept)

@@ -15,13 +15,7 @@ from geometry.survey.populations import Entry
 from geometry.survey.read import read_survey, stamp_of, survey_path
 from geometry.survey.rows import Access, RowSettings, columns, failed_row
 from geometry.survey.run import run_survey
-from tests.geometry.survey.survey_stage import made, made_row
-
-ENTRIES = tuple(
-    Entry(f"own/run-x{seed}@checkpoint-{step}", "own", seed, step, commit="c" * 40)
-    for seed in (3, 20)
-    for step in (0, 5, 40, 300)
-)
+from tests.geometry.survey.survey_stage import ENTRIES, made, made_row, write_survey
 
 
 @pytest.fixture
@@ -29,15 +23,8 @@ def out(tmp_path):
     return tmp_path / "survey.parquet"
 
 
-def written(out, entries=ENTRIES, kept=0):
-    with SurveyFile(out, RowSettings(kept=kept)) as file:
-        for entry in entries:
-            file.add(made_row(entry, kept))
-    return out
-
-
 def test_all_numbers_and_texts_of_a_file_are_read_and_no_components(out):
-    survey = read_survey(written(out, kept=3))
+    survey = read_survey(write_survey(out, settings=RowSettings(kept=3)))
     kinds = {name: kind for name, kind in columns(3) if kind not in ("bytes", "yes or no")}
     assert {name: column.kind for name, column in survey.columns.items()} == kinds
     table = parquet.read_table(out)
@@ -57,7 +44,7 @@ def test_all_numbers_and_texts_of_a_file_are_read_and_no_components(out):
 
 def test_runs_are_the_steps_of_each_training(out):
     others = (Entry("own/alone", "own", 7, 3), Entry("own/final", "own", 3, None))
-    survey = read_survey(written(out, (*ENTRIES[::-1], *others)))
+    survey = read_survey(write_survey(out, (*ENTRIES[::-1], *others)))
     seeds, steps = (survey.columns[name].values for name in ("seed", "step"))
     assert [seeds[run].tolist() for run in survey.runs] == [[3.0] * 4, [20.0] * 4]
     assert [steps[run].tolist() for run in survey.runs] == [[0.0, 5.0, 40.0, 300.0]] * 2
@@ -159,7 +146,7 @@ def test_parts_that_become_one_while_they_are_read_are_read_again(out, monkeypat
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_a_cut_file_is_one_plain_sentence(out, share):
-    data = written(out).read_bytes()
+    data = write_survey(out).read_bytes()
     out.write_bytes(data[: int(share * len(data))])
     with pytest.raises(HelixscopeError, match=r"survey\.parquet is damaged\.") as caught:
         read_survey(out)
@@ -167,7 +154,7 @@ def test_a_cut_file_is_one_plain_sentence(out, share):
 
 
 def test_a_damaged_page_is_found(out):
-    data = bytearray(written(out).read_bytes())
+    data = bytearray(write_survey(out).read_bytes())
     group = parquet.ParquetFile(out).metadata.row_group(0)
     column = next(
         one
@@ -184,7 +171,7 @@ def test_a_foreign_file_is_one_plain_sentence(out, tmp_path):
     parquet.write_table(pa.table({"source": ["a"], "step": [1]}), out)
     with pytest.raises(HelixscopeError, match="is not the file of a survey"):
         read_survey(out)
-    written(out.with_name("own.parquet"))
+    write_survey(out.with_name("own.parquet"))
     told = parquet.read_table(out.with_name("own.parquet")).schema.metadata
     parquet.write_table(pa.table({"source": ["a"]}).replace_schema_metadata(told), out)
     with pytest.raises(HelixscopeError, match="is not the file of a survey"):
@@ -204,7 +191,7 @@ def test_a_foreign_file_is_one_plain_sentence(out, tmp_path):
     [("MAX_ROWS", 100_000), ("MAX_COLUMNS", 150), ("MAX_TEXT", 10_000_000)],
 )
 def test_a_file_over_a_bound_is_not_read(out, monkeypatch, bound, least):
-    written(out)
+    write_survey(out)
     assert getattr(read, bound) > least
     monkeypatch.setattr(read, bound, len(ENTRIES) - 1)
     with pytest.raises(HelixscopeError, match="too large for a survey"):
@@ -212,7 +199,7 @@ def test_a_file_over_a_bound_is_not_read(out, monkeypatch, bound, least):
 
 
 def test_a_file_that_unpacks_without_end_is_not_read(out, monkeypatch):
-    written(out)
+    write_survey(out)
     monkeypatch.setattr(read, "MAX_BYTES", 1000)
     monkeypatch.setattr(read, "MAX_RATIO", 0)
     with pytest.raises(HelixscopeError, match="too large for a survey"):
@@ -221,7 +208,7 @@ def test_a_file_that_unpacks_without_end_is_not_read(out, monkeypatch):
 
 def test_one_long_text_in_many_rows_is_refused_without_unpacking_it(out):
     """Compressed, a megabyte in each of thousands of rows takes a few kilobytes."""
-    written(out)
+    write_survey(out)
     table = parquet.read_table(out)
     row = table.slice(0, 1)
     many = pa.concat_tables([row] * 5000)
@@ -238,7 +225,7 @@ def test_one_long_text_in_many_rows_is_refused_without_unpacking_it(out):
 
 
 def test_without_pyarrow_the_sentence_names_what_to_install(out, monkeypatch):
-    written(out)
+    write_survey(out)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr(read, "find_spec", lambda name: None)
     with pytest.raises(HelixscopeError, match="pyarrow") as caught:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.transfer import Transfer
 from geometry.claims.claims import CLAIMS, check
 from geometry.claims.measurements import Measurements
@@ -256,4 +256,3 @@ def test_the_columns():
     assert found.field("outliers").type == pa.int64()
     assert found.field("turns").type == pa.float64()
     assert set(schema(3).names) - set(found.names) == {"coordinates", "directions", "mean"}
-    assert issubclass(FileChanged, HelixscopeError)

@@ -1,6 +1,6 @@
 """What a training run is made of: settings, schedule, text, tokens, windows, gradients."""
 
-import json
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from geometry.training.gradients import Gradients
-from geometry.training.keeping import atomically
 from geometry.training.network import (
     bfloat16_is_faster,
     new_network,
@@ -23,8 +22,7 @@ from geometry.training.schedule import (
     window_length,
 )
 from geometry.training.settings import TrainingError, TrainingSettings
-from geometry.training.text import Corpus
-from geometry.training.tokenization import END, learn_tokens, write_tokens
+from geometry.training.tokenization import END, Corpus, learn_tokens, write_tokens
 from tools.campaigns.failing_disk import SmallDisk
 
 TINY = TrainingSettings(
@@ -132,8 +130,7 @@ TOKENS_ON = """
 from pathlib import Path
 
 from geometry.training.settings import TrainingError
-from geometry.training.text import Corpus
-from geometry.training.tokenization import learn_tokens, write_tokens
+from geometry.training.tokenization import Corpus, learn_tokens, write_tokens
 from tests.geometry.training.test_training_parts import TINY
 
 corpus = Corpus(Path({text!r}), 0)
@@ -194,26 +191,27 @@ def test_windows_are_known_from_the_step_alone():
     assert not np.array_equal(Windows(tokens, 10, 8, seed=4).at(0), whole[0])
 
 
+def computed(network, *batch):
+    """Set the gradients of a batch; its loss."""
+    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
+    with closing(gradients):
+        return gradients.compute(*batch)
+
+
 def test_gradients_of_shares_are_those_of_the_batch(monkeypatch):
     network = new_network(TINY, 0)
     tokens = torch.randint(257, (5, 8), generator=torch.Generator().manual_seed(0))
     loss = network(input_ids=tokens, labels=tokens).loss
     expected = torch.autograd.grad(loss, list(network.parameters()))
     monkeypatch.setattr("geometry.training.gradients._SHARE", 16)  # shares of 2, 2 and 1 windows
-    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
-    try:
-        assert gradients.compute(tokens) == pytest.approx(loss.item(), rel=1e-6)
-    finally:
-        gradients.close()
+    assert computed(network, tokens) == pytest.approx(loss.item(), rel=1e-6)
     for parameter, gradient in zip(network.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)
 
 
 def test_the_last_position_gets_no_gradient():
     network = new_network(TINY, 0)
-    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
-    gradients.compute(torch.randint(257, (4, 8)))
-    gradients.close()
+    computed(network, torch.randint(257, (4, 8)))
     norms = network.transformer.wpe.weight.grad.norm(dim=1)
     assert norms[-1] == 0
     assert (norms[:-1] > 0).all()
@@ -253,21 +251,6 @@ def test_embeddings_decay_and_biases_do_not():
         assert decays[id(weight)] == 0.0
 
 
-def test_a_file_is_whole_or_as_it_was(tmp_path):
-    file = tmp_path / "file.json"
-    file.write_text("before")
-
-    def fail():
-        with atomically(file) as temporary:
-            temporary.write_text(json.dumps("half"))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert file.read_text() == "before"
-    assert list(tmp_path.iterdir()) == [file]
-
-
 def test_positions_in_use_grow_to_all():
     settings = TrainingSettings(positions=256, steps=1000, first_positions=24, growth=0.8)
     in_use = [positions_in_use(settings, step) for step in range(1000)]
@@ -299,9 +282,7 @@ def test_short_windows_are_anywhere():
 def test_a_token_is_read_at_the_position_of_its_window():
     """Only rows of positions that are read get a gradient, but for each window's last."""
     network = new_network(replace(TINY, positions=20), 0)
-    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
-    gradients.compute(torch.randint(257, (2, 4)), torch.tensor([3, 12]))
-    gradients.close()
+    computed(network, torch.randint(257, (2, 4)), torch.tensor([3, 12]))
     learned = network.transformer.wpe.weight.grad.norm(dim=1) > 0
     assert learned.nonzero().ravel().tolist() == [3, 4, 5, 12, 13, 14]
 

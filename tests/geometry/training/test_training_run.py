@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -304,17 +305,17 @@ def test_a_folder_with_something_else_in_it(text, tmp_path):
     assert "is not empty" in refusal(text, tmp_path / "thesis.tex", SMALL)
 
 
+@pytest.fixture(scope="module")
+def interrupted(text, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("interrupted") / "out"
+    interrupt(text, out, 6)
+    return out
+
+
 @pytest.fixture
-def unfinished(text, tmp_path) -> Path:
-    interrupt(text, tmp_path / "out", 6)
-    return tmp_path / "out"
-
-
-@pytest.mark.parametrize("length", [0, 7, 1000])
-def test_a_damaged_state(text, unfinished, length):
-    state = unfinished / "unfinished" / "state.safetensors"
-    state.write_bytes(state.read_bytes()[:length])
-    assert f"{state} is damaged" in refusal(text, unfinished, SMALL)
+def unfinished(interrupted, tmp_path) -> Path:
+    """A copy of an interrupted run."""
+    return shutil.copytree(interrupted, tmp_path / "out")
 
 
 def npy(tokens):
@@ -323,9 +324,8 @@ def npy(tokens):
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+DAMAGED = {
+    "unfinished/tokens.npy": [
         b"",
         b"\x93NUMPY",
         npy(np.zeros(500, np.uint16))[:-100],
@@ -334,25 +334,26 @@ def npy(tokens):
         npy(np.zeros((2, 500), np.uint16)),
         npy(np.zeros(500, np.uint16)).replace(b"(500,)", b"(2**9)"),
     ],
-)  # fmt: skip
-def test_damaged_tokens(text, unfinished, content):
-    tokens = unfinished / "unfinished" / "tokens.npy"
-    tokens.write_bytes(content)
-    assert f"{tokens} is damaged" in refusal(text, unfinished, SMALL)
-
-
-@pytest.mark.parametrize("content", ["", "{}", '{"version": "1.0"'])
-def test_a_damaged_tokenizer(text, unfinished, content):
-    (unfinished / "tokenizer.json").write_text(content)
-    assert "tokenizer.json in out" in refusal(text, unfinished, SMALL)
+    "unfinished/state.safetensors": [0, 7, 1000],
+    "tokenizer.json": [b"", b"{}", b'{"version": "1.0"'],
+    "training.json": [
+        b"",
+        b"{}",
+        b"[]",
+        b'{"settings": 1, "corpus": "", "finished": 0, "schedules": 3}',
+    ],
+}
+"""Files, and their contents; or the length at which they are cut."""
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"settings": 1, "corpus": "", "finished": 0, "schedules": 3}']
+    ("name", "content"), [(name, one) for name, contents in DAMAGED.items() for one in contents]
 )
-def test_a_damaged_note(text, unfinished, content):
-    (unfinished / "training.json").write_text(content)
-    assert f"{unfinished / 'training.json'} is damaged" in refusal(text, unfinished, SMALL)
+def test_a_damaged_file(text, unfinished, name, content):
+    file = unfinished / name
+    file.write_bytes(file.read_bytes()[:content] if isinstance(content, int) else content)
+    said = "tokenizer.json in out" if name == "tokenizer.json" else f"{file} is damaged"
+    assert said in refusal(text, unfinished, SMALL)
 
 
 def test_a_loss_that_is_no_number(text, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from safetensors.numpy import save_file
 
-from geometry.inside import download, worker
+from geometry.inside import worker
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.worker import WorkerProgress
 from gui.widgets.texts_choice import TextsChoice
@@ -51,7 +51,8 @@ def asked(monkeypatch):
         return request["out"]
 
     monkeypatch.setattr(worker, "run_in_subprocess", run_in_subprocess)
-    monkeypatch.setattr(download, "to_download", lambda *_: None)  # all is on this machine
+    # All is on this machine.
+    monkeypatch.setattr("geometry.inside.network.to_download", lambda *_: None)
     return requests, answers
 
 
