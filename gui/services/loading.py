@@ -71,20 +71,13 @@ class InitialView:
     tables: Mapping[str, str] = field(default_factory=dict)  # Chosen before, by the ids of sources
 
 
-def load(
-    wanted: OpenRequest,
-    look: InitialView,
-    network: Callable[[], Network],
-    opener: Callable[..., PositionalModel] | None = None,
-) -> Opened:
+def load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]) -> Opened:
     """Open a source and compute its initial display.
 
     Parameters
     ----------
     network
         Creates the access to the Hub; not called for local sources.
-    opener
-        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
     Raises
     ------
@@ -93,7 +86,7 @@ def load(
         formats that were tried.
     """
     try:
-        return _load(wanted, look, network, opener)
+        return _load(wanted, look, network)
     except HelixscopeError as error:
         from geometry.models.sources.locating import tried
 
@@ -102,12 +95,7 @@ def load(
         raise
 
 
-def _load(
-    wanted: OpenRequest,
-    look: InitialView,
-    network: Callable[[], Network],
-    opener: Callable[..., PositionalModel] | None,
-) -> Opened:
+def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]) -> Opened:
     from geometry.models.sources.locating import located
     from geometry.models.sources.opening import NoSuchTable, open_model
 
@@ -116,12 +104,12 @@ def _load(
         table = table or look.tables.get(source.id)
     through = network() if source.model.kind == "hub" else None
     try:
-        model = (opener or open_model)(source, table=table, network=through)
+        model = open_model(source, table=table, network=through)
     except NoSuchTable:
         if not wanted.if_there:
             raise
         table = None
-        model = (opener or open_model)(source, network=through)
+        model = open_model(source, network=through)
     check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
         fast = beside.submit(RangePCA, model.W_pos)

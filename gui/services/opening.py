@@ -24,7 +24,6 @@ from gui.style.sentences import SHORT_COMMIT
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.models.model import PositionalModel
     from geometry.models.sources.source import Source
 
 
@@ -37,8 +36,6 @@ class Opening:
         Called with the request and the loaded model.
     on_error
         Called with an error, a description of what failed, and the source.
-    opener
-        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
     Attributes
     ----------
@@ -54,11 +51,9 @@ class Opening:
         fetching: Fetching,
         on_opened: Callable[[OpenRequest, Opened], None],
         on_error: Callable[[Exception, str, Source | None], None],
-        opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
-        self._opener = opener
         self.may_open: Callable[[Source, Callable[[], None]], bool] = lambda *_: True
         self._shown: OpenRequest | None = None
         self._failed: OpenRequest | None = None
@@ -219,9 +214,7 @@ class Opening:
             self.clear_notice()
             session.change(opening=wanted.source, status=status, transfer=self._progress)
 
-        fetch = Fetch(
-            lambda transfer: load(wanted, look, lambda: network(transfer, wanted), self._opener)
-        )
+        fetch = Fetch(lambda transfer: load(wanted, look, lambda: network(transfer, wanted)))
         self._jobs.start(
             "open",
             Job(

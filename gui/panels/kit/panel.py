@@ -21,12 +21,12 @@ from gui.panels.kit.asking import (
 )
 from gui.panels.kit.body import PanelBody, PanelForm
 from gui.panels.kit.choices import Button, Play, Shared
-from gui.panels.kit.compared_legend import ComparedLegend
-from gui.panels.kit.compared_models import ComparedModels
+from gui.panels.kit.compared_legend import ComparedLegend, OtherCurve
 from gui.panels.kit.controls import ControlRow
 from gui.panels.kit.guiding import GuidePlayer
 from gui.panels.kit.intents import ChangeShared, ShowPanel
 from gui.panels.kit.layout import ResultLayout
+from gui.panels.kit.other_models import OtherModels
 from gui.panels.kit.playback import Playback
 from gui.panels.kit.result_header import ResultHeader
 from gui.panels.kit.saved_choices import restored, saved
@@ -34,7 +34,6 @@ from gui.panels.kit.saving import ResultFiles
 from gui.panels.kit.spec import AnyPanel, at_stops, changed
 from gui.panels.kit.views import AnyView, View
 from gui.panels.table import GROUPS, PANELS
-from gui.services.compared_curves import ComparedCurve
 from gui.services.questions import Question
 from gui.state.answer import Answer
 from gui.state.session import Session
@@ -159,7 +158,7 @@ class ResultPanel(Panel):
         self._follow_model()
         self._asked: Question[object] | None = None
         self._nulls = NullAnswers(session, spec, lambda question: self.nullsAsked.emit(question))
-        self.others = ComparedModels(
+        self.others = OtherModels(
             session,
             spec,
             self.legend,
@@ -474,7 +473,7 @@ class ResultPanel(Panel):
     def _show_legend(self) -> None:
         self.others.show_legend(has_result=self._ready is not None, summary_of=self._summary)
 
-    def _summary(self, curve: ComparedCurve) -> str:
+    def _summary(self, curve: OtherCurve) -> str:
         for other in () if self._ready is None else self.view().others:
             if other.name == curve.name:
                 return self.spec.summary(other)

@@ -22,7 +22,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     intend
         Called with intents such as :class:`gui.panels.kit.intents.ShowPanel`.
     """
-    name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
+    name, answers, others = panel.spec.name, controller.answers, controller.comparing
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
     beside = nulls_slot(panel.spec)
     panel.nullsAsked.connect(

@@ -18,10 +18,8 @@ SIGHT = Sight(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0
 
 
 @pytest.fixture
-def beside(opened, write_table):
-    made = Beside(opened, write_table)
-    yield made
-    made.close()
+def beside(opened, controller, write_table):
+    return Beside(controller, write_table)
 
 
 def test_the_script_prints_the_same(opened, beside, helix):

@@ -189,7 +189,6 @@ def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
     assert not panel.view().others
     QTest.mouseClick(page.buttons["errors"], LEFT)
     assert drawn_names(panel) == {"long", "short"}
-    made.close()
 
 
 def test_tokens_use_the_height_of_the_panel_and_begin_at_its_top(qtbot, dress):

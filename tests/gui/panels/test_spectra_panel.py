@@ -11,10 +11,10 @@ from geometry.models.sources.opening import open_model
 from gui.panels.kit.saved_choices import usable
 from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
-from gui.services.compared_curves import model_color
 from gui.services.questions import QuestionContext, resolve
+from gui.state.colors import model_color
 from gui.style.theme import LIGHT
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, drag, hover, named
 from tests.scripts import run_script
 
@@ -169,8 +169,7 @@ def test_k_is_dragged_kept_and_missing_parts_named(small):
 def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, small_gpt2):
     small.configure(subjects=(P, Subject("W_Q")))
     before = {curve.color for curve in plot_of(small).curves}
-    others = ComparedStage(stage.session)
-    others.add(small_gpt2("other"))
+    add_beside(stage.controller, small_gpt2("other"))
     QApplication.processEvents()
     named_ones = {curve.color for curve in plot_of(small).curves if curve.name}
     rest = {curve.color for curve in plot_of(small).curves if not curve.name}
@@ -183,7 +182,6 @@ def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, smal
     assert plot.hover(at, 2).startswith("other · i = 3 · σ ")
     np.testing.assert_allclose(drawn.y, sigma, rtol=1e-4)
     assert small.legend.words.text() == "σᵢ of W_Q 0:"
-    others.close()
 
 
 SAVED = {

@@ -25,14 +25,12 @@ from gui.state.session import OpenModel, Session
 from gui.style.theme import LIGHT
 from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
-from tests.gui.open_models import show_others
+from tests.gui.open_models import add_beside, show_others
 
 
 @pytest.fixture
-def beside(opened, write_table):
-    made = Beside(opened, write_table)
-    yield made
-    made.close()
+def beside(opened, controller, write_table):
+    return Beside(controller, write_table)
 
 
 @pytest.fixture
@@ -159,8 +157,8 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
     np.testing.assert_array_equal(guide.points, guide.lines[0][::4])
     np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 4))
     assert not guide.pale
-    beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise", 8)
-    opened.alignment = CurveAlignment(OfCompared(8))
+    beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise")
+    opened.alignment = CurveAlignment(OfCompared(KEY + 1))
     (guide,) = resolve_scene(opened).guides
     assert guide.pale
     assert len(guide.points) == len(guide.lines[0])
@@ -177,30 +175,30 @@ def test_it_follows_both_curves(opened, beside, copy):
     (guide,) = resolve_scene(opened).guides
     assert guide.components == (2, 1, 3)
     assert "PC\N{NO-BREAK SPACE}1, 2, 3\n" in guide.caption, "its own are named where they differ"
-    other.request_positions(50, 70)
+    other.session.positions = (50, 70)
     assert opened.aligned.positions == (50, 70)
     other.session.components = (2, 1, 3)
     assert "PC\N{NO-BREAK SPACE}2" not in resolve_scene(opened).caption[-1]
     assert opened.aligned.alignment.disparity > 1e-6, "components of other ranges are others"
     opened.positions = (50, 70)
     assert opened.aligned.alignment.disparity < 1e-12
-    other.request_positions(150, 160)
+    other.session.positions = (150, 160)
     assert opened.aligned is None
     assert opened.not_aligned == "The positions 150–160 and 50–70 do not overlap."
     assert resolve_scene(opened).guides == ()
 
 
-def test_alignment_goes_with_its_model(opened, beside, copy):
+def test_alignment_goes_with_its_model(opened, controller, beside, copy):
     other = beside(copy)
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert SLOT in opened.guides
-    show_others(opened)
+    controller.comparing.clear()
     assert (opened.alignment, opened.aligned, opened.not_aligned) == (None, None, "")
     assert opened.guides == {}
-    other.request_positions(10, 20)
+    other.session.positions = (10, 20)
     assert opened.guides == {}
-    beside(copy, (40, 40))
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    other = beside(copy, (40, 40))
+    opened.alignment = CurveAlignment(OfCompared(other.key))
     assert opened.not_aligned == "An alignment needs at least two positions that differ."
 
 
@@ -258,9 +256,8 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
     beside(helix(300), (150, 290))
     opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
     assert opened.aligned.positions == (150, 199)
-    show_others(opened)
-    beside(helix(300), (250, 290), "beyond")
-    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    other = beside(helix(300), (250, 290), "beyond")
+    opened.alignment = CurveAlignment(OfCompared(other.key), "basis")
     assert "do not overlap" in opened.not_aligned
 
 
@@ -391,9 +388,7 @@ def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
 
 def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     controller.open(str(gpt2_folder))
-    other = Controller(Session(), InlineJobs())
-    other.open(str(minilm_folder))
-    show_others(session, OpenModel(KEY, Source.parse(str(minilm_folder)), "MiniLM", other.session))
+    other = add_beside(controller, minilm_folder)
     session.alignment = CurveAlignment(OfCompared(KEY), "scaled")
     a, b = (s.curve.coordinates[1:510] for s in (session, other.session))
     assert session.aligned.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])
@@ -401,4 +396,3 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     assert resolve_scene(session).guides[0].pale, "MiniLM’s curve is a tangle"
     session.alignment = CurveAlignment(OfCompared(KEY), "basis")
     assert "has width 384, the shown model 768" in session.not_aligned
-    other.close()

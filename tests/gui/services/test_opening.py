@@ -1,6 +1,7 @@
 """Opening models without a window; jobs are done at once, or when the test says so."""
 
 import json
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -158,13 +159,9 @@ def test_a_range_that_the_model_lacks_is_a_sentence(session, controller, write_t
     assert session.notice.advice
 
 
-def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
-    def broken(source, *, table=None, network=None):
-        raise KeyError("wpe")
-
-    controller = Controller(session, hand_jobs, opener=broken)
-    controller.open("a/model")
-    hand_jobs.deliver_all()
+def test_our_own_faults_are_reported_as_such(session, controller, caplog):
+    with patch("geometry.models.sources.opening.open_model", side_effect=KeyError("wpe")):
+        controller.open("a/model")
     assert session.notice.text == "a/model could not be opened: KeyError: 'wpe'"
     assert "error in Helixscope" in session.notice.advice
     assert "KeyError" in session.notice.details

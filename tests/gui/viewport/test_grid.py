@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QMenu
 from gui.export.save_picture import PictureOptions
 from gui.export.vector_picture import vector_file
 from gui.scene.scene_state import resolve_scene
-from gui.services.compared_curves import model_color
 from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.colors import model_color
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
 from gui.window.main_window import MainWindow

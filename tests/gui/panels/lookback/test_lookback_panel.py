@@ -144,7 +144,6 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
         np.testing.assert_allclose(made.lines("R²")[compared.name].y, found.r2["screw"])
     legends = [one.get_title().get_text() for one in panel.figure()().legends]
     assert legends == ["R² of rotation + shift"]
-    made.close()
 
 
 def test_choices_that_make_no_sense_are_left_out(heads):
