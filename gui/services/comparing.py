@@ -522,7 +522,7 @@ class Comparing:
         self._share_range()
         self.marks.show()
         if wanted.table not in (None, *opened.model.sides):
-            remember_table(session, opened.model.source.id, wanted.table)
+            remember_table(session, opened.model.source, wanted.table)
         odd = " ".join(opened.model.warnings)
         # A notice with details may be the only report of an error of a removed view.
         if odd and (session.notice is None or not session.notice.details):

@@ -236,11 +236,11 @@ class Controller:
     def look_for_recent(self) -> None:
         """Check which recent sources exist, on a thread, as a disk may not respond."""
         session = self.session
-        sources = (*session.recent, *session.surveys)
+        sources, surveys = session.recent, session.surveys
         self.jobs.start(
             "recent",
             Job(
-                lambda: not_there(sources),
+                lambda: not_there(sources, surveys),
                 lambda missing: setattr(session, "missing", missing),
                 lambda error: log.error("The recent sources were not found", exc_info=error),
                 stop=lambda: None,
@@ -269,9 +269,9 @@ class Controller:
     ) -> None:
         session, model = self.session, opened.model
         self._current.show(wanted, opened, first, more)
-        remember(session, model.source.id)
+        remember(session, model.source)
         table = None if wanted.table in model.sides else wanted.table
-        remember_table(session, model.source.id, table)
+        remember_table(session, model.source, table)
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         else:

@@ -225,7 +225,7 @@ class Reopening:
             session.turn = work.turn
         if of_file:
             session.work_file = work.file
-            remember(session, work.file)
+            remember(session, Source.parse(work.file))
         elif message:
             session.work_file = work.file
             session.notice = Notice(message)

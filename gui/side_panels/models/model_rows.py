@@ -122,7 +122,7 @@ def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
     recent = [
         source
         for source in session.recent
-        if identity_of(source) not in known and not is_work(source)  # projects are in the File menu
+        if identity(source) not in known and not is_work(source.id)  # projects are in the File menu
     ][:MAX_RECENT]
     groups: dict[str, list[ModelLine]] = {}
     if recent:
@@ -201,8 +201,8 @@ def _named_line(source: Source) -> ModelLine:
     return ModelLine(source.text, f"Open {source}", "computed", tip=tip, wraps=True)
 
 
-def _recent_line(text: str) -> ModelLine:
-    source = parsed(text)
+def _recent_line(source: Source) -> ModelLine:
+    text = source.id
     if is_made(source):
         where, tip = "computed", f"{text}\n{_named_line(source).tip}"
     elif source.address is None:

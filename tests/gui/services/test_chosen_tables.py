@@ -90,7 +90,7 @@ def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_ta
     again = settings.new_session()
     assert again.tables == {bare: CHOICE}
     controller.open(str(write_table()))
-    controller.open_first(None, again.recent[0])
+    controller.open_first(None, again.recent[0].id)
     assert (chosen.model.source.text, chosen.model.table_choice) == (bare, CHOICE)
 
 

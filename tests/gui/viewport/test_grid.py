@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
+from geometry.models.sources.source import Source
 from gui.export.save_picture import PictureOptions
 from gui.export.vector_picture import vector_file
 from gui.scene.scene_state import resolve_scene
@@ -157,7 +158,7 @@ def test_views_span_their_ranges_with_one_bar(application, grid, beside, settle,
 
 
 def test_a_model_is_added_by_the_menu(application, grid, settle, short):
-    application.session.recent = (*application.session.recent, short)
+    application.session.recent = (*application.session.recent, Source.parse(short))
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL)
     menus = application.window.findChildren(QMenu)
     menu = next(one for one in menus if one.isVisible() and not one.title())

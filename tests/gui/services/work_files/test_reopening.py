@@ -67,7 +67,7 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     assert session.tokens.texts[1:] == ("hello", "my", "name")
     np.testing.assert_allclose(session.curve.coordinates, curve, atol=1e-9)
     assert session.work.place.follows
-    assert session.recent[0] == str(path)
+    assert session.recent[0].id == str(path)
 
 
 def test_a_kept_turn_comes_back_with_other_components(
@@ -207,7 +207,7 @@ def test_a_model_that_is_gone_leaves_what_is_open_and_work_never_saved_is_resume
     controller.reopening.show(work)
     assert session.positions == (20, 30)
     assert session.notice.text == RESUMED
-    assert not session.recent[0].endswith(".helix")
+    assert not session.recent[0].id.endswith(".helix")
 
 
 def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next(

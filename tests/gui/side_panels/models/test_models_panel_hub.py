@@ -318,7 +318,7 @@ def test_menu_compares_and_checks_for_updates(panel, heard, menu):
     [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)],
 )
 def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, commit):
-    panel.session.recent = (source,)
+    panel.session.recent = (Source.parse(source),)
     panel.session.model = SimpleNamespace(source=Source.parse(source), commit=commit)
     (line,) = panel.list.open_lines()
     assert "Check for a newer version" not in menu(line.title)
@@ -365,7 +365,7 @@ def test_the_window_searches_opens_and_asks_for_a_newer_version(
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: titles(panel) == [dutch])
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.recent[0] == dutch)
+    qtbot.waitUntil(lambda: session.recent[0].id == dutch)
     wait_until_idle(application)
     (line,) = panel.list.open_lines()
     assert session.model.commit in line.tip

@@ -128,7 +128,7 @@ def test_save_asks_path_once(application, settle, qtbot, tmp_path, monkeypatch, 
     press(Qt.Key.Key_O)
     assert session.selection == (9,)
     assert work.file == path
-    assert str(path) in session.recent
+    assert Source.parse(str(path)) in session.recent
 
 
 @pytest.fixture
