@@ -10,8 +10,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QWidget
 
+from geometry.hub.tensor_cache import TensorCache
 from gui.services.jobs.jobs import Job, Jobs
-from gui.services.kept_models import Cache
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
@@ -68,7 +68,7 @@ class SettingsDialog(QDialog):
         self,
         session: Session,
         jobs: Jobs,
-        cache: Cache,
+        cache: TensorCache,
         find_token: Callable[[], str | None],
         appearance: AppearancePage,
         *,

@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.hub.tensor_cache import TensorCache
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.kept_models import (
-    Cache,
     Kept,
     Removed,
     change_limit,
@@ -60,7 +60,7 @@ class KeptPage(QWidget):
     limitRequested = Signal(object)  # The new size limit, in bytes, to be stored
     removed = Signal()  # Models were removed: lists of local models are outdated
 
-    def __init__(self, jobs: Jobs, cache: Cache) -> None:
+    def __init__(self, jobs: Jobs, cache: TensorCache) -> None:
         super().__init__()
         self._jobs, self._cache = jobs, cache
         self._kept, self._changing = Kept(), False
