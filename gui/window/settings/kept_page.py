@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -18,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.hub.tensor_cache import TensorCache
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.kept_models import (
     Kept,
@@ -36,6 +36,9 @@ from gui.widgets.links import open_folder
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
 
 log = logging.getLogger(__name__)
 
