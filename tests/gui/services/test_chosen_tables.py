@@ -136,7 +136,7 @@ def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table):
 
 
 def test_undo_brings_back_the_choice_before(chosen, controller, bare):
-    undo = Undo(chosen, lambda: None, lambda _: None, comparing=controller.comparing)
+    undo = Undo(chosen, controller.comparing, lambda: None, lambda _: None)
     controller.open(bare, table=f"{NAME}[0:]")
     undo.undo()
     assert chosen.model.table_choice == controller.shown.table == CHOICE

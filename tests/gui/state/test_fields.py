@@ -37,7 +37,7 @@ assert session.model is not None, session.notice
 '''
 UNDONE = """
 from gui.services.undo import Undo
-undo = Undo(session, lambda: None, lambda place: None)
+undo = Undo(session, controller.comparing, lambda: None, lambda place: None)
 session.tilt = True
 assert undo.undoes == "tilt"
 undo.undo()
