@@ -65,15 +65,6 @@ def test_changes_are_taken_back_in_order_and_done_again(opened, undo, clock):
     assert opened.colormap == "jet"
 
 
-def test_the_span_of_the_colours_is_taken_back(opened, undo, clock):
-    do(opened, clock, color_span="table")
-    assert undo.undoes == "colours"
-    undo.undo()
-    assert opened.color_span == "range"
-    undo.redo()
-    assert opened.color_span == "table"
-
-
 def test_what_is_separate_is_a_change_of_its_own_however_soon_it_comes(opened, undo, camera):
     undo.camera_left("start")
     camera[0] = "turned"
@@ -163,7 +154,7 @@ def models(session):
 
 
 def test_models_come_and_go_and_change_places(opened, comparing, undo, table):
-    undo, seen = undo, [models(opened)]
+    seen = [models(opened)]
 
     def did(name):
         assert undo.undoes == name
@@ -230,7 +221,7 @@ def test_ranges_before_linking_come_back(opened, comparing, undo, table, control
 def test_opening_another_model_is_undone_with_those_beside_it(
     opened, comparing, undo, controller, table, clock, camera, tmp_path
 ):
-    undo, key = undo, comparing.add(table(50))
+    key = comparing.add(table(50))
     do(opened, clock, selection=(7,), prompt="hello", work_file="talk.helix")
     before, hidden = models(opened), frozenset({("norms", key)})
     request = controller.shown
@@ -332,6 +323,7 @@ def test_search_field_is_undone_first(application, settle, write_table):
     ("field", "value"),
     [
         ("prompt", "hello my name"),
+        ("color_span", "table"),
         ("keep_turned", True),
         ("basis", "aligned"),
         ("hidden_curves", frozenset({("norms", 3)})),
