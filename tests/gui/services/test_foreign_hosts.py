@@ -84,10 +84,10 @@ def test_a_curve_laid_over_of_one_is_not_opened(session, controller, write_table
 
 @pytest.mark.parametrize("known", [r"\\NAS\other\x", "//nas/a.helix", rf"resampled:9,{HOST}"])
 def test_one_from_which_something_has_been_opened_is_known(known):
-    check_hosts(Session(recent=(known,)), [HOST, "gpt2", ""], "a.helix")
+    check_hosts(Session(recent=(Source.parse(known),)), [HOST, "gpt2", ""], "a.helix")
     check_hosts(Session(), [HOST], r"\\nas\work\a.helix")
     with pytest.raises(SourceError, match="“other”"):
-        check_hosts(Session(recent=(known,)), [HOST, r"\\other\x"], "")
+        check_hosts(Session(recent=(Source.parse(known),)), [HOST, r"\\other\x"], "")
 
 
 def test_elsewhere_a_path_names_no_computer(monkeypatch):
