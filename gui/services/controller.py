@@ -156,11 +156,6 @@ class Controller:
         else:
             self.opening.retry(table=table)
 
-    @property
-    def shown(self) -> OpenRequest | None:
-        """The request behind the shown model."""
-        return self.opening.shown
-
     def open_first(
         self,
         source: str | Source | None,

@@ -87,7 +87,7 @@ class BookmarkKeeper:
     def add(self) -> None:
         """Add a bookmark of the view, and bring the panel to the front."""
         window, session = self._window, self._window.session
-        shown, model = window.controller.shown, session.model
+        shown, model = window.controller.opening.shown, session.model
         if model is None or shown is None or session.curve is None:
             return
         window.viewport.catch_up()  # it does not paint while it is hidden

@@ -73,7 +73,7 @@ class WorkSaver:
         Compared models that are still loading are included as requested.
         """
         window = self._window
-        shown = window.controller.shown
+        shown = window.controller.opening.shown
         if window.session.model is None or shown is None:
             return None
         work = take_work(window.session, shown, window.viewport.camera.place)

@@ -357,7 +357,7 @@ def test_a_change_of_places_gives_up_what_is_being_opened(
     hand_jobs.deliver_all()
     key = controller.comparing.add(short)
     hand_jobs.deliver_all()
-    work = take_work(session, controller.shown, None)
+    work = take_work(session, controller.opening.shown, None)
     controller.reopening.show(replace(work, source=Source.parse(long), positions=(10, 20)))
     hand_jobs.drag_on("open")
     assert session.opening.text == long

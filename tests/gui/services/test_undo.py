@@ -224,7 +224,7 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     key = comparing.add(table(50))
     do(opened, clock, selection=(7,), prompt="hello", work_file="talk.helix")
     before, hidden = models(opened), frozenset({("norms", key)})
-    request = controller.shown
+    request = controller.opening.shown
     opened.hidden_curves = hidden
     controller.open(table(60))
     comparing.remove(key)
@@ -237,7 +237,7 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     assert undo.redoes == "closing of 50"
     undo.undo()
     assert models(opened) == before
-    assert controller.shown == request
+    assert controller.opening.shown == request
     assert (opened.selection, opened.prompt) == ((7,), "hello")
     assert (opened.work_file, opened.hidden_curves, camera) == ("talk.helix", hidden, ["start"])
     undo.undo()

@@ -23,7 +23,7 @@ PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0
 def save(session, controller, tmp_path):
     def saved(name="a.helix", **changes):
         path = tmp_path / name
-        save_work(replace(take_work(session, controller.shown, PLACE), **changes), path)
+        save_work(replace(take_work(session, controller.opening.shown, PLACE), **changes), path)
         return path
 
     return saved
@@ -230,7 +230,7 @@ def test_a_chosen_table_is_chosen_again(session, controller, write_safetensors, 
     np.savez(tmp_path / "two.npz", **tables)
     controller.open(str(tmp_path / "two.npz"), table="b")
     path = tmp_path / "two.helix"
-    save_work(take_work(session, controller.shown, None), path)
+    save_work(take_work(session, controller.opening.shown, None), path)
     reset(session, controller, other)
     controller.open(str(path))
     np.testing.assert_array_equal(session.model.W_pos, tables["b"])
@@ -260,7 +260,7 @@ def take(session, controller):
         opened = controller.comparing.opened
         others = tuple(take_other(at, wanted, None) for _, at, wanted in opened)
         alignment = take_alignment(session, [key for key, _, _ in opened])
-        work = take_work(session, controller.shown, None)
+        work = take_work(session, controller.opening.shown, None)
         return replace(work, others=others, alignment=alignment)
 
     return taken
