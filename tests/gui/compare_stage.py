@@ -13,13 +13,11 @@ from gui.panels.compare.words import ALL, COLUMNS
 from gui.panels.kit.intents import AddModel, MakeCurrent, RemoveModel
 from gui.services.jobs.jobs import Jobs
 from gui.state.session import OpenModel, Session
-from tests.gui.open_models import add_beside
+from tests.gui.open_models import LOADING, add_beside
 from tests.gui.result_stage import ResultStage
 
 TITLES = [column.title.partition("\n")[0] for column in COLUMNS]
 LEFT = Qt.MouseButton.LeftButton
-LOADING = 100
-"""Key of a model that is never opened."""
 ALL_COLUMNS = tuple((key, 0) for key in ALL)
 """So that tests find every number; the table begins with fewer."""
 

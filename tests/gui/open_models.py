@@ -7,6 +7,9 @@ from pathlib import Path
 from gui.services.controller import Controller
 from gui.state.session import OpenModel, Session
 
+LOADING = 100
+"""Key of a model that is listed by hand, and never opened."""
+
 
 def add_beside(
     controller: Controller, source: Path | str, positions: tuple[int, int] | None = None
@@ -29,7 +32,6 @@ def show_others(session: Session, *others: OpenModel) -> None:
 def begin_anew(controller: Controller) -> None:
     """Close all models but the current one; the next one to be added has the key 1."""
     comparing, session = controller.comparing, controller.session
-    opened = {key for key, _, _ in comparing.opened}  # without those that were listed by hand
-    show_others(session, *(other for other in session.others if other.key in opened))
+    show_others(session, *(other for other in session.others if other.key != LOADING))
     comparing.clear()
     comparing._newest = session.current_key
