@@ -23,9 +23,9 @@ from gui.services.fetching import Fetching
 from gui.services.jobs.jobs import Jobs, QueuedJobs, SlottedJobs
 from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import Opened, OpenRequest, remember_table
-from gui.services.notices import compared_notice
+from gui.services.notices import notice_beside
 from gui.services.session_model import LoadedModel, SessionModel
-from gui.state.aligned_curve import OfCompared
+from gui.state.aligned_curve import OfOther
 from gui.state.colors import own_scale, shared_limits
 from gui.state.session import LINKED, OpenModel, Session
 from gui.state.values import Fields, Notice
@@ -343,8 +343,8 @@ class Comparing:
         alignment = session.alignment
         with self.step(f"{model.name} in the panels"), self._unlinked():
             self._restore(replace(now, current=key))
-            if alignment is not None and alignment.what == OfCompared(key):
-                session.alignment = replace(alignment, what=OfCompared(before))
+            if alignment is not None and alignment.what == OfOther(key):
+                session.alignment = replace(alignment, what=OfOther(before))
         return True
 
     @contextmanager
@@ -536,7 +536,7 @@ class Comparing:
             return
         again = model.session.model is None
         what = what if again else f"{what} for {listed.name}"
-        notice = compared_notice(error, what, listed.source)
+        notice = notice_beside(error, what, listed.source)
         if again:
             if notice.candidates:
                 self._unknown[key] = notice

@@ -7,9 +7,9 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
-from gui.panels.kit.asking import compared_question, scope_of
-from gui.panels.kit.compared_legend import ComparedLegend, OtherCurve
+from gui.panels.kit.asking import question_about_other, scope_of
 from gui.panels.kit.intents import HideCurves
+from gui.panels.kit.others_legend import OtherCurve, OthersLegend
 from gui.panels.kit.outputs import unique_names
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import AnyView, View
@@ -41,7 +41,7 @@ class OtherModels:
         self,
         session: Session,
         spec: AnyPanel,
-        legend: ComparedLegend,
+        legend: OthersLegend,
         choices: Callable[[], Any],
         *,
         ask: Callable[[int, Question[object], bool], None],
@@ -161,7 +161,7 @@ class OtherModels:
             self._ask(other.key, question, False)
 
     def _question_about(self, session: Session) -> Question[object] | None:
-        return compared_question(session, self._spec, self._choices())
+        return question_about_other(session, self._spec, self._choices())
 
     # ---- curves ----------------------------------------------------------------------------
 

@@ -21,12 +21,12 @@ from gui.panels.kit.asking import (
 )
 from gui.panels.kit.body import PanelBody, PanelForm
 from gui.panels.kit.choices import Button, Play, Shared
-from gui.panels.kit.compared_legend import ComparedLegend, OtherCurve
 from gui.panels.kit.controls import ControlRow
 from gui.panels.kit.guiding import GuidePlayer
 from gui.panels.kit.intents import ChangeShared, ShowPanel
 from gui.panels.kit.layout import ResultLayout
 from gui.panels.kit.other_models import OtherModels
+from gui.panels.kit.others_legend import OtherCurve, OthersLegend
 from gui.panels.kit.playback import Playback
 from gui.panels.kit.result_header import ResultHeader
 from gui.panels.kit.saved_choices import restored, saved
@@ -80,7 +80,7 @@ class ResultPanel(Panel):
     """The user has changed its options; the previous ones."""
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
-    comparedAsked = Signal(int, object, bool)
+    otherAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
     nullsAsked = Signal(object)
     """A question about null distributions beside the shown result; None to cancel it."""
@@ -138,7 +138,7 @@ class ResultPanel(Panel):
         self.buttons = {button.text: self._button(button) for button in spec.buttons}
         for button in self.buttons.values():
             self.header.add_action(button)
-        self.legend = ComparedLegend(theme)
+        self.legend = OthersLegend(theme)
         self.legend.hide()
         self.strip = WorkingStrip(theme)
         self.strip.cancelRequested.connect(self.cancelRequested)
@@ -163,7 +163,7 @@ class ResultPanel(Panel):
             spec,
             self.legend,
             lambda: self.choices,
-            ask=lambda key, question, fetch: self.comparedAsked.emit(key, question, fetch),
+            ask=lambda key, question, fetch: self.otherAsked.emit(key, question, fetch),
             intend=lambda intent: self.intended.emit(intent),
             changed=self._on_others_changed,
         )

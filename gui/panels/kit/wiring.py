@@ -34,7 +34,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     )
     panel.hidden.connect(lambda: answers.hold(beside))
     panel.shown.connect(lambda: answers.resume(beside))
-    panel.comparedAsked.connect(
+    panel.otherAsked.connect(
         lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
     )
     for service in (answers, others):

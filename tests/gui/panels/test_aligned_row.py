@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, AlignedRow
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.style.theme import LIGHT
 from tests.gui.aligned_stage import KEY
 from tests.gui.on_screen import put_on_screen
@@ -71,7 +71,7 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, contro
     assert float(printed[0].split()[0]) == pytest.approx(opened.aligned.alignment.disparity)
     assert opened.status == "Copied as Python"
     choose(row, KEY)
-    assert opened.alignment == CurveAlignment(OfCompared(KEY))
+    assert opened.alignment == CurveAlignment(OfOther(KEY))
     assert shown(row) == {"how", "mirror", "copy", "readout"}
     found = opened.aligned.alignment
     assert row.readout.text() == (
@@ -79,10 +79,10 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, contro
         f"{opened.aligned.more.whole:.3f}"
     )
     press(row.how.buttons["scaled"])
-    assert opened.alignment == CurveAlignment(OfCompared(KEY), "scaled")
+    assert opened.alignment == CurveAlignment(OfOther(KEY), "scaled")
     assert opened.aligned.alignment.disparity == found.disparity
     press(row.mirror)
-    assert opened.alignment == CurveAlignment(OfCompared(KEY), "scaled", mirrored=False)
+    assert opened.alignment == CurveAlignment(OfOther(KEY), "scaled", mirrored=False)
     press(row.how.buttons["basis"])
     assert shown(row) == {"how", "middle", "copy", "readout"}
     assert row.middle.value() == "own"
@@ -200,7 +200,7 @@ def test_overlay_in_the_window(application, wait_until_idle, write_table, helix,
     assert window.viewport.scene.state.guides == ()
     window.undo.redo()
     wait_until_idle(application)
-    assert session.alignment == CurveAlignment(OfCompared(other.key))
+    assert session.alignment == CurveAlignment(OfOther(other.key))
     assert len(window.viewport.scene.state.guides) == 1
     application.controller.comparing.make_current(other.key)
     wait_until_idle(application)

@@ -10,13 +10,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources.source import Source
-from gui.panels.kit.compared_legend import shares
 from gui.panels.kit.other_models import names_of_others
+from gui.panels.kit.others_legend import shares
 from gui.panels.kit.outputs import all_numbers, unique_names
 from gui.state.answer import Answer
 from gui.state.session import OpenModel, Session
 from gui.style.theme import format_number
-from tests.gui.compared_stage import Beside, drawn_names
+from tests.gui.others_stage import Beside, drawn_names
 from tests.gui.result_stage import LEFT
 from tests.scripts import run_script
 
@@ -190,9 +190,9 @@ def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
     made = beside("spectra")
     panel = made.add_both()
     asked = []
-    panel.comparedAsked.connect(lambda *said: asked.append(said))
+    panel.otherAsked.connect(lambda *said: asked.append(said))
     other = made.session.others[0].session
-    question = panel.spec.compared_question(panel.view().scope, panel.choices)
+    question = panel.spec.question_about_other(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
     assert "Click to download 154" in made.chips[1].toolTip()

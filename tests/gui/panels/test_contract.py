@@ -24,8 +24,8 @@ from gui.services.questions import Progress
 from gui.state.colors import model_color
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
-from tests.gui.compared_stage import drawn_names
 from tests.gui.open_models import add_beside, show_others
+from tests.gui.others_stage import drawn_names
 from tests.gui.result_stage import ResultStage, double_click, drag, hover, named
 from tests.scripts import run_script
 from tests.small_models import write_small_gpt2, write_small_llama

@@ -18,8 +18,8 @@ from gui.services.questions import QuestionContext, resolve
 from gui.state.session import Session
 from gui.style.theme import LIGHT, format_number
 from gui.widgets.position_rows import Row
-from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.interference_stage import give_tokens
+from tests.gui.others_stage import Beside, drawn_names
 from tests.gui.result_stage import LEFT, named
 from tests.scripts import run_script
 

@@ -13,7 +13,7 @@ from gui.services.comparing import AT_ONCE, MAX_MODELS
 from gui.services.controller import Controller
 from gui.services.questions import QuestionContext
 from gui.services.work_files.reopening import take_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.colors import color_scale, common_scale
 from gui.state.values import Notice
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_opened_stays_to_be_tried_again_as_does_what_cannot_be_wo
     comparing.remove(key)
     assert opened.others == ()
     key = comparing.add(short, (10, 50))
-    opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")
+    opened.alignment = alignment = CurveAlignment(OfOther(key), "scaled")
     monkeypatch.setattr("gui.services.fitting.fit_pca", Mock(side_effect=MemoryError("too large")))
     comparing.request_positions(key, 20, 90)
     text = "The components could not be fitted for short: MemoryError: too large"
@@ -324,9 +324,9 @@ def test_an_aligned_curve_that_becomes_the_current_one_is_aligned_with_the_previ
     opened, comparing, short
 ):
     key = comparing.add(short)
-    opened.alignment = CurveAlignment(OfCompared(key), "scaled")
+    opened.alignment = CurveAlignment(OfOther(key), "scaled")
     comparing.make_current(key)
-    assert opened.alignment == CurveAlignment(OfCompared(FIRST), "scaled")
+    assert opened.alignment == CurveAlignment(OfOther(FIRST), "scaled")
     assert opened.aligned is not None
 
 

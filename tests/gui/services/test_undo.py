@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gui.services.undo import LINKED, MAX_CHANGES, MAX_MODELS, Undo
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.session import UNDONE
 from tests.gui.result_stage import CONTROL, SHIFT
 
@@ -170,7 +170,7 @@ def test_models_come_and_go_and_change_places(opened, comparing, undo, table):
     did("view of of 60")
     comparing.move(second, -2)
     did("order of the models")
-    opened.alignment = alignment = CurveAlignment(OfCompared(first), "scaled")
+    opened.alignment = alignment = CurveAlignment(OfOther(first), "scaled")
     did("overlaid curve")
     comparing.make_current(second)
     did("of 60 in the panels")

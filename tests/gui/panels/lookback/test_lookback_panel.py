@@ -10,7 +10,7 @@ from gui.panels.kit.saved_choices import usable
 from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
 from gui.style.theme import LIGHT, format_number
-from tests.gui.compared_stage import Beside
+from tests.gui.others_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
     cursors,
     curves,

@@ -12,7 +12,7 @@ from geometry.models.sources.source import Source
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
 
@@ -300,11 +300,11 @@ def test_another_range_or_step_is_laid_over_again(opened, controller, take, tmp_
 
 
 def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tmp_path):
-    session.alignment = CurveAlignment(OfCompared(two[1]), "scaled")
+    session.alignment = CurveAlignment(OfOther(two[1]), "scaled")
     aligned = session.aligned.coordinates.copy()
     path = tmp_path / "a.helix"
     save_work(take(), path)
-    assert read_work(path).alignment == CurveAlignment(OfCompared(1), "scaled")
+    assert read_work(path).alignment == CurveAlignment(OfOther(1), "scaled")
     controller.comparing.clear()
     assert session.alignment is None
     controller.open(str(path))
@@ -317,7 +317,7 @@ def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tm
 def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
     session, controller, two, take, tmp_path
 ):
-    session.alignment = CurveAlignment(OfCompared(two[0]))
+    session.alignment = CurveAlignment(OfOther(two[0]))
     path = tmp_path / "a.helix"
     save_work(take(), path)
     (tmp_path / "long.npy").unlink()
@@ -329,15 +329,15 @@ def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
 
 
 def test_one_that_is_still_being_read_is_not_taken_down():
-    session = Session(alignment=CurveAlignment(OfCompared(4), "scaled"))
+    session = Session(alignment=CurveAlignment(OfOther(4), "scaled"))
     assert take_alignment(session, [7]) is None
-    assert take_alignment(session, [7, 4]) == CurveAlignment(OfCompared(1), "scaled")
+    assert take_alignment(session, [7, 4]) == CurveAlignment(OfOther(1), "scaled")
 
 
 def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
     session, controller, two, take, write_table, helix
 ):
-    session.alignment = CurveAlignment(OfCompared(two[0]), "scaled")
+    session.alignment = CurveAlignment(OfOther(two[0]), "scaled")
     view = take()
     session.alignment = None
     controller.reopening.go_to(view)

@@ -15,8 +15,8 @@ from gui.services.loading import not_there
 from gui.state.session import ModelRow, OpenModel, Session
 from gui.window.arrangement.side_by_side import models_at_hand
 from tests.gui.compare_stage import TITLES
-from tests.gui.compared_stage import other_curves
 from tests.gui.open_models import show_others
+from tests.gui.others_stage import other_curves
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton

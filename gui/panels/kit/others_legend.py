@@ -1,4 +1,4 @@
-"""A legend of the compared models' curves; a click hides or shows a curve."""
+"""A legend of the other models' curves; a click hides or shows a curve."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class OtherCurve:
         return self.answer.result if self.answer and self.answer.state == "ready" else None
 
 
-class ComparedLegend(QWidget):
-    """One row: the drawn quantity, and a button for each compared model.
+class OthersLegend(QWidget):
+    """One row: the drawn quantity, and a button for each other model.
 
     Long names are elided; tooltips have them in full.
 
@@ -69,7 +69,7 @@ class ComparedLegend(QWidget):
         self._theme = theme
         self._curves: tuple[OtherCurve, ...] = ()
         self._text_of: Callable[[OtherCurve], str] = lambda _: ""
-        self.chips: dict[int, ComparedChip] = {}
+        self.chips: dict[int, ModelChip] = {}
         self.words = label("", "small")
         self.words.setParent(self)
         self.setFixedHeight(HEIGHT)
@@ -142,8 +142,8 @@ class ComparedLegend(QWidget):
             chip.setGeometry(x, 0, width, HEIGHT)
             x += width + gap
 
-    def _make(self, key: int) -> ComparedChip:
-        chip = ComparedChip(self)
+    def _make(self, key: int) -> ModelChip:
+        chip = ModelChip(self)
         chip.clicked.connect(lambda: self._on_clicked(key))
         return chip
 
@@ -165,7 +165,7 @@ def shares(wanted: Sequence[int], room: int) -> list[int]:
     return widths
 
 
-class ComparedChip(QToolButton):
+class ModelChip(QToolButton):
     """A sample of a model's curve, and its name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
