@@ -10,7 +10,6 @@ from geometry.inside import published
 from geometry.inside.mixing import Mixing
 from geometry.inside.positions_run import PositionsResult
 from geometry.inside.published import KnownModel
-from gui.commands import positions_command
 from gui.commands.positions_command import remarks
 from tests.command_line import ROOT, run
 
@@ -110,11 +109,6 @@ def test_what_layernorm_mixes_is_one_sentence():
     assert said(0.5, pair(0.01)) == [
         "How LayerNorm mixes counters is not yet resolved: no pair has halves that agree."
     ]
-
-
-def test_the_bar_is_drawn_on_a_terminal_only(monkeypatch):
-    with positions_command.run_bar() as tell:
-        assert tell is None
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from geometry.training.run import TrainingProgress
-from gui.commands.training_progress import Pace
+from gui.commands.training_command import Pace
 from tests.command_line import ROOT, assert_ended, assert_refused, assert_silent, run
 from tests.geometry.training_text import write_text
 

@@ -24,7 +24,7 @@ from geometry.survey.rows import Access, RowSettings
 from geometry.survey.run import run_survey
 from gui.commands.application import Application
 from gui.export.turntable import Turn, export_turntable
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.viewport.viewport import Viewport
 from gui.window.palette import Palette
 from tools.picturing import (
@@ -226,7 +226,7 @@ def picture_laid_over(application: Application, path: Path) -> None:
     for one in session.others:
         if one.source != HELIX:
             application.controller.comparing.remove(one.key)
-    session.alignment = CurveAlignment(OfCompared(session.others[0].key), "scaled")
+    session.alignment = CurveAlignment(OfOther(session.others[0].key), "scaled")
     window.bring("compare")
     _do(application, "compare_alone")
     window.viewport.camera.frame()

@@ -12,7 +12,8 @@ import typer
 from geometry.inside.settings import SAMPLE_TEXTS
 from gui.commands.arguments import Offline, Table
 from gui.commands.model_download import WholeModel, complete_model
-from gui.commands.positions_command import Texts, run_bar
+from gui.commands.positions_command import Texts
+from gui.commands.steps import counting_bar
 from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_number, format_percent
 
@@ -82,7 +83,7 @@ def intervene(
         find_change(name)
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole, with_table=layer is None, table=table)
-    with run_bar() as report:
+    with counting_bar(counted=True) as report:
         effects = run(
             source,
             texts,

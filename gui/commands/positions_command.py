@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from geometry.checkpoints.plain_text import visible
 from geometry.inside.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
 from gui.commands.arguments import Offline
 from gui.commands.model_download import WholeModel, complete_model
-from gui.commands.terminal import console, has_terminal, note, print_table, say
+from gui.commands.steps import counting_bar
+from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_count, format_number, format_percent
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def positions(
     settings.check()  # before a long download
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole)
-    with run_bar() as report:
+    with counting_bar(counted=True) as report:
         result = measure_positions(settings, out, device=device, report=report)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
     if result.published:
@@ -179,26 +177,3 @@ def _compared_row(compared: Compared) -> tuple[str, ...]:
 
 def _number(value: float) -> str:
     return "–" if math.isnan(value) else format_number(value)
-
-
-@contextmanager
-def run_bar() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield a progress callback: a bar on standard error, if that is a terminal.
-
-    It is called with the current work, and how many windows or forward passes are done, and of all.
-    """
-    if not has_terminal():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    work = TextColumn("{task.description}", markup=False)
-    columns = (work, BarColumn(20), MofNCompleteColumn(), Remaining())
-    with Progress(*columns, console=console(sys.stderr), transient=True) as bars:
-        bar = bars.add_task("")
-
-        def report(what: str, done: int, total: int) -> None:
-            bars.update(bar, description=visible(what), completed=done, total=total)
-
-        yield report

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from geometry.checkpoints.plain_text import visible
 from gui.commands.terminal import console, has_terminal
 
 if TYPE_CHECKING:
@@ -47,6 +48,39 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 
     with Bars(console(sys.stderr), steps) as bars:
         yield Steps(bars)
+
+
+@contextmanager
+def counting_bar(*, counted: bool) -> Iterator[Callable[..., None] | None]:
+    """Yield a progress callback: a bar on standard error, if that is a terminal; otherwise None.
+
+    It is called with the current work, how much of it is done, the whole, and optionally a text
+    after the bar. With ``counted`` the numbers and the remaining time are shown too.
+    """
+    if not has_terminal():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    what, text = (
+        TextColumn(part, markup=False) for part in ("{task.description}", "{task.fields[text]}")
+    )
+    count = (MofNCompleteColumn(), Remaining()) if counted else ()
+    columns = (what, BarColumn(20), *count, text)
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bars:
+        bar = bars.add_task("", text="")
+
+        def report(work: str, done: int, total: int, after: str = "") -> None:
+            bars.update(
+                bar,
+                description=visible(work),
+                completed=done,
+                total=total,
+                text=visible(after),
+            )
+
+        yield report
 
 
 def open_each(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.sizes import size_text
 from gui.commands.arguments import (
     Offline,
@@ -21,8 +19,8 @@ from gui.commands.arguments import (
     parse_components,
     parse_positions,
 )
-from gui.commands.steps import progress_bar
-from gui.commands.terminal import console, has_terminal, note, say
+from gui.commands.steps import counting_bar, progress_bar
+from gui.commands.terminal import note, say
 from gui.style.theme import format_count
 
 if TYPE_CHECKING:
@@ -107,7 +105,7 @@ def survey(
     with SurveyFile(out, settings) as file:
         for sentence in file.put_aside:
             note(sentence)
-        with _bar() as report:
+        with counting_bar(counted=True) as show:
             done = run_survey(
                 entries,
                 file,
@@ -115,7 +113,7 @@ def survey(
                 scheduler=scheduler,
                 workers=workers,
                 requests_per_s=requests,
-                tell=report,
+                tell=None if show is None else partial(_show, show),
                 announce=lambda link: say(f"Dashboard: {link}"),
             )
     if done.failed:
@@ -170,35 +168,9 @@ def _summary(done: Progress) -> str:
     return text
 
 
-@contextmanager
-def _bar() -> Iterator[Callable[[Progress], None] | None]:
-    """Yield a progress callback: a bar on standard error, if that is a terminal."""
-    if not has_terminal():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bars
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    texts = [TextColumn("{task." + name + "}", markup=False) for name in _TEXTS]
-    columns = (texts[0], BarColumn(20), MofNCompleteColumn(), Remaining(), texts[1])
-    with Bars(*columns, console=console(sys.stderr), transient=True) as bars:
-        bar = bars.add_task("Starting", text="")
-
-        def report(now: Progress) -> None:
-            what = f"Measuring on {format_count(now.workers)} worker{'s' * (now.workers != 1)}"
-            bars.update(
-                bar,
-                description=what,
-                completed=now.done,
-                total=now.total,
-                text=visible(now.waiting or _costs(now)),
-            )
-
-        yield report
-
-
-_TEXTS = ("description", "fields[text]")
+def _show(show: Callable[..., None], now: Progress) -> None:
+    what = f"Measuring on {format_count(now.workers)} worker{'s' * (now.workers != 1)}"
+    show(what, now.done, now.total, now.waiting or _costs(now))
 
 
 def _costs(now: Progress) -> str:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from geometry.training.settings import TrainingSettings
+from gui.commands.steps import counting_bar
 from gui.commands.terminal import say
-from gui.commands.training_progress import training_bar
+
+if TYPE_CHECKING:
+    from geometry.training.run import TrainingProgress
 
 _USUAL = TrainingSettings()
+_SPEED_OVER = 50
+"""Number of recent steps for the displayed speed."""
 
 
 def train(
@@ -106,6 +115,34 @@ def train(
         seed=seed,
         snapshots=snapshots,
     )
-    with training_bar(settings.tokens_per_step) as report:
+    pace = Pace(settings.tokens_per_step)
+    with counting_bar(counted=False) as show:
+        report = None if show is None else partial(_show, show, pace)
         worked = run(corpus, out, settings, half=half, bfloat16=bfloat16, on_progress=report)
     say(f"Wrote the model to {out}." if worked else f"The model in {out} is already trained.")
+
+
+def _show(show: Callable[..., None], pace: Pace, now: TrainingProgress) -> None:
+    show(now.what, now.done, now.total, pace.text(now, time.monotonic()))
+
+
+class Pace:
+    """Describes a run's progress, speed and remaining time."""
+
+    def __init__(self, tokens_per_step: int) -> None:
+        self._tokens = tokens_per_step
+        self._recent: deque[tuple[float, int]] = deque(maxlen=_SPEED_OVER + 1)
+
+    def text(self, progress: TrainingProgress, now: float) -> str:
+        """Describe the step that has just ended: "40 of 600, loss 3.11, 9,000 tokens/s, 1 min"."""
+        text = f"{progress.done:,} of {progress.total:,}"
+        if math.isnan(progress.loss):
+            return text
+        self._recent.append((now, progress.done))
+        since, first = self._recent[0]
+        text += f", loss {progress.loss:.2f}"
+        if now <= since:
+            return text
+        speed = (progress.done - first) / (now - since)
+        minutes = math.ceil((progress.total - progress.done) / speed / 60)
+        return f"{text}, {self._tokens * speed:,.0f} tokens/s, {minutes:,} min left"

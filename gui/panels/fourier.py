@@ -102,7 +102,7 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     def question(self, scope: Scope, choices: Choices) -> FourierOf:
         return FourierOf(scope.positions, choices.layer if choices.heads else None)
 
-    def compared_question(self, scope: Scope, choices: Choices) -> FourierOf:
+    def question_about_other(self, scope: Scope, choices: Choices) -> FourierOf:
         return FourierOf(scope.positions, None)
 
     def plots(self, view: FourierView) -> Sequence[Part]:

@@ -247,7 +247,7 @@ class RotaryPanel(PanelSpec[Choices, Turned]):
     def question(self, scope: Scope, choices: Choices) -> RotaryOf:
         return RotaryOf(scope.positions, choices.layer if choices.heads else None)
 
-    def compared_question(self, scope: Scope, choices: Choices) -> RotaryOf:
+    def question_about_other(self, scope: Scope, choices: Choices) -> RotaryOf:
         return RotaryOf(scope.positions)
 
     def plots(self, view: RotaryView) -> Sequence[Part]:

@@ -187,7 +187,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def question(self, scope: Scope, choices: Choices) -> SimilarityOf:
         return SimilarityOf(scope.positions, _components(scope, choices))
 
-    def compared_question(self, scope: Scope, choices: Choices) -> ByLagOf:
+    def question_about_other(self, scope: Scope, choices: Choices) -> ByLagOf:
         return ByLagOf(scope.positions, _components(scope, choices))
 
     def nulls_question(self, scope: Scope, choices: Choices) -> SimilarityNullsOf | None:

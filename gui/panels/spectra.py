@@ -188,7 +188,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
     def question(self, scope: Scope, choices: Choices) -> SpectraOf:
         return SpectraOf(choices.subjects)
 
-    def compared_question(self, scope: Scope, choices: Choices) -> SpectraOf:
+    def question_about_other(self, scope: Scope, choices: Choices) -> SpectraOf:
         """Only the first matrix: more curves could not be distinguished."""
         return SpectraOf(choices.subjects[:1])
 

@@ -21,7 +21,7 @@ from gui.state.aligned_curve import (
     AlignedCurve,
     CurveAlignment,
     NotAligned,
-    OfCompared,
+    OfOther,
     OfRange,
     OfStep,
     align_curve,
@@ -92,14 +92,14 @@ class CurveAligner:
     # ---- changes ----
 
     def _on_alignment_changed(self) -> None:
-        """Listen to the other curve, if it is a compared model's."""
+        """Listen to the other curve, if it is another open model's."""
         self._following.stop()
-        compared = self._compared()
-        if compared is not None:
-            self._following.to(compared.session.events.curve, self._refresh)
-            self._following.to(compared.session.events.model, self._refresh)
-        elif isinstance(getattr(self._session.alignment, "what", None), OfCompared):
-            self._session.alignment = None  # the compared model was removed
+        other = self._other()
+        if other is not None:
+            self._following.to(other.session.events.curve, self._refresh)
+            self._following.to(other.session.events.model, self._refresh)
+        elif isinstance(getattr(self._session.alignment, "what", None), OfOther):
+            self._session.alignment = None  # the other model was removed
             return
         self._refresh()
 
@@ -114,7 +114,7 @@ class CurveAligner:
         self._kept = {key: fit for key, fit in self._kept.items() if key[0] in there}
         if session.model is not self._model:
             self._model = session.model
-            if session.alignment is not None and not isinstance(session.alignment.what, OfCompared):
+            if session.alignment is not None and not isinstance(session.alignment.what, OfOther):
                 session.alignment = None  # a range or a step of the previous model
                 return
         self._give_up()
@@ -140,9 +140,9 @@ class CurveAligner:
 
     # ---- the other curve ----
 
-    def _compared(self) -> OpenModel | None:
+    def _other(self) -> OpenModel | None:
         alignment = self._session.alignment
-        if alignment is None or not isinstance(alignment.what, OfCompared):
+        if alignment is None or not isinstance(alignment.what, OfOther):
             return None
         key = alignment.what.key
         return next((other for other in self._session.others if other.key == key), None)
@@ -154,11 +154,11 @@ class CurveAligner:
             return self._of_range(what, model, curve)
         if isinstance(what, OfStep):
             return self._of_step(what, model, curve)
-        compared = self._compared()
-        theirs = None if compared is None else compared.session
-        if compared is None or theirs is None or theirs.model is None or theirs.curve is None:
-            name = "It" if compared is None else compared.name
-            failed = compared is not None and compared.failed
+        other = self._other()
+        theirs = None if other is None else other.session
+        if other is None or theirs is None or theirs.model is None or theirs.curve is None:
+            name = "It" if other is None else other.name
+            failed = other is not None and other.failed
             raise NotAligned(f"{name} could not be opened." if failed else f"{name} is loading…")
         shown = theirs.curve
         return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)

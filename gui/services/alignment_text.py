@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.services.snippets import opened, python_script
-from gui.state.aligned_curve import OfCompared, OfStep
+from gui.state.aligned_curve import OfOther, OfStep
 from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def _middle(aligned: AlignedCurve) -> str:
 
 
 def other_model(session: Session) -> PositionalModel | None:
-    """Return the compared model of the aligned curve, if there is one."""
+    """Return the other model of the aligned curve, if there is one."""
     aligned = session.aligned
-    if aligned is None or not isinstance(aligned.wanted.what, OfCompared):
+    if aligned is None or not isinstance(aligned.wanted.what, OfOther):
         return None
     models = {other.key: other.session.model for other in session.others}
     return models.get(aligned.wanted.what.key)
@@ -114,7 +114,7 @@ def script(aligned: AlignedCurve, model: PositionalModel, other: PositionalModel
     aligned
         The aligned curve.
     model, other
-        The open model; the compared model whose curve is aligned, None for the open model's own.
+        The open model; the other model whose curve is aligned, None for the open model's own.
     """
     curve = aligned.curve
     lines = [
@@ -140,7 +140,7 @@ def _other(aligned: AlignedCurve, other: PositionalModel | None) -> list[str]:
     """Return the lines that compute ``table`` and ``own``: the other rows and their components."""
     what, above = aligned.wanted.what, aligned.above
     lines = ["table = model.W_pos"]
-    if isinstance(what, OfCompared):
+    if isinstance(what, OfOther):
         assert other is not None
         lines = [f"table = {opened(other)}.W_pos  # {other.name}"]
     elif isinstance(what, OfStep):

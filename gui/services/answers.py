@@ -10,15 +10,16 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
 from geometry.checkpoints.memo import Memo
+from geometry.hub.faults import WholeDownload
 from gui.services.cache import ResultCache
-from gui.services.download_consent import FetchFirst, answer_within
 from gui.services.jobs.jobs import Gate, Job, Jobs
 from gui.state.answer import Answer
 from gui.state.session import Session
@@ -29,13 +30,31 @@ if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
     from geometry.models.residual_stream import ResidualStream
-    from gui.services.questions import Progress, Question
+    from gui.services.questions import Progress, Question, QuestionContext
 
 log = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 MAX_BYTES = 256_000_000
 """Size limit of the results kept in memory."""
 FAULT = "This is an error in Helixscope; see the log for details."
+
+
+class FetchFirst(Exception):
+    """A large download is needed to which the user has not agreed.
+
+    Attributes
+    ----------
+    nbytes
+        Its size; 0 if unknown.
+    why
+        The reason as a sentence, or "" if just a tensor is large.
+    """
+
+    def __init__(self, nbytes: int, why: str = "") -> None:
+        super().__init__(nbytes)
+        self.nbytes, self.why = nbytes, why
 
 
 @dataclass(eq=False, slots=True)
@@ -323,3 +342,54 @@ def _fetching(progress: TransferProgress, progress_type: type[Progress]) -> Prog
         amount = format_part(progress.done, progress.total)
     text = progress.waiting or f"{progress.what}: {amount}"
     return progress_type(share, text if progress.waiting else f"Downloading {text}")
+
+
+# ---- consent to large downloads ----
+
+
+def answer_within(question: Question[R], context: QuestionContext, agreed: float) -> R:
+    """Answer a question on this thread, unless it needs a larger download than agreed to.
+
+    Parameters
+    ----------
+    agreed
+        Bytes that the user agreed to; 0 if not asked yet.
+
+    Raises
+    ------
+    FetchFirst
+        The user has to be asked.
+    HelixscopeError
+        As :func:`gui.services.questions.resolve`.
+    """
+    from geometry.hub.network import LARGE
+    from gui.services.questions import resolve
+
+    try:
+        nbytes = _to_fetch(context.model, question)
+        if nbytes > max(LARGE, agreed):
+            raise FetchFirst(nbytes)
+        return resolve(question, context)
+    except WholeDownload as error:
+        nbytes = _whole(context.model, question, error)
+        if (nbytes or math.inf) > agreed:
+            raise FetchFirst(nbytes, str(error)) from error
+    context.model.agree("whole files")
+    return resolve(question, context)
+
+
+def _whole(model: PositionalModel, question: object, error: WholeDownload) -> int:
+    """Return a question's download from a server without range support; 0 if unknown."""
+    if error.nbytes is None:
+        return 0
+    with suppress(WholeDownload):  # of another file of unknown size
+        return max(error.nbytes, _to_fetch(model, question))
+    return error.nbytes
+
+
+def _to_fetch(model: PositionalModel, question: object) -> int:
+    """Return the size of the question's tensors that are on the Hub and not cached."""
+    from gui.services.questions import ReadsTensors
+
+    # Missing tensors count 0: the question itself reports them.
+    return model.bytes_to_fetch_for(question.tensors()) if isinstance(question, ReadsTensors) else 0

@@ -17,24 +17,21 @@ from typing import TYPE_CHECKING, Any
 from geometry.models.sources.source import Source
 from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
+from gui.services.answers import Answers
 from gui.services.arrangement import ArrangedModel, Arrangement, arranged_fields
 from gui.services.fetching import Fetching
-from gui.services.jobs.jobs import Jobs, SlottedJobs
+from gui.services.jobs.jobs import Jobs, QueuedJobs, SlottedJobs
 from gui.services.linked_marks import LinkedMarks
-from gui.services.loading import (
-    Opened,
-    OpenRequest,
-    remember_table,
-)
-from gui.services.notices import compared_notice
+from gui.services.loading import Opened, OpenRequest, remember_table
+from gui.services.notices import notice_beside
 from gui.services.session_model import LoadedModel, SessionModel
-from gui.state.aligned_curve import OfCompared
+from gui.state.aligned_curve import OfOther
 from gui.state.colors import own_scale, shared_limits
 from gui.state.session import LINKED, OpenModel, Session
 from gui.state.values import Fields, Notice
 
 if TYPE_CHECKING:
-    from geometry.models.model import PositionalModel
+    from gui.services.questions import Question
     from gui.state.camera import Place
 
 
@@ -42,6 +39,12 @@ log = logging.getLogger(__name__)
 
 MAX_MODELS = 9
 """Maximum number of open models, three by three in the grid."""
+AT_ONCE = 2
+"""Number of answers about the other models computed at once; those about the current one have their
+own threads.
+"""
+MAX_BYTES = 32_000_000
+"""Size limit of the cached results of each of the others."""
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
 """Shown positions and components of models, by their keys."""
 _COLORED_BY = (
@@ -66,8 +69,8 @@ class Comparing:
         The model of the application's session.
     show
         Shows a model there, with fields whose events come first.
-    opener
-        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
+    on_file_changed
+        Called when a question could not be answered because a file has changed.
 
     Attributes
     ----------
@@ -88,12 +91,14 @@ class Comparing:
         jobs: Jobs,
         fetching: Fetching,
         show: Callable[[LoadedModel, Fields], None],
-        opener: Callable[..., PositionalModel] | None = None,
+        on_file_changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = session = current.session
-        self._jobs, self._fetching = jobs, fetching
-        self._show_current, self._opener = show, opener
+        self._jobs, self._answering = jobs, QueuedJobs(jobs, AT_ONCE)
+        self._fetching, self._show_current = fetching, show
+        self._on_file_changed = on_file_changed
         self._models: dict[int, SessionModel] = {session.current_key: current}
+        self._answers: dict[Session, Answers] = {}  # Of the others
         self._unknown: dict[int, Notice] = {}  # Notices of models whose table has to be chosen
         self._newest = session.current_key
         self._step = ""
@@ -338,8 +343,8 @@ class Comparing:
         alignment = session.alignment
         with self.step(f"{model.name} in the panels"), self._unlinked():
             self._restore(replace(now, current=key))
-            if alignment is not None and alignment.what == OfCompared(key):
-                session.alignment = replace(alignment, what=OfCompared(before))
+            if alignment is not None and alignment.what == OfOther(key):
+                session.alignment = replace(alignment, what=OfOther(before))
         return True
 
     @contextmanager
@@ -361,7 +366,11 @@ class Comparing:
 
         jobs = SlottedJobs(self._jobs, f"view {key}")
         model = self._models[key] = SessionModel(
-            Session(), jobs, self._fetching, on_opened, on_error, self._opener
+            Session(), jobs, self._fetching, on_opened, on_error
+        )
+        jobs = SlottedJobs(self._answering, f"beside {key}")
+        self._answers[model.session] = Answers(
+            model.session, jobs, MAX_BYTES, self._on_file_changed
         )
         self._follow(model.session)
         for name in _COLORED_BY:
@@ -373,6 +382,7 @@ class Comparing:
         model = self._models.pop(key)
         model.opening.cancel()
         model.close()
+        self._answers.pop(model.session).close()
 
     def _list(self, *models: OpenModel) -> None:
         """Show these models in the list, those without a view last."""
@@ -512,7 +522,7 @@ class Comparing:
         self._share_range()
         self.marks.show()
         if wanted.table not in (None, *opened.model.sides):
-            remember_table(session, opened.model.source.id, wanted.table)
+            remember_table(session, opened.model.source, wanted.table)
         odd = " ".join(opened.model.warnings)
         # A notice with details may be the only report of an error of a removed view.
         if odd and (session.notice is None or not session.notice.details):
@@ -526,7 +536,7 @@ class Comparing:
             return
         again = model.session.model is None
         what = what if again else f"{what} for {listed.name}"
-        notice = compared_notice(error, what, listed.source)
+        notice = notice_beside(error, what, listed.source)
         if again:
             if notice.candidates:
                 self._unknown[key] = notice
@@ -535,6 +545,33 @@ class Comparing:
 
     def _key_of(self, model: SessionModel) -> int:
         return next(key for key, one in self._models.items() if one is model)
+
+    # ---- questions about the others --------------------------------------------------------
+
+    def ask(self, slot: str, key: int, question: Question[object], *, fetch: bool = False) -> None:
+        """Answer a question about another model, like :meth:`gui.services.answers.Answers.ask`.
+
+        Parameters
+        ----------
+        slot, question, fetch
+            As there; the answer is in that model's own ``session.answers[slot]``.
+        key
+            The model's key; ignored if the model has been removed.
+        """
+        model = self._models.get(key)
+        if model is not None and model.session in self._answers:
+            self._answers[model.session].ask(slot, question, fetch=fetch)
+
+    def hold(self, slot: str) -> None:
+        """Hold a slot's questions about all of them, as the panel is hidden."""
+        with self._answering.together():
+            for answers in self._answers.values():
+                answers.hold(slot)
+
+    def resume(self, slot: str) -> None:
+        """Continue a slot's questions about all of them, as the panel is shown again."""
+        for answers in self._answers.values():
+            answers.resume(slot)
 
     # ---- links ---------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ from gui.services.alignment import CurveAligner
 from gui.services.answers import Answers
 from gui.services.changed_files import ChangedFiles
 from gui.services.checkpoint_download import CheckpointDownload
-from gui.services.compared_answers import ComparedAnswers
 from gui.services.comparing import Comparing
 from gui.services.fetching import Fetching
 from gui.services.hub_search import HubSearch
@@ -48,7 +47,6 @@ from gui.style.listening import Listening
 
 if TYPE_CHECKING:
     from geometry.checkpoints.column_files import PositionColumn
-    from geometry.models.model import PositionalModel
 
 log = logging.getLogger(__name__)
 
@@ -58,33 +56,27 @@ class Controller:
 
     Parameters
     ----------
-    opener
-        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
     cache_limit
         Size limit of the cache in bytes; its default if None.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        jobs: Jobs,
-        opener: Callable[..., PositionalModel] | None = None,
-        *,
-        cache_limit: int | None = None,
-    ) -> None:
+    def __init__(self, session: Session, jobs: Jobs, *, cache_limit: int | None = None) -> None:
         self.session = session
         self.jobs = jobs
         self.fetching = Fetching(session, cache_limit)
-        self._current = SessionModel(
-            session, jobs, self.fetching, self._on_opened, self._fail, opener
-        )
+        self._current = SessionModel(session, jobs, self.fetching, self._on_opened, self._fail)
         self.opening = self._current.opening
         self.prompting = Prompting(session, jobs, self._fail)
         self.prompt_running = PromptRunning(session, jobs, self._fail)
-        self.comparing = Comparing(self._current, jobs, self.fetching, self._show_loaded, opener)
+        self.comparing = Comparing(
+            self._current,
+            jobs,
+            self.fetching,
+            self._show_loaded,
+            lambda: self.changed_files.look(),
+        )
         self.changed_files = ChangedFiles(session, jobs, self.comparing.open_again)
         self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
-        self.compared_answers = ComparedAnswers(session, jobs, self.changed_files.look)
         self._timeline = TimelineFollower(session)
         self.hub_search = HubSearch(session, jobs, self.fetching, self._fail)
         self.reopening = Reopening(session, self.opening, self.comparing)
@@ -108,7 +100,6 @@ class Controller:
         self.changed_files.close()
         self.prompt_running.close()
         self.answers.close()
-        self.compared_answers.close()
         self._timeline.close()
         self.comparing.close()
         self._aligner.close()
@@ -164,11 +155,6 @@ class Controller:
             self.comparing.choose_table(notice.source, table)
         else:
             self.opening.retry(table=table)
-
-    @property
-    def shown(self) -> OpenRequest | None:
-        """The request behind the shown model."""
-        return self.opening.shown
 
     def open_first(
         self,
@@ -245,11 +231,11 @@ class Controller:
     def look_for_recent(self) -> None:
         """Check which recent sources exist, on a thread, as a disk may not respond."""
         session = self.session
-        sources = (*session.recent, *session.surveys)
+        sources, surveys = session.recent, session.surveys
         self.jobs.start(
             "recent",
             Job(
-                lambda: not_there(sources),
+                lambda: not_there(sources, surveys),
                 lambda missing: setattr(session, "missing", missing),
                 lambda error: log.error("The recent sources were not found", exc_info=error),
                 stop=lambda: None,
@@ -278,9 +264,9 @@ class Controller:
     ) -> None:
         session, model = self.session, opened.model
         self._current.show(wanted, opened, first, more)
-        remember(session, model.source.id)
+        remember(session, model.source)
         table = None if wanted.table in model.sides else wanted.table
-        remember_table(session, model.source.id, table)
+        remember_table(session, model.source, table)
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         else:

@@ -29,12 +29,15 @@ MISHAP = "The components could not be fitted"
 
 
 class Fitter:
-    """Updates ``session.curve`` and ``session.turn`` for the session's range and components."""
+    """Updates ``session.curve`` and ``session.turn`` for the session's range and components.
+
+    ``fast`` fits ranges while dragging; it is None if no model is open.
+    """
 
     def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
         self._session, self._jobs = session, jobs
         self._on_error = on_error
-        self._fast: RangePCA | None = None
+        self.fast: RangePCA | None = None
         self._following = False
         self._exactly: Hashable = None  # key of the exact fit in progress
         self._cache: ResultCache[PositionPCA] = ResultCache(max_bytes=64 << 20)
@@ -56,15 +59,10 @@ class Fitter:
 
     def pause(self) -> None:
         """Stop fitting until :meth:`use`, because the table is about to change."""
-        self._fast = self._exactly = None
+        self.fast = self._exactly = None
         self._stop_following()
         for slot in ("exact", "prepare"):
             self._jobs.cancel(slot)
-
-    @property
-    def fast(self) -> RangePCA | None:
-        """Fits ranges while dragging; None if no model is open."""
-        return self._fast
 
     def use(self, fast: RangePCA, *, ahead: bool = True) -> None:
         """Fit another model's table, whose curve is shown already.
@@ -76,7 +74,7 @@ class Fitter:
         ahead
             Whether to prepare it now, and not on the first drag.
         """
-        self._fast = fast
+        self.fast = fast
         model = self._session.model
         assert model is not None
         # Computing the digest for the cache key takes a while, so not between two frames.
@@ -95,7 +93,7 @@ class Fitter:
         return max(N_COMPONENTS, *session.components, session.color_component)
 
     def _on_range_changed(self) -> None:
-        model, fast, session = self._session.model, self._fast, self._session
+        model, fast, session = self._session.model, self.fast, self._session
         if model is None or fast is None:
             return
         if not self._is_shown():  # already shown after the first of two simultaneous changes
@@ -164,7 +162,7 @@ class Fitter:
 
     def _fit_exactly(self) -> None:
         model, positions = self._session.model, self._session.positions
-        if model is None or self._fast is None:
+        if model is None or self.fast is None:
             return
         k = self.n_components(self._session)
         key = (model.fingerprint, "pca", positions, k)

@@ -6,54 +6,18 @@ Functions that take a cache access the disk, so they run as jobs.
 from __future__ import annotations
 
 import os
+from calendar import month_name
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.style.theme import format_bytes
 
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit
-
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-
-
-class Cache(Protocol):
-    """The part of :class:`geometry.hub.tensor_cache.TensorCache` used by the settings page."""
-
-    root: Path
-    max_bytes: int
-
-    def commits(self) -> tuple[CachedCommit, ...]:
-        """List the cached commits."""
-
-    def usage(self) -> int:
-        """Total size in bytes."""
-
-    def remove(self, repo: str, commit: str) -> int:
-        """Remove one commit of a model; return the bytes freed."""
-
-    def clear(self) -> int:
-        """Remove everything; return the bytes freed."""
-
-    def trim(self) -> None:
-        """Remove entries beyond ``max_bytes``."""
+    from geometry.hub.tensor_cache import TensorCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +40,7 @@ class Removed:
     message: str  # One sentence; "" if there was nothing to remove
 
 
-def list_kept(cache: Cache) -> Kept:
+def list_kept(cache: TensorCache) -> Kept:
     """List the content of the cache.
 
     Raises HelixscopeError: the folder cannot be read.
@@ -95,20 +59,20 @@ def list_kept(cache: Cache) -> Kept:
     return Kept(cache.commits(), cache.usage(), folder_exists=True, writable=writable)
 
 
-def remove_commits(cache: Cache, commits: Sequence[CachedCommit]) -> Removed:
+def remove_commits(cache: TensorCache, commits: Sequence[CachedCommit]) -> Removed:
     """Remove some commits of models."""
     freed = sum(cache.remove(commit.repo, commit.commit) for commit in commits)
     return _removed(list_kept(cache), freed, commits)
 
 
-def remove_all(cache: Cache) -> Removed:
+def remove_all(cache: TensorCache) -> Removed:
     """Remove everything."""
     before = cache.commits()
     freed = cache.clear()
     return _removed(list_kept(cache), freed, before)
 
 
-def change_limit(cache: Cache, max_bytes: int) -> Removed:
+def change_limit(cache: TensorCache, max_bytes: int) -> Removed:
     """Set the size limit; entries beyond it are removed."""
     before = cache.usage()
     cache.max_bytes = max_bytes
@@ -149,5 +113,5 @@ def when(moment: float, now: float) -> str:
         return f"today, {then:%H:%M}"
     if then.date() == today.date() - timedelta(days=1):
         return f"yesterday, {then:%H:%M}"
-    day = f"{then.day} {_MONTHS[then.month - 1]}"
+    day = f"{then.day} {month_name[then.month]}"
     return day if then.year == today.year else f"{day} {then.year}"

@@ -16,11 +16,16 @@ class LinkedMarks:
     ----------
     session
         The application's session, whose selection and hover those of the other models follow.
+
+    Attributes
+    ----------
+    selected
+        The selected positions, including those outside the current model's table.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._selected: tuple[int, ...] = ()
+        self.selected: tuple[int, ...] = ()
         self._hovered: int | None = None
         self._showing = False
         self._listening = Listening()
@@ -31,14 +36,9 @@ class LinkedMarks:
         """Stop listening."""
         self._listening.stop()
 
-    @property
-    def selected(self) -> tuple[int, ...]:
-        """The selected positions, including those outside the current model's table."""
-        return self._selected
-
     def select(self, positions: tuple[int, ...]) -> None:
         """Select positions in each model that has them, keeping the hover."""
-        self._selected = positions
+        self.selected = positions
         self.show()
 
     def hover(self, position: int | None) -> None:
@@ -51,7 +51,7 @@ class LinkedMarks:
         self._showing = True
         for session in (self._session, *(model.session for model in self._session.others)):
             n = 0 if session.model is None else session.model.n_positions
-            session.selection = tuple(p for p in self._selected if p < n)
+            session.selection = tuple(p for p in self.selected if p < n)
             hover = self._hovered
             session.hover = hover if hover is not None and hover < n else None
         self._showing = False
@@ -59,27 +59,27 @@ class LinkedMarks:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Restore selection and hover at the end of the block."""
-        selected, hovered = self._selected, self._hovered
+        selected, hovered = self.selected, self._hovered
         yield
-        self._selected, self._hovered = selected, hovered
+        self.selected, self._hovered = selected, hovered
         self.show()
 
     def narrow(self) -> None:
         """Reduce the selection to the current model's positions, when it is alone."""
-        self._selected, self._hovered = self._session.selection, self._session.hover
+        self.selected, self._hovered = self._session.selection, self._session.hover
 
     def _on_selected(self) -> None:
         self._follow(self._session.selection)
 
     def _on_hovered(self) -> None:
         # The selection is kept even beyond the current model's table.
-        self._follow(self._selected)
+        self._follow(self.selected)
 
     def _follow(self, selected: tuple[int, ...]) -> None:
         if self._showing:
             return
         if self._session.others:
-            self._selected, self._hovered = selected, self._session.hover
+            self.selected, self._hovered = selected, self._session.hover
             self.show()
         else:
             self.narrow()

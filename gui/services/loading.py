@@ -19,7 +19,6 @@ from geometry.pca.range_pca import RangePCA
 from gui.scene.drawable import check_drawable
 from gui.scene.shown_range import inside
 from gui.services.origins import note_origin
-from gui.services.surveys import is_survey
 from gui.state.values import MAX_TABLES, FirstRange, ModelRow
 
 if TYPE_CHECKING:
@@ -71,20 +70,13 @@ class InitialView:
     tables: Mapping[str, str] = field(default_factory=dict)  # Chosen before, by the ids of sources
 
 
-def load(
-    wanted: OpenRequest,
-    look: InitialView,
-    network: Callable[[], Network],
-    opener: Callable[..., PositionalModel] | None = None,
-) -> Opened:
+def load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]) -> Opened:
     """Open a source and compute its initial display.
 
     Parameters
     ----------
     network
         Creates the access to the Hub; not called for local sources.
-    opener
-        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
     Raises
     ------
@@ -93,7 +85,7 @@ def load(
         formats that were tried.
     """
     try:
-        return _load(wanted, look, network, opener)
+        return _load(wanted, look, network)
     except HelixscopeError as error:
         from geometry.models.sources.locating import tried
 
@@ -102,12 +94,7 @@ def load(
         raise
 
 
-def _load(
-    wanted: OpenRequest,
-    look: InitialView,
-    network: Callable[[], Network],
-    opener: Callable[..., PositionalModel] | None,
-) -> Opened:
+def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]) -> Opened:
     from geometry.models.sources.locating import located
     from geometry.models.sources.opening import NoSuchTable, open_model
 
@@ -116,12 +103,12 @@ def _load(
         table = table or look.tables.get(source.id)
     through = network() if source.model.kind == "hub" else None
     try:
-        model = (opener or open_model)(source, table=table, network=through)
+        model = open_model(source, table=table, network=through)
     except NoSuchTable:
         if not wanted.if_there:
             raise
         table = None
-        model = (opener or open_model)(source, network=through)
+        model = open_model(source, network=through)
     check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
         fast = beside.submit(RangePCA, model.W_pos)
@@ -196,32 +183,34 @@ def list_models() -> tuple[ModelRow, ...]:
     return listed + tuple(ModelRow(entry, "cached") for entry in cached_models())
 
 
-def not_there(sources: Iterable[str]) -> frozenset[str]:
-    """Return the recent sources that no longer exist: files, and derivatives of missing models."""
-    return frozenset(source for source in sources if not _is_there(source))
+def not_there(sources: Iterable[Source], surveys: Iterable[str] = ()) -> frozenset[str]:
+    """Return ids and files of recent sources and surveys that no longer exist.
 
-
-def _is_there(source: str) -> bool:
+    These are files, and derivatives of missing models.
+    """
     from geometry.models.sources.locating import is_here, path_exists
 
-    parsed = Source.parse(source)
-    if parsed.of is not None:
-        return is_here(parsed)
+    def is_there(source: Source) -> bool:
+        if source.of is not None:
+            return is_here(source)
+        return not os.path.isabs(source.id) or path_exists(source.id)
+
+    gone = (source.id for source in sources if not is_there(source))
     # A running survey may only have its parts, and no file yet.
-    files = (source, f"{source}.parts") if is_survey(source) else (source,)
-    return not os.path.isabs(source) or any(map(path_exists, files))
+    files = (file for file in surveys if not any(map(path_exists, (file, f"{file}.parts"))))
+    return frozenset((*gone, *files))
 
 
-def remember(session: Session, source: str) -> None:
+def remember(session: Session, source: Source) -> None:
     """Put a source at the front of the recent ones."""
     others = (other for other in session.recent if other != source)
     session.recent = (source, *others)[:MAX_RECENT]
 
 
-def remember_table(session: Session, source: str, table: str | None) -> None:
+def remember_table(session: Session, source: Source, table: str | None) -> None:
     """Note which table a source was opened with, for the next time; None for its default."""
-    others = {other: of for other, of in session.tables.items() if other != source}
-    tables = others if table is None else {**others, source: table}
+    others = {other: of for other, of in session.tables.items() if other != source.id}
+    tables = others if table is None else {**others, source.id: table}
     if tables != session.tables:
         session.tables = MappingProxyType(dict([*tables.items()][-MAX_TABLES:]))
 

@@ -87,8 +87,8 @@ def notice_of(error: Exception, what: str, source: Source | None = None) -> Noti
     )
 
 
-def compared_notice(error: Exception, what: str, source: Source | None = None) -> Notice:
-    """Return the notice for an error while opening a compared model from a source.
+def notice_beside(error: Exception, what: str, source: Source | None = None) -> Notice:
+    """Return the notice for an error while opening a model beside the current one.
 
     Without buttons that would replace the open model.
     """

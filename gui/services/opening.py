@@ -24,7 +24,6 @@ from gui.style.sentences import SHORT_COMMIT
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.models.model import PositionalModel
     from geometry.models.sources.source import Source
 
 
@@ -37,11 +36,13 @@ class Opening:
         Called with the request and the loaded model.
     on_error
         Called with an error, a description of what failed, and the source.
-    opener
-        Opens a source; ``geometry.models.sources.opening.open_model`` except in tests.
 
     Attributes
     ----------
+    shown
+        The request behind the shown model.
+    wanted
+        The last request, whether it is in progress, failed, or shown; None if there is none.
     may_open
         Called with a source before it is opened, and with a function that opens it; returns False
         if the shown model stays, perhaps until that function is called.
@@ -54,15 +55,13 @@ class Opening:
         fetching: Fetching,
         on_opened: Callable[[OpenRequest, Opened], None],
         on_error: Callable[[Exception, str, Source | None], None],
-        opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
-        self._opener = opener
         self.may_open: Callable[[Source, Callable[[], None]], bool] = lambda *_: True
-        self._shown: OpenRequest | None = None
+        self.shown: OpenRequest | None = None
         self._failed: OpenRequest | None = None
-        self._wanted: OpenRequest | None = None
+        self.wanted: OpenRequest | None = None
         self._progress: TransferProgress | None = None
         self._notice: Notice | None = None  # As the last opening began
 
@@ -140,19 +139,9 @@ class Opening:
             ),
         )
 
-    @property
-    def shown(self) -> OpenRequest | None:
-        """The request behind the shown model."""
-        return self._shown
-
-    @property
-    def wanted(self) -> OpenRequest | None:
-        """The last request, whether it is in progress, failed, or shown; None if there is none."""
-        return self._wanted
-
     def take(self, wanted: OpenRequest) -> None:
         """Record the request of the shown model, whether it was opened here or elsewhere."""
-        self._shown = self._wanted = replace(
+        self.shown = self.wanted = replace(
             wanted, whole=False, fresh=False, again=False, clip=False, if_there=False, unasked=()
         )
 
@@ -170,15 +159,13 @@ class Opening:
 
     def forget_table(self) -> None:
         """Open the shown source with its default table."""
-        if self._shown is not None:
-            self.open(replace(self._shown, table=None, positions=None))
+        if self.shown is not None:
+            self.open(replace(self.shown, table=None, positions=None))
 
     def open_again(self) -> None:
         """Open the shown source again, because its files have changed; the range is kept."""
-        if self._shown is not None:
-            self.open(
-                replace(self._shown, positions=self._session.positions, again=True, clip=True)
-            )
+        if self.shown is not None:
+            self.open(replace(self.shown, positions=self._session.positions, again=True, clip=True))
 
     def cancel(self) -> None:
         """Cancel the opening; the open model stays."""
@@ -195,7 +182,7 @@ class Opening:
 
     def check_for_update(self) -> None:
         """Ask the Hub for the open model's current commit, and open it if it has changed."""
-        session, shown = self._session, self._shown
+        session, shown = self._session, self.shown
         if session.model is None or shown is None or not has_versions(session.model):
             return
         if session.offline:
@@ -213,15 +200,13 @@ class Opening:
         )
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
         status = f"{verb} {wanted.source.name}…"
-        self._progress, self._wanted = None, wanted
+        self._progress, self.wanted = None, wanted
 
         def announce() -> None:
             self.clear_notice()
             session.change(opening=wanted.source, status=status, transfer=self._progress)
 
-        fetch = Fetch(
-            lambda transfer: load(wanted, look, lambda: network(transfer, wanted), self._opener)
-        )
+        fetch = Fetch(lambda transfer: load(wanted, look, lambda: network(transfer, wanted)))
         self._jobs.start(
             "open",
             Job(

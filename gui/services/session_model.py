@@ -21,7 +21,6 @@ from gui.state.values import Fields
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
-    from geometry.models.model import PositionalModel
     from geometry.models.sources.source import Source
 
 NO_FIELDS: Fields = MappingProxyType({})
@@ -40,7 +39,7 @@ class SessionModel:
 
     Parameters
     ----------
-    session, jobs, fetching, on_opened, on_error, opener
+    session, jobs, fetching, on_opened, on_error
         As for :class:`gui.services.opening.Opening`; ``on_opened`` calls :meth:`show`.
 
     Attributes
@@ -58,10 +57,9 @@ class SessionModel:
         fetching: Fetching,
         on_opened: Callable[[OpenRequest, Opened], None],
         on_error: Callable[[Exception, str, Source | None], None],
-        opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self.session = session
-        self.opening = Opening(session, jobs, fetching, on_opened, on_error, opener)
+        self.opening = Opening(session, jobs, fetching, on_opened, on_error)
         self.listening = Listening()
         self._fitter = Fitter(session, jobs, lambda error, what: on_error(error, what, None))
         self._measuring = Measuring(session)

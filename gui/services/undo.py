@@ -56,23 +56,21 @@ class _Change:
 class Undo:
     """Undo history of the view, the selection, panels' choices, and the models side by side.
 
-    Continuous changes, by a drag or a key held down, are undone together. With ``comparing``,
-    opening another model can be undone too, which restores the previous models. Otherwise opening
-    a model clears the history.
+    Continuous changes, by a drag or a key held down, are undone together. Opening another model can
+    be undone too, which restores the previous models.
     """
 
     def __init__(
         self,
         session: Session,
+        comparing: Comparing,
         camera_place: Callable[[], Place],
         move_camera: Callable[[Place], None],
         clock: Callable[[], float] = time.monotonic,
-        comparing: Comparing | None = None,
     ) -> None:
         self._comparing = comparing
-        if comparing is not None:
-            comparing.on_step, comparing.camera_place = self._on_step, camera_place
-            comparing.on_linked = self._on_linked
+        comparing.on_step, comparing.on_linked = self._on_step, self._on_linked
+        comparing.camera_place = camera_place
         self._session, self._clock = session, clock
         self._camera_place, self._move_camera = camera_place, move_camera
         self._done: list[_Change] = []
@@ -140,16 +138,16 @@ class Undo:
         try:
             if CAMERA in values:
                 now = {**now, CAMERA: self._camera_place()}
-            if MODELS in values and comparing is not None:
+            if MODELS in values:
                 now = {MODELS: comparing.arrangement(), **now}
                 comparing.restore(cast("Arrangement", values[MODELS]))
-            if RANGES in values and comparing is not None:
+            if RANGES in values:
                 now = {**now, RANGES: comparing.ranges}
             session.change(**fields)
             for name, chosen in choices.items():
                 panel = name.removeprefix(CHOICES)
                 now = {**now, name: self.show_choices(panel, cast("Fields", chosen))}
-            if RANGES in values and comparing is not None:  # after unlinking them
+            if RANGES in values:  # after unlinking them
                 comparing.show_ranges(cast("Ranges", values[RANGES]))
             if CAMERA in values:
                 self._move_camera(cast("Place", values[CAMERA]))
@@ -158,8 +156,7 @@ class Undo:
             self._replaying = False
 
     def _on_field_changed(self, name: str, value: object, before: object) -> None:
-        in_step = self._comparing is not None and self._comparing.in_step
-        if not self._replaying and not in_step and value != before:
+        if not self._replaying and not self._comparing.in_step and value != before:
             self._remember(name, before, value)
 
     def _on_step(self, name: str, before: Arrangement, after: Arrangement) -> None:
@@ -182,7 +179,7 @@ class Undo:
 
     def _on_linked(self, before: Ranges) -> None:
         """Remember that all models took the open one's range and components."""
-        if self._replaying or self._comparing is None:
+        if self._replaying:
             return
         self._undone.clear()
         was: dict[str, object] = {"ranges_linked": False, RANGES: before}
@@ -205,8 +202,7 @@ class Undo:
                 return
 
     def _on_model_shown(self) -> None:
-        in_step = self._comparing is not None and self._comparing.in_step
-        if not in_step:
+        if not self._comparing.in_step:  # the first model
             self.clear()
 
     def clear(self) -> None:

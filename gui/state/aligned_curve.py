@@ -32,8 +32,8 @@ Coloring = Literal["hues", "grey", "matched"]
 
 
 @dataclass(frozen=True, slots=True)
-class OfCompared:
-    """The curve of the compared model with a key."""
+class OfOther:
+    """The curve of the other model with a key."""
 
     key: int
 
@@ -56,7 +56,7 @@ class OfStep:
 class CurveAlignment:
     """Which curve to align with the shown one, and how."""
 
-    what: OfCompared | OfRange | OfStep
+    what: OfOther | OfRange | OfStep
     # "turned": in its own components, shifted and rotated onto the shown one; "scaled": also
     # scaled; "basis": not fitted, but projected onto the components of the shown one.
     how: How = "scaled"
@@ -73,7 +73,7 @@ class CurveAlignment:
     @property
     def taken_off(self) -> Middle:
         """The mean that is subtracted for "basis"."""
-        return self.middle or ("own" if isinstance(self.what, OfCompared) else "basis")
+        return self.middle or ("own" if isinstance(self.what, OfOther) else "basis")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

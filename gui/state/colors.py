@@ -13,7 +13,7 @@ from cmap import Colormap
 
 from gui.state.session import Session
 from gui.state.values import ColorLimits
-from gui.style.theme import DARK, HUES, LIGHT, format_number
+from gui.style.theme import DARK, HUES, LIGHT, SERIES, Theme, format_number
 from gui.style.token_text import token_label
 
 if TYPE_CHECKING:
@@ -70,6 +70,12 @@ MAX_CATEGORIES = 64
 BRIGHT = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 OTHERS = "others"
 """The name of all further categories."""
+
+
+def model_color(number: int, theme: Theme) -> str:
+    """Return the colour of a model's curves, by its :attr:`gui.state.session.OpenModel.color`."""
+    colors = SERIES[theme.name]
+    return colors[number % len(colors)]
 
 
 @functools.cache

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
+
+from msgspec import ValidationError, convert
 
 from gui.state.camera import VIEWS
+from gui.state.fields import Counting, Three, one_of
 from gui.state.values import ColorBy, Fields, Outside, Quantity
 
-T = TypeVar("T")
 Place = tuple[str, str]
 """A name, and the rule of a range or "" for the step's own."""
 MIN_POSITIONS = 4
@@ -71,15 +73,12 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
 
     Raises BadSetup: a key or its value is invalid.
     """
-    known = [f.name for f in fields(Setup)]
     read: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in known:
-            raise BadSetup(f"a setup has no option “{key}”{nearest(key, known)}", key)
+        if key not in _KINDS:
+            raise BadSetup(f"a setup has no option “{key}”{nearest(key, list(_KINDS))}", key)
         try:
-            read[key] = _READ[key](value)
-            if key == "needs":
-                _check_needs(read[key], features)
+            read[key] = _read(key, value, features)
         except BadSetup as error:
             raise BadSetup(f"“{key}”: {error}", key) from None
     setup = replace(Setup(), **read)
@@ -161,72 +160,57 @@ def position_of(place: str, n_positions: int) -> int:
 # ---- keys --------------------------------------------------------------------------------
 
 
-def _one_of(*known: str) -> Callable[[object], str]:
-    def read(value: object) -> str:
-        if value not in known:
-            raise BadSetup(f"“{value}” is not one of {', '.join(known)}")
-        return str(value)
-
-    return read
+def _one_of(*known: str) -> tuple[Any, str]:
+    return one_of(*known), f"is not one of {', '.join(known)}"
 
 
-def _a(kind: type[T], name: str) -> Callable[[object], T]:
-    def read(value: object) -> T:
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise BadSetup(f"should be {name}")
-        return value
-
-    return read
-
-
-def _component(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise BadSetup("components count from 1")
-    return value
-
-
-def _components(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list) or len(value) != 3:
-        raise BadSetup("should be three components")
-    return tuple(_component(number) for number in value)
-
-
-def _places(value: object) -> tuple[str, ...]:
-    places = value if isinstance(value, list) else [value]
-    for place in places:
-        if isinstance(place, bool) or re.fullmatch(_PLACE, str(place)) is None:
-            raise BadSetup(f"“{place}” is not a position, such as 0, 50% or last")
-    return tuple(str(place) for place in places)
+_TEXT = str, "should be a text"
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    "positions": _TEXT,
+    "components": (Three, "should be three components, which count from 1"),
+    # A lesson has no table of the reader's.
+    "color_by": _one_of(*(by for by in get_args(ColorBy) if by != "column")),
+    "color_component": (Counting, "should be a component; they count from 1"),
+    "outside": _one_of(*get_args(Outside)),
+    "select": (int | str | tuple[int | str, ...], "is not a position, nor a list of them"),
+    "sphere": (bool, "should be true or false"),
+    "camera": _one_of(*VIEWS),
+    "prompt": _TEXT,
+    "norms": _one_of(*get_args(Quantity)),
+    "beside": _one_of("none", "inspector", "prompt"),
+    "panel": _TEXT,
+    "options": (dict[str, Any], "should be a table"),
+    "needs": _TEXT,
+}
+"""The types of the keys' values in TOML, and what is wrong about values of other types."""
 
 
-def _rule(value: object) -> str:
-    return check_rule(_a(str, "a text")(value))
+def _read(key: str, value: object, features: Collection[str]) -> object:
+    """Return a field of :class:`Setup` from its value in TOML.
+
+    Raises BadSetup: the value is invalid.
+    """
+    kind, wrong = _KINDS[key]
+    try:
+        read = convert(value, kind)
+    except ValidationError:
+        raise BadSetup(f"“{value}” {wrong}") from None
+    if key == "positions":
+        return check_rule(read)
+    if key == "select":
+        return tuple(map(_place, read if isinstance(read, tuple) else (read,)))
+    return _needs(read, features) if key == "needs" else read
 
 
-def _needs(value: object) -> Condition:
-    return parse_condition(_a(str, "a text")(value))
+def _place(value: int | str) -> str:
+    if re.fullmatch(_PLACE, str(value)) is None:
+        raise BadSetup(f"“{value}” is not a position, such as 0, 50% or last")
+    return str(value)
 
 
-def _check_needs(condition: Condition, features: Collection[str]) -> None:
+def _needs(words: str, features: Collection[str]) -> Condition:
+    condition = parse_condition(words)
     for term in condition:
         if term.name not in features:
             raise BadSetup(f"a step can need {', '.join(features)}, and not “{term.name}”")
-
-
-_READ: Mapping[str, Callable[[object], object]] = {
-    "positions": _rule,
-    "components": _components,
-    # A lesson has no table of the reader's.
-    "color_by": _one_of(*(by for by in get_args(ColorBy) if by != "column")),
-    "color_component": _component,
-    "outside": _one_of(*get_args(Outside)),
-    "select": _places,
-    "sphere": _a(bool, "true or false"),
-    "camera": _one_of(*VIEWS),
-    "prompt": _a(str, "a text"),
-    "norms": _one_of(*get_args(Quantity)),
-    "beside": _one_of("none", "inspector", "prompt"),
-    "panel": _a(str, "a text"),
-    "options": _a(dict, "a table"),
-    "needs": _needs,
-}
+    return condition

@@ -275,9 +275,10 @@ class Documents:
     lesson: Course | None = None
     # The model list, and recently opened sources, newest first.
     models: tuple[ModelRow, ...] = ()
-    recent: tuple[str, ...] = ()
+    recent: tuple[Source, ...] = ()
     surveys: tuple[str, ...] = ()  # Files of recently opened surveys, newest first
-    missing: frozenset[str] = frozenset()  # Those of both that did not exist at the last check
+    # Ids and files of those of both that did not exist at the last check.
+    missing: frozenset[str] = frozenset()
     # The tables chosen for sources, the latest last: see services/loading.py.
     tables: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), metadata=traits(linked=True)

@@ -110,7 +110,7 @@ class Notice:
     # unknown.
     whole: int = 0
     inside: bool = False  # Whether to offer to measure the positions inside the source
-    beside: bool = False  # Whether it is about compared models
+    beside: bool = False  # Whether it is about other models
     # The model whose file has changed; a button reopens it.
     again: PositionalModel | None = None
     # If only the row for position 0 of the one candidate is unknown: the possible ones.

@@ -66,7 +66,7 @@ class Work:
     main_at: int = 0
     # The view that fills the grid: 0 for the open model's, from 1 the others'; None for all.
     alone: int | None = None
-    # The curve aligned with the shown one; a compared model's key is its index in ``others``.
+    # The curve aligned with the shown one; another open model's key is its index in ``others``.
     alignment: CurveAlignment | None = None
     # The file it was opened from or saved to, "" for none, and whether it differs from that.
     file: str = ""

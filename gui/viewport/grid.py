@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, QRect, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from gui.services.compared_curves import model_color
 from gui.services.comparing import Comparing
 from gui.state.camera import Outlook
+from gui.state.colors import model_color
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 
 from gui.services.work_files.bookmarks import Bookmarks
 from gui.services.work_files.reopening import take_alignment, take_other, take_work
-from gui.state.aligned_curve import OfCompared
+from gui.state.aligned_curve import OfOther
 from gui.state.camera import CameraPose
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import share
@@ -87,7 +87,7 @@ class BookmarkKeeper:
     def add(self) -> None:
         """Add a bookmark of the view, and bring the panel to the front."""
         window, session = self._window, self._window.session
-        shown, model = window.controller.shown, session.model
+        shown, model = window.controller.opening.shown, session.model
         if model is None or shown is None or session.curve is None:
             return
         window.viewport.catch_up()  # it does not paint while it is hidden
@@ -126,10 +126,10 @@ class BookmarkKeeper:
         session = self._window.session
         opened = self._window.controller.comparing.opened
         alignment = take_alignment(session, [key for key, _, _ in opened])
-        if alignment is None or not isinstance(alignment.what, OfCompared):
+        if alignment is None or not isinstance(alignment.what, OfOther):
             return alignment, ()
         _, session, request = opened[alignment.what.key]
-        return replace(alignment, what=OfCompared(0)), (take_other(session, request, None),)
+        return replace(alignment, what=OfOther(0)), (take_other(session, request, None),)
 
     def _bring(self) -> None:
         """Bring the panel to the front; if it was closed, give it half of its column."""

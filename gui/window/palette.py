@@ -311,7 +311,7 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
 def _recent(session: Session) -> list[Source]:
     """Return the recent sources, without models of the catalogue, which have their own items."""
     listed = {row.entry.id for row in session.models}
-    return [parsed(source) for source in session.recent if source not in listed]
+    return [source for source in session.recent if source.id not in listed]
 
 
 def _source_items(

@@ -108,9 +108,7 @@ def build_parts(
     centre.addWidget(window.results.tabs.closed_bar)
     window.bookmarks = BookmarkKeeper(window, settings.bookmarks)
     camera = window.viewport.camera
-    window.undo = Undo(
-        session, lambda: camera.place, camera.return_to, comparing=controller.comparing
-    )
+    window.undo = Undo(session, controller.comparing, lambda: camera.place, camera.return_to)
     window.guide = GuideOpener(window)
     window.surveys = SurveyOpener(window, window.side_by_side)
     controller.open_survey = window.surveys.open

@@ -5,41 +5,28 @@ from pathlib import Path
 
 import numpy as np
 
-from geometry.models.sources.source import Source
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
-from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import OpenModel, Session
+from tests.gui.open_models import add_beside
 
-KEY = 7
+KEY = 1
 """Of the first model that is put beside the open one."""
 
 
 class Beside:
-    """Puts models beside the open one: ``beside(table, positions, name, key)``."""
+    """Puts models beside the open one: ``beside(table, positions, name)``."""
 
-    def __init__(self, session: Session, write_table: Callable[..., Path]) -> None:
-        self._session, self._write = session, write_table
-        self._made: list[Controller] = []
+    def __init__(self, controller: Controller, write_table: Callable[..., Path]) -> None:
+        self._controller, self._write = controller, write_table
 
     def __call__(
         self,
         W_pos: np.ndarray | None = None,
         positions: tuple[int, int] | None = None,
         name: str = "other",
-        key: int = KEY,
-    ) -> Controller:
-        controller = Controller(Session(), InlineJobs())
-        self._made.append(controller)
-        path = str(self._write(W_pos, name))
-        controller.open(path, positions=positions)
-        made = OpenModel(key, Source.parse(path), name, controller.session)
-        self._session.open_models = (*self._session.open_models, made)
-        return controller
-
-    def close(self) -> None:
-        for controller in self._made:
-            controller.close()
+    ) -> OpenModel:
+        return add_beside(self._controller, self._write(W_pos, name), positions)
 
 
 def lines(session: Session) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The table of models with models beside the open one, made by hand."""
+"""The table of models with models beside the open one."""
 
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from geometry.models.sources.source import Source
 from gui.panels.compare.table import CompareTable
 from gui.panels.compare.words import ALL, COLUMNS
 from gui.panels.kit.intents import AddModel, MakeCurrent, RemoveModel
-from gui.services.controller import Controller
-from gui.services.jobs.jobs import InlineJobs, Jobs
+from gui.services.jobs.jobs import Jobs
 from gui.state.session import OpenModel, Session
+from tests.gui.open_models import LOADING, add_beside
 from tests.gui.result_stage import ResultStage
 
 TITLES = [column.title.partition("\n")[0] for column in COLUMNS]
@@ -23,10 +23,9 @@ ALL_COLUMNS = tuple((key, 0) for key in ALL)
 
 
 class CompareStage(ResultStage):
-    """The panel, and controllers of the models beside the open one."""
+    """The panel, with models beside the open one."""
 
     def __init__(self, qtbot: Any, panel: str = "compare", jobs: Jobs | None = None) -> None:
-        self.others: list[Controller] = []
         super().__init__(qtbot, panel, jobs, size=(900, 260))
         self.session.compare_columns = ALL_COLUMNS
         self._at_first = self.panel.choices
@@ -52,14 +51,13 @@ class CompareStage(ResultStage):
 
     def beside(self, source: Path | str | None, name: str) -> Session:
         """Show a model beside the open one; with no source it is still being read."""
-        controller = Controller(Session(), InlineJobs())
-        self.others.append(controller)
         if source is not None:
-            controller.open(str(source))
-        made = OpenModel(len(self.others), Source.parse(str(source)), name, controller.session)
-        self.session.open_models = (*self.session.open_models, made)
+            made = add_beside(self.controller, source)
+        else:
+            made = OpenModel(LOADING, Source.parse(name), name, Session())
+            self.session.open_models = (*self.session.open_models, made)
         QApplication.processEvents()
-        return controller.session
+        return made.session
 
     def column(self, title: str) -> list[str]:
         """The cells below a title, from above."""
@@ -83,10 +81,3 @@ class CompareStage(ResultStage):
     def again(self, *of: Any, **more: Any) -> None:
         self.session.compare_columns = ALL_COLUMNS
         super().again(*of, **more)
-        while self.others:
-            self.others.pop().close()
-
-    def _release(self, panel: Any) -> None:
-        super()._release(panel)
-        while self.others:
-            self.others.pop().close()

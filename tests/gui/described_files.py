@@ -17,7 +17,7 @@ from geometry.inside.record import Description
 from geometry.models.sources.layer_tables import LayerTables
 from geometry.models.sources.source import Source
 from geometry.survey.read import Survey
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.state.layout import Tabs
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -111,7 +111,7 @@ def described_alignment(alignment):
     match alignment:
         case None:
             return None
-        case CurveAlignment(what=OfCompared(key)):
+        case CurveAlignment(what=OfOther(key)):
             of = {"other": key}
         case CurveAlignment(what=OfRange(positions)):
             of = {"range": positions}

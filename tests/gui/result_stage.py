@@ -24,7 +24,7 @@ from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
 from tests.gui.dialogs import answer_file
 from tests.gui.on_screen import trigger
-from tests.gui.open_models import show_others
+from tests.gui.open_models import begin_anew
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -90,7 +90,7 @@ class ResultStage:
     ) -> None:
         """Show a source in the panel as at first, whatever a test did with both."""
         panel, session = self.panel, self.session
-        show_others(session)
+        begin_anew(self.controller)
         session.change(**{name: getattr(FRESH, name) for name in WISHES})
         if session.model is None or session.model is not self._model or source != self._source:
             panel._set_choices(self._at_first)

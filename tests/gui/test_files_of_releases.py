@@ -422,7 +422,7 @@ def test_window_starts_with_them(release, name, start_application, remembered, w
     wanted = without(expected["session"], "recent", "offline")
     assert plain({field: getattr(session, field) for field in wanted}) == wanted
     lately = [source for source in expected["session"]["recent"] if source != "sample"]
-    assert [source for source in session.recent if source != "sample"] == lately
+    assert [source.id for source in session.recent if source.id != "sample"] == lately
     assert application.theme.name == (name if name != "system" else "light")
     assert application.theme.text_size == expected["text_size"]
     assert window.toolbar.isHidden() is not expected["toolbar"]

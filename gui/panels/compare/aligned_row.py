@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.services.alignment_text import other_model, readout, script
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
@@ -237,7 +237,7 @@ class AlignedRow(Panel):
             assert self.session.history is not None
             self._change(what=OfStep(int(self.session.history.steps[0])), middle=None)
         else:
-            self._change(what=OfCompared(kind), middle=None)
+            self._change(what=OfOther(kind), middle=None)
 
     def _others(self) -> tuple[int, int]:
         """Return initial positions: the longer range outside the shown one, or half of that."""
@@ -273,7 +273,7 @@ def _kind(alignment: CurveAlignment | None) -> str | int:
     """Return an alignment's entry in the drop-down list."""
     if alignment is None:
         return NOTHING
-    if isinstance(alignment.what, OfCompared):
+    if isinstance(alignment.what, OfOther):
         return alignment.what.key
     return RANGE if isinstance(alignment.what, OfRange) else STEP
 

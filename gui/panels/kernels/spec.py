@@ -250,7 +250,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             random,
         )
 
-    def compared_question(self, scope: Scope, choices: Choices) -> NearestHeadOf:
+    def question_about_other(self, scope: Scope, choices: Choices) -> NearestHeadOf:
         return NearestHeadOf(choices.of, scope.positions)
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:

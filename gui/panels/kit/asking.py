@@ -1,4 +1,4 @@
-"""Questions of a panel about the open model, compared models, and null distributions."""
+"""Questions of a panel about the open model, other models, and null distributions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def question_about(session: Session, spec: AnyPanel, choices: Any) -> Question[o
     return spec.question(replace(scope_of(session), results=results), choices)
 
 
-def compared_question(session: Session, spec: AnyPanel, choices: Any) -> Question[object] | None:
-    """Return a panel's question about a compared model, in its session; None for none."""
+def question_about_other(session: Session, spec: AnyPanel, choices: Any) -> Question[object] | None:
+    """Return a panel's question about another open model, in its session; None for none."""
     if session.model is None or not spec.compares(choices):
         return None
-    return spec.compared_question(scope_of(session), choices)
+    return spec.question_about_other(scope_of(session), choices)
 
 
 def waits_for_drag(session: Session, spec: AnyPanel) -> bool:

@@ -36,7 +36,7 @@ class ShowBeside:
 
 @dataclass(frozen=True, slots=True)
 class HideCurves:
-    """Hide these curves of compared models: pairs of a panel's name and a model's key."""
+    """Hide these curves of other models: pairs of a panel's name and a model's key."""
 
     hidden: frozenset[tuple[str, int]]
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtWidgets import QBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.panels.kit.body import PanelForm
-from gui.panels.kit.compared_legend import ComparedLegend
+from gui.panels.kit.others_legend import OthersLegend
 from gui.panels.kit.result_header import ResultHeader
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
@@ -38,7 +38,7 @@ class ResultLayout:
         self,
         panel: QWidget,
         header: ResultHeader,
-        legend: ComparedLegend,
+        legend: OthersLegend,
         form: PanelForm | None,
         words: WordsPage,
         strip: WorkingStrip,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain, count
 
 import numpy as np
 
 from geometry.checkpoints.number_files import stacked
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import AnyView, Reported, View
-from gui.services.compared_curves import unique_names
 from gui.services.questions import resolve
 
 
@@ -21,6 +21,17 @@ def all_numbers(spec: AnyPanel, view: AnyView) -> dict[str, np.ndarray]:
         numbers = _labelled(spec.numbers(other), spec, other)
         columns |= {f"{name}: {key}": values for key, values in numbers.items()}
     return columns
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return unique names, with numbers after repeated ones: a, a (2), a (3)."""
+    unique: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name} ({number})" for number in count(2))
+        unique[
+            next(candidate for candidate in chain((name,), numbered) if candidate not in unique)
+        ] = None
+    return list(unique)
 
 
 def _labelled(

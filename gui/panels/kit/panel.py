@@ -21,19 +21,18 @@ from gui.panels.kit.asking import (
 )
 from gui.panels.kit.body import PanelBody, PanelForm
 from gui.panels.kit.choices import Button, Play, Shared
-from gui.panels.kit.compared_legend import ComparedLegend
-from gui.panels.kit.compared_models import ComparedModels
 from gui.panels.kit.controls import ControlRow
 from gui.panels.kit.guiding import GuidePlayer, Playback
 from gui.panels.kit.intents import ChangeShared, ShowPanel
 from gui.panels.kit.layout import ResultLayout
+from gui.panels.kit.other_models import OtherModels
+from gui.panels.kit.others_legend import OtherCurve, OthersLegend
 from gui.panels.kit.result_header import ResultHeader
 from gui.panels.kit.saved_choices import restored, saved
 from gui.panels.kit.saving import ResultFiles
 from gui.panels.kit.spec import AnyPanel, at_stops, changed
 from gui.panels.kit.views import AnyView, View
 from gui.panels.table import GROUPS, PANELS
-from gui.services.compared_curves import ComparedCurve
 from gui.services.questions import Question
 from gui.state.answer import Answer
 from gui.state.session import Session
@@ -80,7 +79,7 @@ class ResultPanel(Panel):
     """The user has changed its options; the previous ones."""
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
-    comparedAsked = Signal(int, object, bool)
+    otherAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
     nullsAsked = Signal(object)
     """A question about null distributions beside the shown result; None to cancel it."""
@@ -138,7 +137,7 @@ class ResultPanel(Panel):
         self.buttons = {button.text: self._button(button) for button in spec.buttons}
         for button in self.buttons.values():
             self.header.add_action(button)
-        self.legend = ComparedLegend(theme)
+        self.legend = OthersLegend(theme)
         self.legend.hide()
         self.strip = WorkingStrip(theme)
         self.strip.cancelRequested.connect(self.cancelRequested)
@@ -158,12 +157,12 @@ class ResultPanel(Panel):
         self._follow_model()
         self._asked: Question[object] | None = None
         self._nulls = NullAnswers(session, spec, lambda question: self.nullsAsked.emit(question))
-        self.others = ComparedModels(
+        self.others = OtherModels(
             session,
             spec,
             self.legend,
             lambda: self.choices,
-            ask=lambda key, question, fetch: self.comparedAsked.emit(key, question, fetch),
+            ask=lambda key, question, fetch: self.otherAsked.emit(key, question, fetch),
             intend=lambda intent: self.intended.emit(intent),
             changed=self._on_others_changed,
         )
@@ -469,7 +468,7 @@ class ResultPanel(Panel):
     def _show_legend(self) -> None:
         self.others.show_legend(has_result=self._ready is not None, summary_of=self._summary)
 
-    def _summary(self, curve: ComparedCurve) -> str:
+    def _summary(self, curve: OtherCurve) -> str:
         for other in () if self._ready is None else self.view().others:
             if other.name == curve.name:
                 return self.spec.summary(other)

@@ -163,7 +163,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return a short title of the compared models' curves; "" for none."""
         return ""
 
-    def compared_question(self, scope: Scope, choices: C) -> Question[R] | None:
+    def question_about_other(self, scope: Scope, choices: C) -> Question[R] | None:
         """Return the question about a compared model."""
         return self.question(scope, choices)
 

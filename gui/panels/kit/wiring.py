@@ -22,7 +22,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     intend
         Called with intents such as :class:`gui.panels.kit.intents.ShowPanel`.
     """
-    name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
+    name, answers, others = panel.spec.name, controller.answers, controller.comparing
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
     beside = nulls_slot(panel.spec)
     panel.nullsAsked.connect(
@@ -34,7 +34,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     )
     panel.hidden.connect(lambda: answers.hold(beside))
     panel.shown.connect(lambda: answers.resume(beside))
-    panel.comparedAsked.connect(
+    panel.otherAsked.connect(
         lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
     )
     for service in (answers, others):

@@ -162,7 +162,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         first, second = (Typed(token, min(position, last)) for token, position in choices.sums)
         return InterferenceOf(first, second)
 
-    def compared_question(self, scope: Scope, choices: Choices) -> Question[Result]:
+    def question_about_other(self, scope: Scope, choices: Choices) -> Question[Result]:
         """Only the errors: the cosines of all tokens with all positions take longer."""
         return ErrorsOf(scope.positions)
 

@@ -16,8 +16,7 @@ from geometry.models.residual_stream import Name, Subject
 from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.layer_tables import LayerStore
 from gui.services.lessons import inside_facts
-from gui.services.lessons.fact import Fact
-from gui.services.lessons.findings import CARRIES, Absent, Findings, has_history
+from gui.services.lessons.findings import CARRIES, Absent, Fact, Findings, has_history
 from gui.services.questions import Tensor, tensors_of
 from gui.style.theme import format_count, format_number, format_percent
 from gui.style.verdicts import worth

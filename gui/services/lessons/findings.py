@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,7 +12,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.measures.shape_fit import HELICES
 from geometry.models.sources.layer_tables import LayerStore
 from gui.services.origins import origin_of
-from gui.services.questions import QuestionContext
+from gui.services.questions import QuestionContext, Tensor
 
 if TYPE_CHECKING:
     from geometry.checkpoints.memo import Memo
@@ -384,6 +386,15 @@ class Findings:
     def first_component(self) -> float:
         """Share of the variance in the first component."""
         return float(self.of_range.pca.explained_variance_ratio[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A formatted number for a lesson's text."""
+
+    meaning: str  # Its definition, for authors of lessons
+    find: Callable[[Findings], str]  # Computes it for the open model and a range of positions
+    tensors: tuple[Tensor, ...] = ()  # Tensors it reads besides P
 
 
 def has_history(model: PositionalModel) -> bool:

@@ -8,8 +8,7 @@ from typing import cast
 import numpy as np
 
 from geometry.models.sources.layer_tables import RESOLVED
-from gui.services.lessons.fact import Fact
-from gui.services.lessons.findings import NOTHING, Absent, Findings
+from gui.services.lessons.findings import NOTHING, Absent, Fact, Findings
 from gui.style.theme import format_count, format_number, format_percent
 
 ENOUGH, NEARLY, MUCH = 0.95, 0.9, 0.25

@@ -15,7 +15,7 @@ from gui.scene.shown_range import inside
 from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import OpenRequest, remember
 from gui.services.work_files.projects import open_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.camera import Place
 from gui.state.session import ABSENT, SAVED, Session
 from gui.state.values import Notice
@@ -65,7 +65,7 @@ def note_file(session: Session, file: Path) -> None:
 def take_other(
     session: Session, wanted: OpenRequest, place: Place | None, *, in_grid: bool = True
 ) -> OtherView:
-    """Return the saved state of a compared model's session; see :func:`take_work`."""
+    """Return the saved state of another open model's session; see :func:`take_work`."""
     from gui.state.work import OtherView
 
     return OtherView(
@@ -77,31 +77,31 @@ def take_other(
     )
 
 
-def awaited_other(compared: OpenModel, wanted: OpenRequest, opened: OtherView | None) -> OtherView:
-    """Return the saved state of a compared model that is still loading.
+def awaited_other(listed: OpenModel, wanted: OpenRequest, opened: OtherView | None) -> OtherView:
+    """Return the saved state of another open model that is still loading.
 
     ``opened`` is its state in the opened file, if any.
     """
     from gui.state.work import OtherView
 
-    other = opened or OtherView(
+    view = opened or OtherView(
         source=wanted.source,
         positions=wanted.positions,
-        components=compared.session.components,
+        components=listed.session.components,
         table=wanted.table,
-        in_grid=compared.in_grid,
+        in_grid=listed.in_grid,
     )
-    return replace(other, beside="")
+    return replace(view, beside="")
 
 
 def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
-    """Return the alignment, with a compared model's key replaced by its place among ``keys``."""
+    """Return the alignment, with another open model's key replaced by its place among ``keys``."""
     alignment = session.alignment
-    if alignment is None or not isinstance(alignment.what, OfCompared):
+    if alignment is None or not isinstance(alignment.what, OfOther):
         return alignment
     if alignment.what.key not in keys:
         return None  # it is still loading
-    return replace(alignment, what=OfCompared(keys.index(alignment.what.key)))
+    return replace(alignment, what=OfOther(keys.index(alignment.what.key)))
 
 
 def _model_of(session: Session, wanted: OpenRequest) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Reopening:
         )
 
     def go_to(self, work: Work) -> None:
-        """Show saved work of the open model or a compared one, or open its model first."""
+        """Show saved work of any open model, or open its model first."""
         if not self._may_look(work):
             return
         # A copy, so that listeners are notified even if the same work was shown last.
@@ -225,7 +225,7 @@ class Reopening:
             session.turn = work.turn
         if of_file:
             session.work_file = work.file
-            remember(session, work.file)
+            remember(session, Source.parse(work.file))
         elif message:
             session.work_file = work.file
             session.notice = Notice(message)
@@ -243,7 +243,7 @@ class Reopening:
         session.work = work
 
     def _add(self, other: OtherView, unasked: tuple[Source, ...] = ()) -> int | None:
-        """Show a compared model again, and return its key."""
+        """Show another open model again, and return its key."""
         again = _wanted(other)
         return self._comparing.add(
             again.source,
@@ -255,7 +255,7 @@ class Reopening:
         )
 
     def _keys(self, work: Work) -> list[int | None]:
-        """Return the keys of a bookmark's compared models.
+        """Return the keys of a bookmark's other models.
 
         The model of the aligned curve is opened again if it is not in the window, without a view,
         since a bookmark has one view.
@@ -265,18 +265,18 @@ class Reopening:
             next((key for key, at, wanted in opened if _is_of(other, wanted, at.model)), None)
             for other in work.others
         ]
-        if work.alignment is not None and isinstance(work.alignment.what, OfCompared):
+        if work.alignment is not None and isinstance(work.alignment.what, OfOther):
             at = work.alignment.what.key
             if keys[at] is None:
                 keys[at] = self._add(replace(work.others[at], in_grid=False))
         return keys
 
     def _align(self, work: Work, keys: Sequence[int | None]) -> None:
-        """Restore the alignment; of compared models, only those with keys."""
+        """Restore the alignment; of other models, only those with keys."""
         alignment = work.alignment
-        if alignment is not None and isinstance(alignment.what, OfCompared):
+        if alignment is not None and isinstance(alignment.what, OfOther):
             key = keys[alignment.what.key]
-            alignment = None if key is None else replace(alignment, what=OfCompared(key))
+            alignment = None if key is None else replace(alignment, what=OfOther(key))
         self._session.alignment = alignment
 
 

@@ -21,7 +21,7 @@ from geometry.checkpoints.column_files import (
     PositionColumn,
 )
 from geometry.measures.alignment import Middle
-from gui.state.aligned_curve import Coloring, CurveAlignment, How, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import Coloring, CurveAlignment, How, OfOther, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.fields import Name, Whole
 
@@ -102,7 +102,7 @@ def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...])
 def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
     """Return an alignment as JSON."""
     what = wanted.what
-    if isinstance(what, OfCompared):
+    if isinstance(what, OfOther):
         target: dict[str, object] = {"other": what.key}
     elif isinstance(what, OfRange):
         target = {"range": list(what.positions)}
@@ -131,13 +131,13 @@ class _Alignment:
 
 
 def unpack_alignment(value: object, n_others: int) -> CurveAlignment | None:
-    """Return an alignment from JSON; ``n_others`` is the number of compared models."""
+    """Return an alignment from JSON; ``n_others`` is the number of other models."""
     if value is None:
         return None
     content = convert(value, _Alignment)
     match content:
         case _Alignment(other=int(key), range=None, step=None) if key < n_others:
-            what: OfCompared | OfRange | OfStep = OfCompared(key)
+            what: OfOther | OfRange | OfStep = OfOther(key)
         case _Alignment(other=None, range=(first, last), step=None):
             what = OfRange((first, last))
         case _Alignment(other=None, range=None, step=int(step)):

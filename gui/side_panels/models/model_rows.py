@@ -107,7 +107,7 @@ def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
     recent = [
         source
         for source in session.recent
-        if identity_of(source) not in known and not is_work(source)  # projects are in the File menu
+        if identity(source) not in known and not is_work(source.id)  # projects are in the File menu
     ][:MAX_RECENT]
     groups: dict[str, list[ModelLine]] = {}
     if recent:
@@ -177,8 +177,8 @@ def _made_tip(source: Source) -> str:
     return DERIVED if source.kind in FORMS else _MEANING["computed"]
 
 
-def _recent_line(text: str) -> ModelLine:
-    source = parsed(text)
+def _recent_line(source: Source) -> ModelLine:
+    text = source.id
     if is_made(source):
         where, tip = "computed", f"{text}\n{_made_tip(source)}"
     elif source.address is None:

@@ -213,7 +213,7 @@ def models_at_hand(session: Session) -> tuple[tuple[Source, str], ...]:
     known = {identity_of(row.entry.id) for row in session.models}
     recent = [
         source
-        for source in map(parsed, session.recent)
+        for source in session.recent
         if identity(source) not in known
         and (source.kind == "path" or source.of is not None)
         and source.id not in session.missing

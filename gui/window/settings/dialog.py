@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QWidget
 
 from gui.services.jobs.jobs import Job, Jobs
-from gui.services.kept_models import Cache
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
@@ -22,6 +22,9 @@ from gui.widgets.tooltips import wrapped
 from gui.window.dialogs import room_on_screen
 from gui.window.settings.appearance_page import AppearancePage
 from gui.window.settings.kept_page import KeptPage
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +71,7 @@ class SettingsDialog(QDialog):
         self,
         session: Session,
         jobs: Jobs,
-        cache: Cache,
+        cache: TensorCache,
         find_token: Callable[[], str | None],
         appearance: AppearancePage,
         *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -20,7 +21,6 @@ from PySide6.QtWidgets import (
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.kept_models import (
-    Cache,
     Kept,
     Removed,
     change_limit,
@@ -36,6 +36,9 @@ from gui.widgets.links import open_folder
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +63,7 @@ class KeptPage(QWidget):
     limitRequested = Signal(object)  # The new size limit, in bytes, to be stored
     removed = Signal()  # Models were removed: lists of local models are outdated
 
-    def __init__(self, jobs: Jobs, cache: Cache) -> None:
+    def __init__(self, jobs: Jobs, cache: TensorCache) -> None:
         super().__init__()
         self._jobs, self._cache = jobs, cache
         self._kept, self._changing = Kept(), False

@@ -18,6 +18,7 @@ from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes
+from geometry.models.sources.source import Source
 from gui.services.save_folders import MAX_FOLDERS
 from gui.state.fields import as_json, one_of
 from gui.state.layout import (
@@ -194,7 +195,7 @@ class Settings:
             first_range=self.first_range,
             compare_columns=self._columns("compare/columns"),
             offline=self.offline,
-            recent=self._texts("model/recent"),
+            recent=tuple(map(Source.parse, self._texts("model/recent"))),
             surveys=self._texts("surveys/recent"),
             tables=self._pairs("model/tables", MAX_TABLES),
             prompt=self._get("prompt", str, ""),
@@ -211,9 +212,10 @@ class Settings:
         for name, key in REMEMBERED.items():
             self._set(key, getattr(session, name))
         self._set("compare/columns", [f"{key} {width}" for key, width in session.compare_columns])
-        self._set("model/recent", list(session.recent))
+        recent = [source.id for source in session.recent]
+        self._set("model/recent", recent)
         self._set("surveys/recent", list(session.surveys))
-        self._set("model/last", session.recent[0] if session.recent else "")
+        self._set("model/last", "".join(recent[:1]))
         self._set("model/tables", dict(session.tables))
         self._set("prompt", session.prompt)
         self._set("folders", dict(session.folders))

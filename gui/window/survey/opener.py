@@ -159,7 +159,7 @@ class SurveyOpener:
         def use(found: list[Source]) -> None:
             for name, source in zip(sources, found, strict=True):
                 if name in measured:
-                    remember_table(self._window.session, source.id, measured[name] or None)
+                    remember_table(self._window.session, source, measured[name] or None)
             open_them(found)
 
         self._window.controller.in_background(

@@ -42,18 +42,19 @@ class RecentMenu(QMenu):
         if not session.recent and not session.surveys:
             self.addAction("Nothing has been opened yet").setEnabled(False)
             return
-        for number, source in enumerate((*session.recent, *session.surveys), start=1):
+        surveys = map(parsed, session.surveys)
+        for number, source in enumerate((*session.recent, *surveys), start=1):
             if number == len(session.recent) + 1:
                 self.addSeparator()
-            missing = Path(source).is_absolute() and source in session.missing
-            file = is_work(source) or is_survey(source)
-            name = Path(source).name if file else parsed(source).name
+            missing = source.kind == "path" and source.id in session.missing
+            file = is_work(source.id) or is_survey(source.id)
+            name = Path(source.id).name if file else source.name
             text = f"{without_keys(name)} (missing)" if missing else without_keys(name)
             action = self.addAction(f"&{number} {text}" if number < 10 else text)
-            action.setToolTip(wrapped(source))
-            action.setStatusTip(source)
+            action.setToolTip(wrapped(source.id))
+            action.setStatusTip(source.id)
             action.setEnabled(not missing)
-            action.triggered.connect(lambda _=False, source=source: opening(parsed(source)))
+            action.triggered.connect(lambda _=False, source=source: opening(source))
         self.addSeparator()
         clear = self.addAction("Clear this list")
         clear.triggered.connect(lambda: forget_recent(session))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
+from geometry.models.sources.source import Source
 from gui.export.save_result import ask_where
 from gui.services.loading import remember
 from gui.services.save_folders import WORK, folder_for, remember_folder
@@ -72,7 +73,7 @@ class WorkSaver:
         Compared models that are still loading are included as requested.
         """
         window = self._window
-        shown = window.controller.shown
+        shown = window.controller.opening.shown
         if window.session.model is None or shown is None:
             return None
         work = take_work(window.session, shown, window.viewport.camera.place)
@@ -150,7 +151,7 @@ class WorkSaver:
                 return save_work(replace(work, bookmarks=self._bookmarks()), path)
 
         def done(file: Path) -> None:
-            remember(session, str(file))
+            remember(session, Source.parse(str(file)))
             session.status = f"Saved {path}"
             if session.model is model and self._saving is saving:
                 note_file(session, file)

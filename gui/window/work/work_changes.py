@@ -191,7 +191,7 @@ class WorkChanges(QObject):
                 )
             else:
                 others[key] = None
-        shown = window.controller.shown
+        shown = window.controller.opening.shown
         fields = (
             None if shown is None else _model(session, shown),
             session.positions,

@@ -10,7 +10,7 @@ from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
 from geometry.models.recognition.candidates import UnknownArchitecture, UnknownRows
 from gui.commands.progress import amount_text
-from gui.commands.steps import progress_bar
+from gui.commands.steps import counting_bar, progress_bar
 from gui.commands.terminal import print_table, say, sentence
 
 
@@ -26,8 +26,12 @@ def test_a_bar_on_a_terminal_only(monkeypatch, stream, speaks):
         assert step("Opening", lambda: 7) == 7
         step("Drawing", lambda: None)
         assert (step.report is not None) == speaks
+    with counting_bar(counted=True) as report:
+        assert (report is not None) == speaks
+        if report is not None:
+            report("Running", 3, 8, "of text")
     say("Wrote it.")
-    for words in ("Drawing", "Wrote it."):
+    for words in ("Drawing", "Running", "3/8", "of text", "Wrote it."):
         assert (words in sys.stderr.getvalue()) == speaks
 
 

@@ -8,7 +8,7 @@ from gui.export.window_data import WindowData
 from gui.export.window_script import Sight
 from gui.scene.scene_state import resolve_scene
 from gui.services.alignment_text import script
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange
 from gui.state.camera import CameraPose
 from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
@@ -18,15 +18,13 @@ SIGHT = Sight(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0
 
 
 @pytest.fixture
-def beside(opened, write_table):
-    made = Beside(opened, write_table)
-    yield made
-    made.close()
+def beside(opened, controller, write_table):
+    return Beside(controller, write_table)
 
 
 def test_the_script_prints_the_same(opened, beside, helix):
     other = beside(helix(120, D_MODEL, 9), (10, 80))
-    opened.alignment = CurveAlignment(OfCompared(KEY), "scaled")
+    opened.alignment = CurveAlignment(OfOther(KEY), "scaled")
     aligned = opened.aligned
     first, whole = run_script(script(aligned, opened.model, other.session.model)).splitlines()
     found = aligned.alignment
@@ -49,7 +47,7 @@ def test_the_script_of_the_same_components(opened):
 @pytest.mark.parametrize(
     "alignment",
     [
-        CurveAlignment(OfCompared(KEY), "scaled"),
+        CurveAlignment(OfOther(KEY), "scaled"),
         CurveAlignment(OfRange((100, 190)), "basis", coloring="matched"),
         CurveAlignment(OfRange((100, 190)), coloring="grey"),
     ],

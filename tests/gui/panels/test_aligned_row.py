@@ -7,22 +7,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, AlignedRow
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.style.theme import LIGHT
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.aligned_stage import KEY
 from tests.gui.on_screen import put_on_screen
-from tests.gui.open_models import show_others
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, NONE, choose, enter
 from tests.gui.training_stage import write_trained
 from tests.scripts import run_script
 
 
 @pytest.fixture
-def other(opened, write_table, helix):
+def other(opened, controller, write_table, helix):
     """A model beside the open one."""
-    made = ComparedStage(opened)
-    yield made.add(write_table(helix(120, 24, 9), "other"), key=4).session
-    made.close()
+    return add_beside(controller, write_table(helix(120, 24, 9), "other")).session
 
 
 def put_row(qtbot, session):
@@ -50,18 +48,18 @@ def shown(row):
     return {name for name in parts if getattr(row, name).isVisible()}
 
 
-def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other):
+def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, controller, other):
     assert names(row)[:2] == ["nothing", "other"]
     assert row.what.currentData() == NOTHING
     assert shown(row) == set()
     assert opened.guides == {}
-    choose(row.what, 4)
+    choose(row.what, KEY)
     press(row.copy)
     printed = run_script(QApplication.clipboard().text()).splitlines()
     assert float(printed[0].split()[0]) == pytest.approx(opened.aligned.alignment.disparity)
     assert opened.status == "Copied as Python"
-    choose(row.what, 4)
-    assert opened.alignment == CurveAlignment(OfCompared(4))
+    choose(row.what, KEY)
+    assert opened.alignment == CurveAlignment(OfOther(KEY))
     assert shown(row) == {"how", "mirror", "copy", "readout"}
     found = opened.aligned.alignment
     assert row.readout.text() == (
@@ -69,10 +67,10 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
         f"{opened.aligned.more.whole:.3f}"
     )
     press(row.how.buttons["scaled"])
-    assert opened.alignment == CurveAlignment(OfCompared(4), "scaled")
+    assert opened.alignment == CurveAlignment(OfOther(KEY), "scaled")
     assert opened.aligned.alignment.disparity == found.disparity
     press(row.mirror)
-    assert opened.alignment == CurveAlignment(OfCompared(4), "scaled", mirrored=False)
+    assert opened.alignment == CurveAlignment(OfOther(KEY), "scaled", mirrored=False)
     press(row.how.buttons["basis"])
     assert shown(row) == {"how", "middle", "copy", "readout"}
     assert row.middle.value() == "own"
@@ -85,8 +83,8 @@ def test_a_model_is_laid_over_and_aligned_as_wanted_and_goes(row, opened, other)
     assert opened.alignment is None
     assert shown(row) == set()
     assert opened.shown_guides == ()
-    choose(row.what, 4)
-    show_others(opened)
+    choose(row.what, KEY)
+    controller.comparing.clear()
     assert "other" not in names(row)
     assert row.what.currentData() == NOTHING
     assert shown(row) == set()
@@ -140,7 +138,7 @@ def test_steps_are_offered_and_printed_once_they_are_read(qtbot, session, contro
 def test_why_not_is_said(row, opened, other):
     other.positions = (5, 9)
     opened.positions = (50, 90)
-    choose(row.what, 4)
+    choose(row.what, KEY)
     assert row.readout.text() == "The positions 5–9 and 50–90 do not overlap."
     assert not row.copy.isEnabled()
 
@@ -185,7 +183,7 @@ def test_overlay_in_the_window(application, wait_until_idle, write_table, helix,
     assert window.viewport.scene.state.guides == ()
     window.undo.redo()
     wait_until_idle(application)
-    assert session.alignment == CurveAlignment(OfCompared(other.key))
+    assert session.alignment == CurveAlignment(OfOther(other.key))
     assert len(window.viewport.scene.state.guides) == 1
     application.controller.comparing.make_current(other.key)
     wait_until_idle(application)

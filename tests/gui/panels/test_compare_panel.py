@@ -32,6 +32,8 @@ from gui.panels.compare.words import (
     written,
 )
 from gui.services.answers import Answers
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
 from tests.gui.on_screen import ask_menu, trigger
@@ -321,10 +323,11 @@ def test_one_that_is_being_read_is_muted_in_either_theme_and_comes(three, write_
     assert three.column("Range")[3] == "loading…"
     assert three.column("Turns")[3] == NO_NUMBER
     assert three.panel.python().count("open_model(") == 3
-    three.others[-1].open(str(write_table(name="now")))
-    assert session.model is not None
+    controller = Controller(session, InlineJobs())
+    controller.open(str(write_table(name="now")))
     assert three.column("Model")[3] == "now"
     assert three.column("Turns")[3] != NO_NUMBER
+    controller.close()
 
 
 @pytest.fixture

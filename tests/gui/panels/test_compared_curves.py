@@ -10,31 +10,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources.source import Source
-from gui.panels.kit.compared_legend import shares
-from gui.panels.kit.outputs import all_numbers
-from gui.services.compared_curves import compared_curves, unique_names
-from gui.services.controller import Controller
+from gui.panels.kit.other_models import names_of_others
+from gui.panels.kit.others_legend import shares
+from gui.panels.kit.outputs import all_numbers, unique_names
 from gui.state.answer import Answer
 from gui.state.session import OpenModel, Session
 from gui.style.theme import format_number
-from tests.gui.compared_stage import Beside, drawn_names
-from tests.gui.hand_jobs import HandJobs
-from tests.gui.open_models import show_others
+from tests.gui.others_stage import Beside, drawn_names
 from tests.gui.result_stage import LEFT
 from tests.scripts import run_script
 
 
 @pytest.fixture
 def beside(qtbot, tmp_path):
-    made = []
-
-    def make(panel_class, **options):
-        made.append(Beside(qtbot, panel_class, tmp_path, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
+    return lambda panel: Beside(qtbot, panel, tmp_path)
 
 
 def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
@@ -71,26 +60,26 @@ def test_tooltips_and_script_of_compared_curves(beside):
     assert float(run_script(other).split()[1]) == pytest.approx(r2)
 
 
-def test_chips_tell_models_of_one_name_apart_and_which_are_being_read(beside, write_table, helix):
+def test_chips_tell_models_of_one_name_apart_and_which_are_being_read(
+    beside, write_table, helix, hand_jobs, monkeypatch
+):
     made = beside("spectra")
-    made.others.add(made.sources[0], (2, 70))
-    made.others.add(made.sources[0], (10, 30))
+    made.add(made.sources[0], (2, 70))
+    made.add(made.sources[0], (10, 30))
     assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
-    jobs, other = HandJobs(), Session()
-    controller = Controller(other, jobs)
-    show_others(made.session, OpenModel(7, Source.parse("slow"), "slow", other))
-    assert made.chips[7].shown_text == "slow …"
-    assert "is loading" in made.chips[7].toolTip()
-    controller.open(str(write_table(helix(40), "slow")))
-    jobs.deliver_all()
-    assert drawn_names(made.panel) == {"slow"}
-    assert made.chips[7].shown_text == "slow"
-    controller.close()
+    comparing = made.stage.controller.comparing
+    monkeypatch.setattr(comparing, "_jobs", hand_jobs)
+    comparing.add(str(write_table(helix(40), "slow")))
+    assert made.chips[3].shown_text == "slow.npy …"
+    assert "is loading" in made.chips[3].toolTip()
+    hand_jobs.deliver_all()
+    assert "slow" in drawn_names(made.panel)
+    assert made.chips[3].shown_text == "slow"
 
 
 def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
     made = beside("layernorm")
-    made.others.add(write_table(helix(40, 16), "bare"))
+    made.add(write_table(helix(40, 16), "bare"))
     assert made.chips[1].shown_text == "bare –"
     assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
     assert drawn_names(made.panel) == set()
@@ -135,8 +124,7 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
         named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),
         named(4, "gpt2", (0, 9)),
     )  # fmt: skip
-    names = [curve.name for curve in compared_curves(session, "", lambda _: None)]
-    assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
+    assert names_of_others(session) == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
 
 
 def test_hidden_asks_nothing_and_legend_is_one_row(beside):
@@ -147,7 +135,7 @@ def test_hidden_asks_nothing_and_legend_is_one_row(beside):
     made.panel.set_in_front(True)
     assert drawn_names(made.panel) == {"long", "short"}
     for _ in range(6):
-        made.others.add(made.sources[0])
+        made.add(made.sources[0])
     for width in (420, 700, 1600):
         made.panel.resize(width, 300)
         QApplication.processEvents()
@@ -202,9 +190,9 @@ def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
     made = beside("spectra")
     panel = made.add_both()
     asked = []
-    panel.comparedAsked.connect(lambda *said: asked.append(said))
+    panel.otherAsked.connect(lambda *said: asked.append(said))
     other = made.session.others[0].session
-    question = panel.spec.compared_question(panel.view().scope, panel.choices)
+    question = panel.spec.question_about_other(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
     assert "Click to download 154" in made.chips[1].toolTip()

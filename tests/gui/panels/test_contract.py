@@ -20,12 +20,12 @@ from gui.panels.kit.saved_choices import saved, usable
 from gui.panels.kit.spec import PanelSpec, changed
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
-from gui.services.compared_curves import model_color
 from gui.services.questions import Progress
+from gui.state.colors import model_color
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
-from tests.gui.compared_stage import ComparedStage, drawn_names
-from tests.gui.open_models import show_others
+from tests.gui.open_models import add_beside, show_others
+from tests.gui.others_stage import drawn_names
 from tests.gui.result_stage import ResultStage, double_click, drag, hover, named
 from tests.scripts import run_script
 from tests.small_models import write_small_gpt2, write_small_llama
@@ -89,20 +89,15 @@ def show(stage_of, models):
 @pytest.fixture
 def compared(show, models):
     """Return a stage with a panel, a model open in it, and two others beside that."""
-    made = []
 
     def make(name, stage=None):
         stage = stage or show(name)
-        others = ComparedStage(stage.session)
-        made.append(others)
-        others.add(models["long"], (2, 70))
-        others.add(models["short"], (0, 40))
+        add_beside(stage.controller, models["long"], (2, 70))
+        add_beside(stage.controller, models["short"], (0, 40))
         QApplication.processEvents()
-        return stage, others
+        return stage
 
-    yield make
-    for one in made:
-        one.close()
+    return make
 
 
 def other_choices(spec):
@@ -432,7 +427,7 @@ def test_tables_have_one_kind_of_rows_each(name, show):
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_compared_models_are_drawn_hidden_and_written(name, compared):
-    stage, others = compared(name)
+    stage = compared(name)
     panel = stage.panel
     assert panel.legend.isVisible()
     assert {c.name: c.color for c in curves(panel, DARK)} == {
@@ -463,9 +458,9 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     show_others(stage.session, *stage.session.others[::-1])
     assert drawn_names(panel) == {"short"}
     assert not panel.legend.chips[1].isChecked()
-    others.remove(2)
+    stage.controller.comparing.remove(2)
     assert not curves(panel)
-    others.remove(1)
+    stage.controller.comparing.remove(1)
     assert not panel.legend.isVisible()
     assert "Beside it" not in panel.python()
     names = printed_names(panel.figure()())
@@ -473,13 +468,11 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
 
 
 def test_a_panel_that_is_not_seen_keeps_no_closed_model(name, compared, models):
-    stage, others = compared(name)
+    stage = compared(name)
     panel, session = stage.panel, stage.session
     closed = [weakref.ref(one.session.model) for one in session.others]
     panel.set_in_front(False)
-    others.close()
-    others._controllers.clear()
-    show_others(session)
+    stage.controller.comparing.clear()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
     assert [one() for one in closed] == [None, None]

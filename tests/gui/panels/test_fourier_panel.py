@@ -73,7 +73,7 @@ def test_a_table_alone_has_no_heads_and_says_so(stage, tmp_path):
 def test_of_other_models_no_weights_are_read():
     spec, scope = PANELS["fourier"].spec, SimpleNamespace(positions=(1, 9))
     assert spec.question(scope, spec.defaults).tensors() == (("W_Q", 0), ("W_K", 0))
-    assert spec.compared_question(scope, spec.defaults).tensors() == ()
+    assert spec.question_about_other(scope, spec.defaults).tensors() == ()
 
 
 def test_the_report_has_a_section(tmp_path, folder):

@@ -18,7 +18,7 @@ from gui.panels.kernels.spec import LEVELS, SHADES, order_of
 from gui.panels.kit.saved_choices import usable
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, NONE, choose, hover, named
 from tests.scripts import run_script
 from tests.small_models import saved
@@ -329,8 +329,8 @@ def test_what_a_model_lacks_is_left_out_of_a_file(panel, open_table):
 
 
 def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
-    others = ComparedStage(stage.session)
-    other = others.add(small_gpt2("long", n_positions=80, d_model=24), (2, 70))
+    source = small_gpt2("long", n_positions=80, d_model=24)
+    other = add_beside(stage.controller, source, (2, 70))
     QApplication.processEvents()
     found = head_kernels(project_heads(other.session.model), (2, 70))
     nearest = int(found.mean_lag.argmin())
@@ -343,7 +343,6 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
         )
         assert f"long: {curve}_of_head_{nearest}" in stage.panel.numbers()
     assert f"Head {nearest}: previous token " in stage.panel.legend.chips[1].toolTip()
-    others.close()
 
 
 def test_numbers_of_all_heads_and_figure_titles(panel, stage, tmp_path, monkeypatch):

@@ -18,8 +18,8 @@ from gui.services.questions import QuestionContext, resolve
 from gui.state.session import Session
 from gui.style.theme import LIGHT, format_number
 from gui.widgets.position_rows import Row
-from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.interference_stage import give_tokens
+from tests.gui.others_stage import Beside, drawn_names
 from tests.gui.result_stage import LEFT, named
 from tests.scripts import run_script
 
@@ -177,7 +177,6 @@ def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
     assert not panel.view().others
     QTest.mouseClick(page.buttons["errors"], LEFT)
     assert drawn_names(panel) == {"long", "short"}
-    made.close()
 
 
 def test_tokens_use_the_height_of_the_panel_and_begin_at_its_top(qtbot, dress):

@@ -15,7 +15,7 @@ from gui.panels.kit.intents import AddModel
 from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
 from gui.plots.thinning import envelope
 from gui.services.questions import QuestionContext
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, NONE, ResultStage, double_click, drag, enter, hover
 from tests.scripts import run_script
 
@@ -41,7 +41,7 @@ class Norms(ResultStage):
         return self
 
     def beside(self, table, name):
-        self.others.add(self.write(table, name))
+        add_beside(self.controller, self.write(table, name))
         QApplication.processEvents()
 
     @property
@@ -84,9 +84,8 @@ def source(tmp_path_factory):
 def norms(stage_of, source, write_table):
     """The panel with rows of nearly equal norm."""
     made = stage_of("norms", source, size=(1100, 260), kind=Norms)
-    made.write, made.others = write_table, ComparedStage(made.session)
-    yield made
-    made.others.close()
+    made.write = write_table
+    return made
 
 
 def test_caption_overlay_and_kept_place(norms):
@@ -367,7 +366,7 @@ def test_relative_to_their_means_models_lie_on_one_another(three):
     times = profile.values[50] / profile.mean
     assert f"norm {profile.values[50]:.3f} ({times:.2f}×)" in three.plot.hover_text()
     for key in (1, 2):
-        three.others.remove(key)
+        three.controller.comparing.remove(key)
     QApplication.processEvents()
     np.testing.assert_array_equal(three.values, profile.values)
 

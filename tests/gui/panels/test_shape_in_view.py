@@ -22,7 +22,7 @@ from gui.panels.shape.spec import (
 from gui.scene.scene_state import resolve_scene
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, NONE, named, shape_view
 from tests.scripts import run_script
 
@@ -255,9 +255,8 @@ def test_a_step_of_no_length_has_no_angle(stage, write_table, helix):
 
 
 def test_at_a_position_all_models_values_are_there(stage, write_table, helix):
-    others = ComparedStage(stage.session)
-    others.add(write_table(helix(50, 24, 3), "other"), (0, 40))
-    found = others.session.others[0].session.answers["shape"].result
+    other = add_beside(stage.controller, write_table(helix(50, 24, 3), "other"), (0, 40))
+    found = other.session.answers["shape"].result
     stage.session.hover = 30
     distance = found.distances(found.first_choice)[30]
     assert plot_of(stage.panel).hover_text().endswith(f" · other {format_number(distance)}")
@@ -267,7 +266,6 @@ def test_at_a_position_all_models_values_are_there(stage, write_table, helix):
     assert plot_of(stage.panel).hover_text().endswith(f" · other {format_number(angle)}")
     stage.session.hover = 45
     assert "other" not in plot_of(stage.panel).hover_text()
-    others.close()
 
 
 def test_a_fit_that_describes_nothing_is_drawn_only_if_it_is_asked_for(shape, write_table):

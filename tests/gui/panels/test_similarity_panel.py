@@ -12,7 +12,7 @@ from gui.panels.kit.panel import DRAWING
 from gui.panels.similarity import SimilarityOf, chosen
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, NONE, SHIFT, ResultStage, double_click, hover, named
 from tests.scripts import run_script
 
@@ -176,15 +176,13 @@ def test_selected_positions_are_marked_and_clicks_select_both(panel, stage):
 
 
 def test_at_a_lag_all_models_values_are_there(panel, stage, write_table, helix):
-    others = ComparedStage(stage.session)
-    others.add(write_table(helix(60, 24, 3), "other"), (0, 49))
+    add_beside(stage.controller, write_table(helix(60, 24, 3), "other"), (0, 49))
     shown = lags(panel)
     point = shown.view.mapViewToScene(QPointF(33, panel.result.by_lag[33])).toPoint()
     hover(shown.viewport(), point)
-    other = others.session.others[0].session.answers["similarity"].result
+    other = stage.session.others[0].session.answers["similarity"].result
     assert shown.hover_text().startswith("Δ = 33 · mean cosine ")
     assert shown.hover_text().endswith(f" · other {format_number(other.by_lag[33])}")
-    others.close()
 
 
 def bands(panel):

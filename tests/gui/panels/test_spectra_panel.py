@@ -11,10 +11,10 @@ from geometry.models.sources.opening import open_model
 from gui.panels.kit.saved_choices import usable
 from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
-from gui.services.compared_curves import model_color
 from gui.services.questions import QuestionContext, resolve
+from gui.state.colors import model_color
 from gui.style.theme import LIGHT
-from tests.gui.compared_stage import ComparedStage
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, drag, hover, named
 from tests.scripts import run_script
 
@@ -173,8 +173,7 @@ def test_k_is_dragged_kept_and_missing_parts_named(panel):
 def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, panel, small_gpt2):
     panel.configure(subjects=(P, Subject("W_Q")))
     before = {curve.color for curve in plot_of(panel).curves}
-    others = ComparedStage(stage.session)
-    others.add(small_gpt2("other"))
+    add_beside(stage.controller, small_gpt2("other"))
     QApplication.processEvents()
     named_ones = {curve.color for curve in plot_of(panel).curves if curve.name}
     rest = {curve.color for curve in plot_of(panel).curves if not curve.name}
@@ -187,7 +186,6 @@ def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, pane
     assert plot.hover(at, 2).startswith("other · i = 3 · σ ")
     np.testing.assert_allclose(drawn.y, sigma, rtol=1e-4)
     assert panel.legend.words.text() == "σᵢ of W_Q 0:"
-    others.close()
 
 
 SAVED = {"name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False}

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -154,15 +156,17 @@ def test_another_tokenizer_is_reported_once_too(session, controller, folder, not
     assert session.tokens is not None
 
 
-def test_a_source_that_changes_while_it_is_opened_can_be_opened_again(session, controller, folder):
-    def opener(*args: object, **options: object) -> None:
-        raise FileChanged("model.safetensors")
+def changing() -> Any:
+    """Return a context in which files change while they are opened."""
+    error = FileChanged("model.safetensors")
+    return patch("geometry.models.sources.opening.open_model", side_effect=error)
 
-    controller.opening._opener = opener
-    controller.open(str(folder))
+
+def test_a_source_that_changes_while_it_is_opened_can_be_opened_again(session, controller, folder):
+    with changing():
+        controller.open(str(folder))
     assert session.model is None
     assert session.notice.text == SAID
-    controller.opening._opener = None
     assert session.notice.retry
     controller.retry()
     assert session.model is not None
@@ -197,9 +201,9 @@ def test_compared_model_is_named_and_reopened(session, controller, beside, helix
     main, old, key = session.model, compared(session).model, session.others[0].key
     controller.comparing.request_positions(key, 10, 50)
     write_again(beside, helix(seed=5), 6)
-    controller.compared_answers.ask("first", key, TOKENS)
+    controller.comparing.ask("first", key, TOKENS)
     assert compared(session).answers["first"].why == SAID
-    controller.compared_answers.ask("first", key, CENTRED)
+    controller.comparing.ask("first", key, CENTRED)
     assert [notice.text for notice in notices] == [f"other: {SAID}"]
     assert notices[0].again is old
     controller.retry()
@@ -209,7 +213,7 @@ def test_compared_model_is_named_and_reopened(session, controller, beside, helix
     assert session.notice is None
     tensors = load_file(beside / "model.safetensors")
     np.testing.assert_array_equal(compared(session).model.W_pos, tensors["wpe.weight"])
-    controller.compared_answers.ask("first", key, TOKENS)
+    controller.comparing.ask("first", key, TOKENS)
     assert compared(session).answers["first"].state == "ready"
 
 
@@ -243,14 +247,10 @@ def test_notice_follows_its_model(session, controller, beside, helix):
     assert session.notice is None
 
 
-def test_compared_model_changed_while_opening(session, controller, folder, write_gpt2, monkeypatch):
+def test_another_model_changed_while_opening(session, controller, folder, write_gpt2):
     controller.open(str(folder))
-
-    def opener(*args: object, **options: object) -> None:
-        raise FileChanged("model.safetensors")
-
-    monkeypatch.setattr(controller.comparing, "_opener", opener)
-    controller.comparing.add(str(write_gpt2("other")))
+    with changing():
+        controller.comparing.add(str(write_gpt2("other")))
     assert SAID in session.notice.text
     assert session.notice.retry
 

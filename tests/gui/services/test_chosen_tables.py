@@ -48,7 +48,7 @@ def test_where_only_the_rows_are_unknown_they_are_asked_for(session, controller,
     assert "--" not in session.notice.text + session.notice.advice
     controller.choose_table(session.notice, CHOICE)
     assert (session.model.table, session.model.n_positions) == (NAME, 40)
-    assert session.model.table_choice == controller.shown.table == CHOICE
+    assert session.model.table_choice == controller.opening.shown.table == CHOICE
     assert "rows from 2" in resolve_scene(session).caption[0]
 
 
@@ -90,7 +90,7 @@ def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_ta
     again = settings.new_session()
     assert again.tables == {bare: CHOICE}
     controller.open(str(write_table()))
-    controller.open_first(None, again.recent[0])
+    controller.open_first(None, again.recent[0].id)
     assert (chosen.model.source.text, chosen.model.table_choice) == (bare, CHOICE)
 
 
@@ -104,7 +104,7 @@ def test_settings_of_anything_else_are_no_choices(settings):
 def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_table):
     chosen.positions = (3, 30)
     path = tmp_path / "a.helix"
-    save_work(take_work(chosen, controller.shown, None), path)
+    save_work(take_work(chosen, controller.opening.shown, None), path)
     forget_recent(chosen)
     controller.open(str(write_table()))
     controller.open(str(path))
@@ -114,7 +114,7 @@ def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_ta
 
 def test_project_without_a_choice_asks(chosen, controller, bare, tmp_path, write_table):
     path = tmp_path / "a.helix"
-    work = take_work(chosen, controller.shown, None)
+    work = take_work(chosen, controller.opening.shown, None)
     fields = {**work.fields, "color_by": "norm", "selection": (7,)}
     write_work(replace(work, table=None, positions=(3, 30), fields=fields), path)
     forget_recent(chosen)
@@ -128,7 +128,7 @@ def test_project_without_a_choice_asks(chosen, controller, bare, tmp_path, write
 
 
 def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table):
-    work = take_work(chosen, controller.shown, None)
+    work = take_work(chosen, controller.opening.shown, None)
     controller.open(bare, table=f"{NAME}[0:]")
     assert chosen.model.n_positions == 42
     controller.reopening.go_to(work)
@@ -136,10 +136,10 @@ def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table):
 
 
 def test_undo_brings_back_the_choice_before(chosen, controller, bare):
-    undo = Undo(chosen, lambda: None, lambda _: None, comparing=controller.comparing)
+    undo = Undo(chosen, controller.comparing, lambda: None, lambda _: None)
     controller.open(bare, table=f"{NAME}[0:]")
     undo.undo()
-    assert chosen.model.table_choice == controller.shown.table == CHOICE
+    assert chosen.model.table_choice == controller.opening.shown.table == CHOICE
     undo.redo()
     assert chosen.model.table_choice == f"{NAME}[0:]"
     undo.close()
@@ -189,8 +189,8 @@ def test_a_chosen_table_is_that_of_each_model_which_has_it(session, controller, 
     assert session.notice.candidates
     controller.open(helix, table=CHOICE, if_there=True)
     assert session.model.name == "helix"
-    assert controller.shown.table is None
+    assert controller.opening.shown.table is None
     controller.comparing.add_source(bare, table=CHOICE)
     assert session.others[0].session.model.n_positions == 40
-    work = take_work(session, controller.shown, None)
+    work = take_work(session, controller.opening.shown, None)
     assert work.table is None

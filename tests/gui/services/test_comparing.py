@@ -9,16 +9,13 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
-from gui.services.compared_answers import AT_ONCE, ComparedAnswers
-from gui.services.comparing import MAX_MODELS
+from gui.services.comparing import AT_ONCE, MAX_MODELS
 from gui.services.controller import Controller
-from gui.services.jobs.jobs import InlineJobs
 from gui.services.questions import QuestionContext
 from gui.services.work_files.reopening import take_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.colors import color_scale, common_scale
 from gui.state.values import Notice
-from tests.gui.compared_stage import ComparedStage
 
 FIRST = 0
 """The key of the model that is opened first."""
@@ -114,7 +111,7 @@ def test_what_cannot_be_opened_stays_to_be_tried_again_as_does_what_cannot_be_wo
     comparing.remove(key)
     assert opened.others == ()
     key = comparing.add(short, (10, 50))
-    opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")
+    opened.alignment = alignment = CurveAlignment(OfOther(key), "scaled")
     monkeypatch.setattr("gui.services.fitting.fit_pca", Mock(side_effect=MemoryError("too large")))
     comparing.request_positions(key, 20, 90)
     text = "The components could not be fitted for short: MemoryError: too large"
@@ -327,9 +324,9 @@ def test_an_aligned_curve_that_becomes_the_current_one_is_aligned_with_the_previ
     opened, comparing, short
 ):
     key = comparing.add(short)
-    opened.alignment = CurveAlignment(OfCompared(key), "scaled")
+    opened.alignment = CurveAlignment(OfOther(key), "scaled")
     comparing.make_current(key)
-    assert opened.alignment == CurveAlignment(OfCompared(FIRST), "scaled")
+    assert opened.alignment == CurveAlignment(OfOther(FIRST), "scaled")
     assert opened.aligned is not None
 
 
@@ -360,7 +357,7 @@ def test_a_change_of_places_gives_up_what_is_being_opened(
     hand_jobs.deliver_all()
     key = controller.comparing.add(short)
     hand_jobs.deliver_all()
-    work = take_work(session, controller.shown, None)
+    work = take_work(session, controller.opening.shown, None)
     controller.reopening.show(replace(work, source=Source.parse(long), positions=(10, 20)))
     hand_jobs.drag_on("open")
     assert session.opening.text == long
@@ -441,7 +438,7 @@ def test_a_model_without_a_view_can_be_the_open_one(opened, comparing, short):
     ]
 
 
-# ---- what compared models are asked -------------------------------------------------------------
+# ---- what the other models are asked -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,20 +454,17 @@ class Rows:
 
 
 @pytest.fixture
-def beside(opened, write_table, helix):
-    """Three models of 40, 60 and 80 rows beside the open one."""
-    made = ComparedStage(opened)
+def asked(session, hand_jobs, write_table, helix):
+    """What compares three models of 40, 60 and 80 rows with a fourth, by hand."""
+    controller = Controller(session, hand_jobs)
+    controller.open(str(write_table()))
+    hand_jobs.deliver_all()
     for rows in (40, 60, 80):
-        made.add(write_table(helix(rows), f"rows-{rows}"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def answers(opened):
-    made = ComparedAnswers(opened, InlineJobs())
-    yield made
-    made.close()
+        controller.comparing.add(str(write_table(helix(rows), f"rows-{rows}")))
+    hand_jobs.deliver_all()
+    hand_jobs.started.clear()
+    yield controller.comparing
+    controller.close()
 
 
 def results(session, slot="rows"):
@@ -481,67 +475,59 @@ def results(session, slot="rows"):
 
 
 def test_each_answers_for_its_own_model_and_another_in_its_place_is_asked_anew(
-    opened, beside, answers, open_table, helix
+    session, asked, hand_jobs
 ):
-    for compared in opened.others:
-        answers.ask("rows", compared.key, Rows())
-    assert results(opened) == [40, 60, 80]
-    assert "rows" not in opened.answers
-    other = opened.others[0].session
-    other.model = open_table(helix(50), "rows-50")
-    assert "rows" not in other.answers
-    answers.ask("rows", 1, Rows())
-    assert results(opened)[0] == 50
-
-
-def test_what_is_not_possible_for_one_is_for_others(opened, beside, answers):
-    answers.ask("rows", 1, Rows(0))
-    answers.ask("rows", 2, Rows(2))
-    assert opened.others[0].session.answers["rows"].state == "impossible"
-    assert results(opened) == [None, 120, None]
-
-
-def test_a_few_are_worked_on_at_a_time(opened, beside, hand_jobs):
-    answers = ComparedAnswers(opened, hand_jobs)
-    for compared in opened.others:
-        answers.ask("rows", compared.key, Rows())
+    for other in session.others:
+        asked.ask("rows", other.key, Rows())
+    # A few at a time.
     assert len(hand_jobs.waiting) == AT_ONCE == 2
     hand_jobs.deliver_all()
-    assert results(opened) == [40, 60, 80]
-    answers.close()
+    assert results(session) == [40, 60, 80]
+    assert "rows" not in session.answers
+    assert asked.make_current(1)
+    assert results(session) == [None, 60, 80]
+    asked.ask("rows", FIRST, Rows())
+    asked.ask("rows", 1, Rows())  # it is the current one
+    hand_jobs.deliver_all()
+    assert results(session) == [200, 60, 80]
+    assert "rows" not in session.answers
 
 
-def test_one_that_goes_is_answered_no_more(opened, beside, hand_jobs):
-    answers = ComparedAnswers(opened, hand_jobs)
-    gone = opened.others[0].session
-    for compared in opened.others:
-        answers.ask("rows", compared.key, Rows())
-    beside.remove(1)
-    answers.ask("rows", 1, Rows(3))
+def test_what_is_not_possible_for_one_is_for_others(session, asked, hand_jobs):
+    asked.ask("rows", 1, Rows(0))
+    asked.ask("rows", 2, Rows(2))
+    hand_jobs.deliver_all()
+    assert session.others[0].session.answers["rows"].state == "impossible"
+    assert results(session) == [None, 120, None]
+
+
+def test_one_that_goes_is_answered_no_more(session, asked, hand_jobs):
+    gone = session.others[0].session
+    for other in session.others:
+        asked.ask("rows", other.key, Rows())
+    asked.remove(1)
+    asked.ask("rows", 1, Rows(3))
     hand_jobs.deliver_all()
     assert "rows" not in gone.answers
-    assert results(opened) == [60, 80]
-    answers.close()
+    assert results(session) == [60, 80]
 
 
-def test_what_nobody_looks_at_waits_for_what_is_seen(opened, beside, hand_jobs):
-    answers = ComparedAnswers(opened, hand_jobs)
-    for compared in opened.others:
-        answers.ask("rows", compared.key, Rows())
-        answers.ask("other", compared.key, Rows(2))
+def test_what_nobody_looks_at_waits_for_what_is_seen(session, asked, hand_jobs):
+    for other in session.others:
+        asked.ask("rows", other.key, Rows())
+        asked.ask("other", other.key, Rows(2))
     assert hand_jobs.started == ["beside 1 answer 0", "beside 1 answer 1"]
-    answers.hold("rows")
+    asked.hold("rows")
     # One that has begun may not be interruptible: it takes the place of none that is seen.
     assert len(hand_jobs.waiting) == 1 + AT_ONCE
     hand_jobs.deliver_all()
-    assert results(opened) == [None, None, None]
-    assert results(opened, "other") == [80, 120, 160]
+    assert results(session) == [None, None, None]
+    assert results(session, "other") == [80, 120, 160]
     assert len(hand_jobs.started) == 4
-    answers.resume("rows")
+    asked.resume("rows")
     hand_jobs.deliver_all()
-    assert results(opened) == [40, 60, 80]
+    assert results(session) == [40, 60, 80]
     assert len(hand_jobs.started) == 6
-    answers.close()
 
 
 def test_a_colour_stays_while_others_come_and_go(opened, comparing, short, long):

@@ -48,6 +48,6 @@ def test_it_is_typed_into_the_search_and_remembered(application, wait_until_idle
     enter(panel.search, "sinusoidal:48x12")
     wait_until_idle(application)
     assert application.session.model.W_pos.shape == (48, 12)
-    assert application.session.recent[0] == "sinusoidal:48x12"
+    assert application.session.recent[0].id == "sinusoidal:48x12"
     (line,) = panel.list.open_lines()
     assert (line.source, line.state) == ("sinusoidal:48x12", "open")

@@ -19,20 +19,18 @@ from gui.services.alignment import BEADS, NO_STEPS, SLOT, WAITING, CurveAligner,
 from gui.services.alignment_text import caption, readout
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.state.camera import CameraPose
 from gui.state.session import OpenModel, Session
 from gui.style.theme import LIGHT
 from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
-from tests.gui.open_models import show_others
+from tests.gui.open_models import add_beside, show_others
 
 
 @pytest.fixture
-def beside(opened, write_table):
-    made = Beside(opened, write_table)
-    yield made
-    made.close()
+def beside(opened, controller, write_table):
+    return Beside(controller, write_table)
 
 
 @pytest.fixture
@@ -45,7 +43,7 @@ def copy(helix):
 @pytest.mark.parametrize(("how", "left"), [("scaled", 0.0), ("turned", 1.0)])
 def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
     beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY), how)
+    opened.alignment = CurveAlignment(OfOther(KEY), how)
     aligned = opened.aligned
     assert aligned.alignment.disparity < 1e-12
     assert aligned.alignment.unexplained == pytest.approx(left, abs=1e-12)
@@ -65,24 +63,24 @@ def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
 def test_it_begins_at_the_shown_curves_size_and_each_has_a_hue(opened, beside, copy):
     beside(copy)
     opened.colormap = "viridis"
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     assert opened.aligned.alignment.scale == pytest.approx(0.5)
     state = resolve_scene(opened)
     assert state.scale.colormap == "orange"
     assert state.legend == (("helix · 1–199", "orange"), ("other · 1–199", "blue"))
     (guide,) = state.guides
     np.testing.assert_array_equal(guide.along, np.arange(1, 200))
-    opened.alignment = CurveAlignment(OfCompared(KEY), coloring="grey")
+    opened.alignment = CurveAlignment(OfOther(KEY), coloring="grey")
     state = resolve_scene(opened)
     assert state.scale.colormap == "viridis", "it keeps its colours"
     assert state.legend == (("helix · 1–199", "viridis"), ("other · 1–199", "grey"))
-    opened.alignment = CurveAlignment(OfCompared(KEY), coloring="matched")
+    opened.alignment = CurveAlignment(OfOther(KEY), coloring="matched")
     state = resolve_scene(opened)
     assert (state.scale.colormap, state.legend) == ("viridis", ())
     assert state.caption[-1].startswith("thin line: other · ")
     kinds = PositionColumn("kind", "a.csv", ("a", "b") * 100)
     opened.change(color_by="column", color_column=kinds)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     state = resolve_scene(opened)
     assert state.scale.categories == ("a", "b"), "they keep their colours, and no hue"
     assert state.legend[0] == ("helix · 1–199", state.scale.colormap)
@@ -104,7 +102,7 @@ def test_both_are_drawn_in_their_hues_with_a_legend(opened, beside, helix, compa
         return [int(one.sum()) for one in seen], [int(one[:60, :80].sum()) for one in seen]
 
     opened.colormap = "viridis"
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     whole, legend = hues()
     assert min(legend) > 80
     assert min(whole) > min(legend) + 100, "the curves too"
@@ -120,7 +118,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
     beside(table @ flip)
     seen = {}
     for mirrored in (True, False):
-        opened.alignment = CurveAlignment(OfCompared(KEY), "turned", mirrored=mirrored)
+        opened.alignment = CurveAlignment(OfOther(KEY), "turned", mirrored=mirrored)
         seen[mirrored] = opened.aligned.alignment
         assert ("reflected and rotated" in caption(opened.aligned)) == seen[mirrored].mirrors
     assert not seen[False].mirrors
@@ -132,7 +130,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
 def test_rows_are_matched_by_position_and_it_can_be_taken_off_again(opened, beside, helix, copy):
     other = beside(helix(120, 16, 9), (10, 80))
     opened.positions = (30, 150)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     aligned = opened.aligned
     assert aligned.positions == aligned.onto == (30, 80)
     assert aligned.more.whole is None, "the widths differ"
@@ -152,15 +150,15 @@ def test_rows_are_matched_by_position_and_it_can_be_taken_off_again(opened, besi
 
 def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, helix, copy):
     beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     (guide,) = resolve_scene(opened).guides
     assert len(guide.lines[0]) == 199
     assert len(guide.points) == 50 <= BEADS
     np.testing.assert_array_equal(guide.points, guide.lines[0][::4])
     np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 4))
     assert not guide.pale
-    beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise", 8)
-    opened.alignment = CurveAlignment(OfCompared(8))
+    beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise")
+    opened.alignment = CurveAlignment(OfOther(KEY + 1))
     (guide,) = resolve_scene(opened).guides
     assert guide.pale
     assert len(guide.points) == len(guide.lines[0])
@@ -169,7 +167,7 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
 
 def test_it_follows_both_curves(opened, beside, copy):
     other = beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     opened.positions = (20, 120)
     assert opened.aligned.positions == (20, 120)
     assert len(lines(opened)) == 101
@@ -177,30 +175,30 @@ def test_it_follows_both_curves(opened, beside, copy):
     (guide,) = resolve_scene(opened).guides
     assert guide.components == (2, 1, 3)
     assert "PC\N{NO-BREAK SPACE}1, 2, 3\n" in guide.caption, "its own are named where they differ"
-    other.request_positions(50, 70)
+    other.session.positions = (50, 70)
     assert opened.aligned.positions == (50, 70)
     other.session.components = (2, 1, 3)
     assert "PC\N{NO-BREAK SPACE}2" not in resolve_scene(opened).caption[-1]
     assert opened.aligned.alignment.disparity > 1e-6, "components of other ranges are others"
     opened.positions = (50, 70)
     assert opened.aligned.alignment.disparity < 1e-12
-    other.request_positions(150, 160)
+    other.session.positions = (150, 160)
     assert opened.aligned is None
     assert opened.not_aligned == "The positions 150–160 and 50–70 do not overlap."
     assert resolve_scene(opened).guides == ()
 
 
-def test_alignment_goes_with_its_model(opened, beside, copy):
+def test_alignment_goes_with_its_model(opened, controller, beside, copy):
     other = beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     assert SLOT in opened.guides
-    show_others(opened)
+    controller.comparing.clear()
     assert (opened.alignment, opened.aligned, opened.not_aligned) == (None, None, "")
     assert opened.guides == {}
-    other.request_positions(10, 20)
+    other.session.positions = (10, 20)
     assert opened.guides == {}
-    beside(copy, (40, 40))
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    other = beside(copy, (40, 40))
+    opened.alignment = CurveAlignment(OfOther(other.key))
     assert opened.not_aligned == "An alignment needs at least two positions that differ."
 
 
@@ -208,7 +206,7 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other = Controller(Session(), InlineJobs())
     path = str(write_table(copy, "slow"))
     show_others(opened, OpenModel(KEY, Source.parse(path), "slow", other.session))
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     assert (opened.aligned, opened.not_aligned) == (None, "slow is loading…")
     other.open(path)
     assert opened.aligned is not None
@@ -218,7 +216,7 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
 
 def test_another_open_model_keeps_what_lies_over_it(opened, controller, write_table, copy):
     key = controller.comparing.add(str(write_table(copy, "other")))
-    opened.alignment = CurveAlignment(OfCompared(key), "scaled")
+    opened.alignment = CurveAlignment(OfOther(key), "scaled")
     controller.open(str(write_table(copy[:90] * 3, "next")))
     assert opened.model.n_positions == 90
     assert opened.aligned.positions == (1, 89)
@@ -229,7 +227,7 @@ def test_another_open_model_keeps_what_lies_over_it(opened, controller, write_ta
 def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     table = helix(seed=11)
     beside(table + 40.0)
-    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    opened.alignment = CurveAlignment(OfOther(KEY), "basis")
     rows = table[1:] + 40.0
     expected = in_basis(rows, opened.pca, (1, 2, 3), "own")
     np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
@@ -239,7 +237,7 @@ def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     held = f"explain {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance"
     assert held in readout(opened.aligned)
     assert "about its own mean" in resolve_scene(opened).caption[-1]
-    opened.alignment = CurveAlignment(OfCompared(KEY), "basis", middle="basis")
+    opened.alignment = CurveAlignment(OfOther(KEY), "basis", middle="basis")
     moved = lines(opened) - expected
     np.testing.assert_allclose(moved, moved[0] + 0 * moved, atol=1e-9)
     assert np.linalg.norm(moved[0]) > 10
@@ -248,7 +246,7 @@ def test_another_models_rows_in_the_shown_components(opened, beside, helix):
 
 def test_another_width_has_no_such_components(opened, beside, helix):
     beside(helix(d_model=16))
-    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    opened.alignment = CurveAlignment(OfOther(KEY), "basis")
     assert opened.aligned is None
     assert opened.not_aligned.startswith("other has width 16, the shown model 24: ")
     assert opened.guides == {}
@@ -256,11 +254,10 @@ def test_another_width_has_no_such_components(opened, beside, helix):
 
 def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, helix):
     beside(helix(300), (150, 290))
-    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    opened.alignment = CurveAlignment(OfOther(KEY), "basis")
     assert opened.aligned.positions == (150, 199)
-    show_others(opened)
-    beside(helix(300), (250, 290), "beyond")
-    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    other = beside(helix(300), (250, 290), "beyond")
+    opened.alignment = CurveAlignment(OfOther(other.key), "basis")
     assert "do not overlap" in opened.not_aligned
 
 
@@ -355,7 +352,7 @@ def by_hand(opened, controller, hand_jobs):
 
 def test_a_drag_moves_it_and_what_takes_long_waits(opened, beside, copy, by_hand):
     beside(copy)
-    opened.alignment = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfOther(KEY))
     assert opened.aligned.more is None
     assert readout(opened.aligned).endswith(" · …")
     by_hand.deliver(SLOT)
@@ -391,14 +388,11 @@ def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
 
 def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     controller.open(str(gpt2_folder))
-    other = Controller(Session(), InlineJobs())
-    other.open(str(minilm_folder))
-    show_others(session, OpenModel(KEY, Source.parse(str(minilm_folder)), "MiniLM", other.session))
-    session.alignment = CurveAlignment(OfCompared(KEY), "scaled")
+    other = add_beside(controller, minilm_folder)
+    session.alignment = CurveAlignment(OfOther(KEY), "scaled")
     a, b = (s.curve.coordinates[1:510] for s in (session, other.session))
     assert session.aligned.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])
     assert 0.83 < session.aligned.alignment.disparity < 0.85
     assert resolve_scene(session).guides[0].pale, "MiniLM’s curve is a tangle"
-    session.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    session.alignment = CurveAlignment(OfOther(KEY), "basis")
     assert "has width 384, the shown model 768" in session.not_aligned
-    other.close()

@@ -1,6 +1,7 @@
 """Dragging and resting without a window: the right range, exact in the end, never a flip."""
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -279,8 +280,9 @@ RANGE = st.tuples(st.integers(-20, 230), st.integers(-20, 230))
 )
 def test_any_drag_ends_in_the_truth(model, ranges, keep):
     session = Session(keep_turned=keep)
-    controller = Controller(session, InlineJobs(), lambda source, **_: model)
-    controller.open("helix")
+    controller = Controller(session, InlineJobs())
+    with patch("geometry.models.sources.opening.open_model", return_value=model):
+        controller.open("helix")
     drag(controller, ranges)
     session.dragging = False
     session.keep_turned = False

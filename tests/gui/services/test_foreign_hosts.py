@@ -10,7 +10,7 @@ from geometry.models.sources.source import Source
 from gui.services import foreign_hosts
 from gui.services.foreign_hosts import check_hosts
 from gui.services.work_files.work_file import write_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.session import Session
 from gui.state.work import OtherView, Work
 
@@ -73,9 +73,7 @@ def test_project_is_not_opened(session, controller, write_table, tmp_path, looke
 
 def test_a_curve_laid_over_of_one_is_not_opened(session, controller, write_table, looked_at):
     controller.open(here := str(write_table()))
-    work = Work(
-        Source.parse(here), ALL, {}, others=(OTHER,), alignment=CurveAlignment(OfCompared(0))
-    )
+    work = Work(Source.parse(here), ALL, {}, others=(OTHER,), alignment=CurveAlignment(OfOther(0)))
     controller.reopening.go_to(work)
     assert looked_at == []
     assert session.others == ()
@@ -84,10 +82,10 @@ def test_a_curve_laid_over_of_one_is_not_opened(session, controller, write_table
 
 @pytest.mark.parametrize("known", [r"\\NAS\other\x", "//nas/a.helix", rf"resampled:9,{HOST}"])
 def test_one_from_which_something_has_been_opened_is_known(known):
-    check_hosts(Session(recent=(known,)), [HOST, "gpt2", ""], "a.helix")
+    check_hosts(Session(recent=(Source.parse(known),)), [HOST, "gpt2", ""], "a.helix")
     check_hosts(Session(), [HOST], r"\\nas\work\a.helix")
     with pytest.raises(SourceError, match="“other”"):
-        check_hosts(Session(recent=(known,)), [HOST, r"\\other\x"], "")
+        check_hosts(Session(recent=(Source.parse(known),)), [HOST, r"\\other\x"], "")
 
 
 def test_elsewhere_a_path_names_no_computer(monkeypatch):

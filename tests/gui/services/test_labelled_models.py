@@ -8,7 +8,7 @@ from geometry.models.sources.locating import located
 from geometry.models.sources.source import Source
 from gui.export.window_data import WindowData
 from gui.scene.scene_state import lasting_labels, point_text, resolve_scene
-from gui.services.notices import compared_notice, notice_of
+from gui.services.notices import notice_beside, notice_of
 from gui.state.colors import own_scale, shown_column
 
 DAYS = ("Monday", "", "New York")
@@ -88,7 +88,7 @@ def test_large_embeddings_can_be_agreed_to():
     notice = notice_of(error, "It could not be opened", Source.parse("tokens:weekdays,gpt2"))
     assert notice.text == "The token embeddings of gpt2 take 154 MB from the Hub."
     assert notice.whole == 154_389_504
-    beside = compared_notice(error, "It could not be opened")
+    beside = notice_beside(error, "It could not be opened")
     assert (beside.whole, beside.advice) == (0, "Open it by itself first.")
 
 

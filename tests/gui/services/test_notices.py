@@ -5,7 +5,7 @@ import pytest
 from geometry.checkpoints.errors import SourceError
 from geometry.hub import faults
 from geometry.models.sources.source import Source
-from gui.services.notices import ONLINE, UNSET, compared_notice, notice_of
+from gui.services.notices import ONLINE, UNSET, notice_beside, notice_of
 
 GPT2 = "openai-community/gpt2"
 WHAT = "gpt2 could not be opened"
@@ -60,7 +60,7 @@ def test_what_to_do_offline_depends_on_who_forbids_the_network(monkeypatch):
     ids=["whole", "network"],
 )
 def test_what_cannot_be_shown_beside_offers_nothing_that_would_open_it(error):
-    notice, plain = compared_notice(error, WHAT), notice_of(error, WHAT)
+    notice, plain = notice_beside(error, WHAT), notice_of(error, WHAT)
     assert (notice.text, notice.advice) == (plain.text, plain.advice)
     assert (notice.candidates, notice.whole) == ((), 0)
     assert (notice.retry, notice.beside) == (plain.retry, True)

@@ -1,6 +1,7 @@
 """Opening models without a window; jobs are done at once, or when the test says so."""
 
 import json
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_source_opens_whole_or_with_its_range(session, controller, write_table):
     assert session.norms.values.shape == (200,)
     np.testing.assert_array_equal(session.turn, np.eye(3))
     assert (session.opening, session.status, session.notice) == (None, "Ready", None)
-    assert session.recent == (source,)
+    assert session.recent == (Source.parse(source),)
     controller.open(str(write_table()), positions=(30, 60))
     assert session.positions == session.curve.pca.positions == (30, 60)
 
@@ -124,7 +125,7 @@ def test_failed_source_leaves_all_as_it_was(opened, controller, tmp_path, write_
     before = snapshot(opened)
     controller.open(str(tmp_path / "nothing.safetensors"))
     assert is_same(opened, before)
-    assert opened.recent[0].endswith("helix.npy")
+    assert opened.recent[0].id.endswith("helix.npy")
     assert "does not exist" in opened.notice.text
     assert "nothing.safetensors" in opened.notice.text
     assert opened.notice.advice
@@ -158,13 +159,9 @@ def test_a_range_that_the_model_lacks_is_a_sentence(session, controller, write_t
     assert session.notice.advice
 
 
-def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
-    def broken(source, *, table=None, network=None):
-        raise KeyError("wpe")
-
-    controller = Controller(session, hand_jobs, opener=broken)
-    controller.open("a/model")
-    hand_jobs.deliver_all()
+def test_our_own_faults_are_reported_as_such(session, controller, caplog):
+    with patch("geometry.models.sources.opening.open_model", side_effect=KeyError("wpe")):
+        controller.open("a/model")
     assert session.notice.text == "a/model could not be opened: KeyError: 'wpe'"
     assert "error in Helixscope" in session.notice.advice
     assert "KeyError" in session.notice.details
@@ -190,7 +187,7 @@ def test_recent_sources_and_odd_tables(session, controller, write_table, helix):
     sources = [str(write_table(helix(12), f"t{i}")) for i in range(MAX_RECENT + 2)]
     for source in (*sources, sources[5]):
         controller.open(source)
-    assert session.recent[:3] == (sources[5], sources[9], sources[8])
+    assert [source.id for source in session.recent[:3]] == [sources[5], sources[9], sources[8]]
     assert len(set(session.recent)) == len(session.recent) == MAX_RECENT
     table = helix()
     table[7] = 0.5

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from gui.services.undo import LINKED, MAX_CHANGES, MAX_MODELS, Undo
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.session import UNDONE
 from tests.gui.result_stage import CONTROL, SHIFT
 
@@ -24,11 +24,16 @@ def camera():
 
 
 @pytest.fixture
-def undo(opened, clock, camera):
+def comparing(controller):
+    return controller.comparing
+
+
+@pytest.fixture
+def undo(opened, comparing, clock, camera):
     def move(place):
         camera[0] = place
 
-    made = Undo(opened, lambda: camera[0], move, lambda: clock.now)
+    made = Undo(opened, comparing, lambda: camera[0], move, lambda: clock.now)
     yield made
     made.close()
 
@@ -58,15 +63,6 @@ def test_changes_are_taken_back_in_order_and_done_again(opened, undo, clock):
     assert (opened.colormap, opened.selection, opened.positions) == ("viridis", (7,), (5, 50))
     undo.undo()
     assert opened.colormap == "jet"
-
-
-def test_the_span_of_the_colours_is_taken_back(opened, undo, clock):
-    do(opened, clock, color_span="table")
-    assert undo.undoes == "colours"
-    undo.undo()
-    assert opened.color_span == "range"
-    undo.redo()
-    assert opened.color_span == "table"
 
 
 def test_what_is_separate_is_a_change_of_its_own_however_soon_it_comes(opened, undo, camera):
@@ -145,30 +141,6 @@ def test_turns_of_the_wheel_are_one_change(undo, clock, camera):
     assert undo.undoes == ""
 
 
-def test_another_model_is_another_story(opened, undo, clock, controller, write_table, helix):
-    do(opened, clock, selection=(7,))
-    undo.undo()
-    controller.open(str(write_table(helix(60), "other")))
-    assert (undo.undoes, undo.redoes) == ("", "")
-
-
-@pytest.fixture
-def comparing(controller):
-    return controller.comparing
-
-
-@pytest.fixture
-def with_models(opened, clock, camera, comparing):
-    """Undo of the models side by side too."""
-
-    def move(place):
-        camera[0] = place
-
-    made = Undo(opened, lambda: camera[0], move, lambda: clock.now, comparing)
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def table(write_table, helix):
     """Write a table of so many positions, named by them."""
@@ -181,8 +153,8 @@ def models(session):
     return [(one.name, one.session.positions, one.session.components) for one in models]
 
 
-def test_models_come_and_go_and_change_places(opened, comparing, with_models, table):
-    undo, seen = with_models, [models(opened)]
+def test_models_come_and_go_and_change_places(opened, comparing, undo, table):
+    seen = [models(opened)]
 
     def did(name):
         assert undo.undoes == name
@@ -198,7 +170,7 @@ def test_models_come_and_go_and_change_places(opened, comparing, with_models, ta
     did("view of of 60")
     comparing.move(second, -2)
     did("order of the models")
-    opened.alignment = alignment = CurveAlignment(OfCompared(first), "scaled")
+    opened.alignment = alignment = CurveAlignment(OfOther(first), "scaled")
     did("overlaid curve")
     comparing.make_current(second)
     did("of 60 in the panels")
@@ -225,7 +197,7 @@ def test_models_come_and_go_and_change_places(opened, comparing, with_models, ta
     assert opened.notice is None
 
 
-def test_ranges_before_linking_come_back(opened, comparing, with_models, table, controller):
+def test_ranges_before_linking_come_back(opened, comparing, undo, table, controller):
     comparing.add(table(50), (3, 40), (2, 1, 3))
     comparing.add(table(60))
     before = models(opened)
@@ -233,26 +205,26 @@ def test_ranges_before_linking_come_back(opened, comparing, with_models, table, 
     opened.ranges_linked = True
     linked = models(opened)
     assert {positions for _, positions, _ in linked} == {(10, 30)}
-    assert with_models.undoes == LINKED
-    with_models.undo()
+    assert undo.undoes == LINKED
+    undo.undo()
     assert not opened.ranges_linked
     assert models(opened)[1:] == before[1:]
-    with_models.redo()
+    undo.redo()
     assert opened.ranges_linked
     assert models(opened) == linked
     opened.ranges_linked = False
     opened.ranges_linked = True  # which changes nothing any more
-    with_models.undo()
+    undo.undo()
     assert models(opened)[1:] == before[1:]
 
 
 def test_opening_another_model_is_undone_with_those_beside_it(
-    opened, comparing, with_models, controller, table, clock, camera, tmp_path
+    opened, comparing, undo, controller, table, clock, camera, tmp_path
 ):
-    undo, key = with_models, comparing.add(table(50))
+    key = comparing.add(table(50))
     do(opened, clock, selection=(7,), prompt="hello", work_file="talk.helix")
     before, hidden = models(opened), frozenset({("norms", key)})
-    request = controller.shown
+    request = controller.opening.shown
     opened.hidden_curves = hidden
     controller.open(table(60))
     comparing.remove(key)
@@ -265,7 +237,7 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     assert undo.redoes == "closing of 50"
     undo.undo()
     assert models(opened) == before
-    assert controller.shown == request
+    assert controller.opening.shown == request
     assert (opened.selection, opened.prompt) == ((7,), "hello")
     assert (opened.work_file, opened.hidden_curves, camera) == ("talk.helix", hidden, ["start"])
     undo.undo()
@@ -277,21 +249,21 @@ def test_opening_another_model_is_undone_with_those_beside_it(
     assert (opened.work_file, camera) == ("", ["elsewhere"])
 
 
-def test_what_was_still_loading_is_opened_again(opened, with_models, comparing, table, tmp_path):
+def test_what_was_still_loading_is_opened_again(opened, undo, comparing, table, tmp_path):
     late = tmp_path / "of 50.npy"
     comparing.add(str(late), (3, 40))
     comparing.clear()
     table(50)
-    with_models.undo()
+    undo.undo()
     assert models(opened)[1] == ("of 50", (3, 40), (1, 2, 3))
 
 
-def test_only_so_many_models_are_kept_for_it(opened, with_models, controller, table):
+def test_only_so_many_models_are_kept_for_it(opened, undo, controller, table):
     for n in range(20, 60):
         controller.open(table(n))
     undone = 0
-    while with_models.undoes:
-        with_models.undo()
+    while undo.undoes:
+        undo.undo()
         undone += 1
     assert undone == MAX_MODELS
     assert opened.model.n_positions == 59 - MAX_MODELS
@@ -351,6 +323,7 @@ def test_search_field_is_undone_first(application, settle, write_table):
     ("field", "value"),
     [
         ("prompt", "hello my name"),
+        ("color_span", "table"),
         ("keep_turned", True),
         ("basis", "aligned"),
         ("hidden_curves", frozenset({("norms", 3)})),

@@ -37,7 +37,7 @@ assert session.model is not None, session.notice
 '''
 UNDONE = """
 from gui.services.undo import Undo
-undo = Undo(session, lambda: None, lambda place: None)
+undo = Undo(session, controller.comparing, lambda: None, lambda place: None)
 session.tilt = True
 assert undo.undoes == "tilt"
 undo.undo()
@@ -53,7 +53,7 @@ SAVED = """
 from dataclasses import replace
 from gui.services.work_files.reopening import take_work
 from gui.services.work_files.work_file import read_work, write_work
-work = take_work(session, controller.shown, None)
+work = take_work(session, controller.opening.shown, None)
 for saved, shown in (({}, True), ({"tilt": False}, False), ({"tilt": True}, True)):
     fields = {name: v for name, v in work.fields.items() if name != "tilt"}
     write_work(replace(work, fields=fields | saved), folder / "a.helix")

@@ -6,11 +6,12 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
+from geometry.models.sources.source import Source
 from gui.export.save_picture import PictureOptions
 from gui.export.vector_picture import vector_file
 from gui.scene.scene_state import resolve_scene
-from gui.services.compared_curves import model_color
-from gui.state.aligned_curve import CurveAlignment, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfOther
+from gui.state.colors import model_color
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
 from gui.window.main_window import MainWindow
@@ -157,7 +158,7 @@ def test_views_span_their_ranges_with_one_bar(application, grid, beside, settle,
 
 
 def test_a_model_is_added_by_the_menu(application, grid, settle, short):
-    application.session.recent = (*application.session.recent, short)
+    application.session.recent = (*application.session.recent, Source.parse(short))
     QTest.keyClick(application.window, Qt.Key.Key_M, CONTROL)
     menus = application.window.findChildren(QMenu)
     menu = next(one for one in menus if one.isVisible() and not one.title())
@@ -354,7 +355,7 @@ def test_linked_views_beside_an_aligned_curve(grid, beside, application, settle,
     (one,) = beside(short)
     before = [pose(viewport) for viewport in grid.viewports]
     framed = len(grid.main.scene.framed)
-    application.session.alignment = CurveAlignment(OfCompared(one.key))
+    application.session.alignment = CurveAlignment(OfOther(one.key))
     settle()
     assert len(grid.main.scene.framed) > framed
     grid.link_cameras(True)
@@ -477,6 +478,6 @@ def test_real_models_and_tiny_ones(
     click_point(tiny, position)
     assert {cell.session.selection for cell in grid.shown_cells} == {(position,)}
     # And one laid over the other: the helix of GPT-2 is no MiniLM.
-    application.session.alignment = CurveAlignment(OfCompared(keys[0]), "scaled")
+    application.session.alignment = CurveAlignment(OfOther(keys[0]), "scaled")
     wait_until_idle(application)
     assert application.session.aligned.alignment.disparity == pytest.approx(0.841, abs=5e-4)

@@ -120,7 +120,7 @@ def test_open_row_stays_in_sight(panel):
     assert list_.viewport().rect().contains(list_.rect_of(source))
     list_.verticalScrollBar().setValue(0)
     panel.resize(264, 360)
-    panel.session.recent = tuple(f"/home/x/run-{k}" for k in range(4))
+    panel.session.recent = tuple(Source.parse(f"/home/x/run-{k}") for k in range(4))
     assert list_.viewport().rect().contains(list_.rect_of(source))
     panel.resize(264, 240)
     list_.verticalScrollBar().setValue(0)

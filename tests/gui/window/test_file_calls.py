@@ -18,6 +18,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import main
+from geometry.models.sources.source import Source
 from gui.commands import run_window
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
@@ -270,7 +271,7 @@ def add_beside(drive):
 
 
 def open_recent_menu(drive):
-    drive.session.recent = (*drive.session.recent, str(drive.disk / "gone"))
+    drive.session.recent = (*drive.session.recent, Source.parse(str(drive.disk / "gone")))
     drive.window.recent_menu.aboutToShow.emit()
     return lambda: str(drive.disk / "gone") in drive.session.missing
 

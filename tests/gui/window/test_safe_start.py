@@ -51,7 +51,7 @@ def test_safe_start_leaves_out_and_keeps(start_application, before, model, setti
         assert read_work(kept).positions == (30, 90)
         application.close()
     application = start_application(settings=Settings(settings._file), safely=True)
-    assert application.session.recent == (str(model),)
+    assert application.session.recent == (Source.parse(str(model)),)
     application.controller.open(str(kept))
     for slot in ("first", "open"):
         application.jobs.deliver(slot, 20_000)

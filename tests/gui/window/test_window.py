@@ -90,7 +90,7 @@ def test_model_is_asked_for(window, settle, qtbot, write_gpt2, write_table, monk
         settle()
         assert window.session.model.name == name
         assert window.windowTitle().startswith(name)
-        assert Path(window.session.recent[0]).stem == name
+        assert Path(window.session.recent[0].id).stem == name
     window.open_folder()
     assert starts == ["", str(file.parent)]  # where the last model was chosen
 

@@ -9,7 +9,7 @@ from geometry.measures.lookback_range import look_back_range
 from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG
 from gui.style.theme import LIGHT, format_number
-from tests.gui.compared_stage import Beside
+from tests.gui.others_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
     cursors,
     curves,
@@ -142,7 +142,6 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
         np.testing.assert_allclose(made.lines("R²")[other.name].y, found.r2["screw"])
     legends = [one.get_title().get_text() for one in panel.figure()().legends]
     assert legends == ["R² of rotation + shift"]
-    made.close()
 
 
 def test_heads_are_listed_and_chosen_by_click(heads, gpt2, qtbot):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.transfer import Cancelled, TransferProgress
+from geometry.models.sources.source import Source
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.notices import ONLINE, UNSET
@@ -29,7 +30,7 @@ def test_opens_a_model_by_its_id(session, controller, hub):
     np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
     assert (session.opening, session.transfer, session.status) == (None, None, "Ready")
     assert session.notice is None
-    assert session.recent == (GPT2,)
+    assert session.recent == (Source.parse(GPT2),)
     assert states(session)[GPT2] == "cached"
     assert states(session)[MEDIUM] == "online"
 
@@ -59,8 +60,8 @@ def test_all_nine_open_from_the_catalogue(session, controller, loopback_hub, tmp
 def test_a_model_is_remembered_by_its_id(session, controller, hub, typed, remembered):
     controller.open(typed)
     assert session.notice is None
-    assert session.recent == (remembered,)
-    assert next_start(session.recent[0], offline=True).model.name == "gpt2"
+    assert [source.id for source in session.recent] == [remembered]
+    assert next_start(remembered, offline=True).model.name == "gpt2"
 
 
 def test_a_revision_is_remembered(session, controller, loopback_hub, tmp_path):
@@ -68,7 +69,7 @@ def test_a_revision_is_remembered(session, controller, loopback_hub, tmp_path):
     files = write_stand_in(tmp_path / "made", STANFORD, "checkpoint-0")
     commit = loopback_hub.add(STANFORD, files, revision="checkpoint-0")
     controller.open(source)
-    assert session.recent == (source,)
+    assert session.recent == (Source.parse(source),)
     assert session.model.commit == commit
     assert commit[:7] in " ".join(resolve_scene(session).caption)
     again = next_start(source, offline=True)
@@ -234,7 +235,7 @@ def test_a_failure_leaves_what_is_open(fetched, controller, hub):
     controller.open(MEDIUM)
     assert fetched.notice.retry
     assert is_same(fetched, before)
-    assert fetched.recent == (GPT2,)
+    assert fetched.recent == (Source.parse(GPT2),)
 
 
 # ---- offline ---------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_a_lesson_is_read():
         ("## One", "## ", 6, "no title"),
         ("k = 12 }", "k = }", 10, "invalid value"),
         ('panel = "capture"', 'panel = "captur"', 9, "no panel “captur”"),
-        ('panel = "norms"', "panel = 3", 16, "“panel”: should be a text"),
+        ('panel = "norms"', "panel = 3", 16, "“panel”: “3” should be a text"),
         ('panel = "norms"', 'pannel = "norms"', 16, "no option “pannel”"),
         ("100-last or", "100..last or", 14, "“100..last” is not a range"),
         ('[0, "last"]', "[true]", 15, "is not a position"),

@@ -293,7 +293,7 @@ def kept(opened, controller):
     """Work of the small helix, seen in another way than it is now."""
     controller.request_positions(20, 150)
     opened.change(components=(2, 1, 4), color_by="norm", selection=(7,), prompt="hi")
-    work = take_work(opened, controller.shown, PLACE)
+    work = take_work(opened, controller.opening.shown, PLACE)
     controller.request_positions(1, 199)
     opened.change(components=(1, 2, 3), color_by="position", selection=(), prompt="")
     return work

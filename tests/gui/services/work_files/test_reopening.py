@@ -12,7 +12,7 @@ from geometry.models.sources.source import Source
 from gui.services.work_files.projects import save_work
 from gui.services.work_files.reopening import OTHER, RESUMED, take_alignment, take_other, take_work
 from gui.services.work_files.work_file import read_work, write_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
 
@@ -23,7 +23,7 @@ PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0
 def save(session, controller, tmp_path):
     def saved(name="a.helix", **changes):
         path = tmp_path / name
-        save_work(replace(take_work(session, controller.shown, PLACE), **changes), path)
+        save_work(replace(take_work(session, controller.opening.shown, PLACE), **changes), path)
         return path
 
     return saved
@@ -67,7 +67,7 @@ def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
     assert session.tokens.texts[1:] == ("hello", "my", "name")
     np.testing.assert_allclose(session.curve.coordinates, curve, atol=1e-9)
     assert session.work.place.follows
-    assert session.recent[0] == str(path)
+    assert session.recent[0].id == str(path)
 
 
 def test_a_kept_turn_comes_back_with_other_components(
@@ -207,7 +207,7 @@ def test_a_model_that_is_gone_leaves_what_is_open_and_work_never_saved_is_resume
     controller.reopening.show(work)
     assert session.positions == (20, 30)
     assert session.notice.text == RESUMED
-    assert not session.recent[0].endswith(".helix")
+    assert not session.recent[0].id.endswith(".helix")
 
 
 def test_a_file_that_is_none_leaves_what_is_open_and_the_last_one_is_opened_next(
@@ -230,7 +230,7 @@ def test_a_chosen_table_is_chosen_again(session, controller, write_safetensors, 
     np.savez(tmp_path / "two.npz", **tables)
     controller.open(str(tmp_path / "two.npz"), table="b")
     path = tmp_path / "two.helix"
-    save_work(take_work(session, controller.shown, None), path)
+    save_work(take_work(session, controller.opening.shown, None), path)
     reset(session, controller, other)
     controller.open(str(path))
     np.testing.assert_array_equal(session.model.W_pos, tables["b"])
@@ -260,7 +260,7 @@ def take(session, controller):
         opened = controller.comparing.opened
         others = tuple(take_other(at, wanted, None) for _, at, wanted in opened)
         alignment = take_alignment(session, [key for key, _, _ in opened])
-        work = take_work(session, controller.shown, None)
+        work = take_work(session, controller.opening.shown, None)
         return replace(work, others=others, alignment=alignment)
 
     return taken
@@ -300,11 +300,11 @@ def test_another_range_or_step_is_laid_over_again(opened, controller, take, tmp_
 
 
 def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tmp_path):
-    session.alignment = CurveAlignment(OfCompared(two[1]), "scaled")
+    session.alignment = CurveAlignment(OfOther(two[1]), "scaled")
     aligned = session.aligned.coordinates.copy()
     path = tmp_path / "a.helix"
     save_work(take(), path)
-    assert read_work(path).alignment == CurveAlignment(OfCompared(1), "scaled")
+    assert read_work(path).alignment == CurveAlignment(OfOther(1), "scaled")
     controller.comparing.clear()
     assert session.alignment is None
     controller.open(str(path))
@@ -317,7 +317,7 @@ def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tm
 def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
     session, controller, two, take, tmp_path
 ):
-    session.alignment = CurveAlignment(OfCompared(two[0]))
+    session.alignment = CurveAlignment(OfOther(two[0]))
     path = tmp_path / "a.helix"
     save_work(take(), path)
     (tmp_path / "long.npy").unlink()
@@ -329,15 +329,15 @@ def test_one_that_is_gone_stays_in_the_work_and_is_not_laid_over(
 
 
 def test_one_that_is_still_being_read_is_not_taken_down():
-    session = Session(alignment=CurveAlignment(OfCompared(4), "scaled"))
+    session = Session(alignment=CurveAlignment(OfOther(4), "scaled"))
     assert take_alignment(session, [7]) is None
-    assert take_alignment(session, [7, 4]) == CurveAlignment(OfCompared(1), "scaled")
+    assert take_alignment(session, [7, 4]) == CurveAlignment(OfOther(1), "scaled")
 
 
 def test_a_view_is_shown_with_what_is_laid_over_it_which_is_opened_again(
     session, controller, two, take, write_table, helix
 ):
-    session.alignment = CurveAlignment(OfCompared(two[0]), "scaled")
+    session.alignment = CurveAlignment(OfOther(two[0]), "scaled")
     view = take()
     session.alignment = None
     controller.reopening.go_to(view)

@@ -27,7 +27,7 @@ from gui.services.work_files.work_file import (
     read_work,
     write_work,
 )
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.layout import Floating, Layout, Split, Tabs
 from gui.state.session import SAVED, Session
@@ -68,7 +68,7 @@ OTHERS = (
 )
 BESIDE = replace(WORK, others=OTHERS, main_at=1, alone=2)
 LAYINGS = (
-    CurveAlignment(OfCompared(1), "basis", mirrored=False, middle="own"),
+    CurveAlignment(OfOther(1), "basis", mirrored=False, middle="own"),
     CurveAlignment(OfRange((3, 40)), "scaled"),
     CurveAlignment(OfStep(2000), "turned", coloring="grey"),
 )

@@ -6,6 +6,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
 from geometry.models.sources.catalogue import CatalogueEntry
+from geometry.models.sources.source import Source
 from gui.state.session import Session
 from gui.state.values import ModelRow
 from gui.style.theme import DARK
@@ -36,7 +37,7 @@ RECENT = ("/home/x/checkpoints/run-7", "/data/my-model/model.safetensors", ROWS[
 
 @pytest.fixture
 def session() -> Session:
-    return Session(models=ROWS, recent=RECENT)
+    return Session(models=ROWS, recent=tuple(map(Source.parse, RECENT)))
 
 
 def click(panel, qtbot, source: str, *, twice: bool = False) -> None:
@@ -188,7 +189,7 @@ def test_the_arrows_step_over_headings_and_the_current_line_stays(panel):
     panel.list.enter()
     QTest.keyClick(panel.list, Qt.Key.Key_Down)
     assert current(panel) == "my-model"
-    panel.session.recent = ("/another/folder", *RECENT)
+    panel.session.recent = (Source.parse("/another/folder"), *panel.session.recent)
     assert current(panel) == "my-model"
 
 
@@ -199,7 +200,7 @@ def test_the_open_model_is_in_sight(panel):
     assert not panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
     session.model = model_of(last)
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
-    session.recent = ("/somewhere/else",)  # the list is made anew
+    session.recent = (Source.parse("/somewhere/else"),)  # the list is made anew
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
     QTest.keyClicks(panel.search, "gpt")
     panel.session.model = model_of(last)
@@ -238,7 +239,7 @@ def test_marks_the_open_model_or_folder_which_is_not_opened_again(panel, qtbot):
     panel.session.model = model_of("stanford-crfm/alias-gpt2-small-x21")
     assert [line.title for line in panel.list.open_lines()] == ["Alias"]
     panel.session.model = model_of(RECENT[0])
-    panel.session.recent = RECENT[:1]
+    panel.session.recent = panel.session.recent[:1]
     panel.session.models = ROWS[:2]
     assert [line.title for line in panel.list.open_lines()] == ["run-7"]
     heard = hear_opened(panel)

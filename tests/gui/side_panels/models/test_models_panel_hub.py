@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.sources.catalogue import CatalogueEntry
+from geometry.models.sources.source import Source
 from gui.state.values import ModelRow
 from tests.gui.on_screen import ask_menu
 from tests.gui.result_stage import enter
@@ -310,7 +311,7 @@ def test_menu_compares_and_checks_for_updates(panel, heard, menu):
 
 @pytest.mark.parametrize(("source", "commit"), [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)])
 def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, commit):
-    panel.session.recent = (source,)
+    panel.session.recent = (Source.parse(source),)
     panel.session.model = model_of(source, commit)
     (line,) = panel.list.open_lines()
     assert "Check for a newer version" not in menu(line.title)
@@ -353,7 +354,7 @@ def test_the_window_searches_opens_and_asks_for_a_newer_version(
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: titles(panel) == [dutch])
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: session.recent[0] == dutch)
+    qtbot.waitUntil(lambda: session.recent[0].id == dutch)
     wait_until_idle(application)
     (line,) = panel.list.open_lines()
     assert session.model.commit in line.tip

@@ -15,8 +15,8 @@ from gui.services.loading import not_there
 from gui.state.session import ModelRow, OpenModel, Session
 from gui.window.arrangement.side_by_side import models_at_hand
 from tests.gui.compare_stage import TITLES
-from tests.gui.compared_stage import other_curves
 from tests.gui.open_models import show_others
+from tests.gui.others_stage import other_curves
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
@@ -200,7 +200,8 @@ def test_model_in_panels_alone_gets_a_view(application, settle, write_table, hel
     broken = tmp_path / "broken.npy"
     broken.write_bytes(b"this is no table")
     # What was opened before can be laid over.
-    session.recent = (*session.recent, str(broken), str(write_table(helix(260), "other")))
+    earlier = str(broken), str(write_table(helix(260), "other"))
+    session.recent = (*session.recent, *map(Source.parse, earlier))
     pick(overlay_menu(window), "broken.npy")
     settle()
     assert [one.failed for one in session.others] == ["broken.npy is not a weights file."]
@@ -239,7 +240,8 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     work = tmp_path / "work1.helix"
     work.write_bytes(b"")
     gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))
-    session.recent = (here.id, str(work), str(file), gone, away.id, too_long)
+    earlier = here.id, str(work), str(file), gone, away.id, too_long
+    session.recent = tuple(map(Source.parse, earlier))
     session.missing = not_there(session.recent)
     session.model = SimpleNamespace(source=Source.parse(here.id))
     table = Source.parse(str(file)), "table.npy"

@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from geometry.hub.tensor_cache import MAX_BYTES
+from geometry.models.sources.source import Source
 from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS
@@ -59,7 +60,8 @@ def test_everything_comes_back(path):
         outside="faint", projection="parallel",
         line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
         compare_columns=(("turns", 80), ("range", 0)),
-        keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
+        keep_turned=True,
+        recent=tuple(map(Source.parse, ("/models/a, b", "openai-community/gpt2"))),
         prompt="Hello, “Adam” = 100 %;",
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},
         surveys=("/surveys/a.parquet", "/surveys/b.parquet"),
@@ -75,11 +77,11 @@ def test_everything_comes_back(path):
 )
 @IN_ONE_FILE
 def test_any_text_comes_back(path, recent, prompt):
-    recent = tuple(r for r in recent if r)
-    saved(path, Session(recent=recent, prompt=prompt))
+    sources = tuple(map(Source.parse, filter(None, recent)))
+    saved(path, Session(recent=sources, prompt=prompt))
     session = loaded(path)
-    assert (session.recent, session.prompt) == (recent, prompt)
-    assert Settings(path).last_source == (recent[0] if recent else "")
+    assert (session.recent, session.prompt) == (sources, prompt)
+    assert Settings(path).last_source == (sources[0].id if sources else "")
 
 
 @pytest.mark.parametrize("limit", [MIN_CACHE, 1_234_000_000, MAX_CACHE])
@@ -172,7 +174,7 @@ def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
     session = settings.new_session()
     assert session.colormap in COLORMAPS
     assert isinstance(session.prompt, str)
-    assert all(isinstance(r, str) for r in session.recent)
+    assert all(isinstance(r, Source) for r in session.recent)
     assert isinstance(settings.last_source, str)
     assert settings.layout is None
     assert MIN_CACHE <= settings.cache_limit <= MAX_CACHE

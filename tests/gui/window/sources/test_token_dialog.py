@@ -62,4 +62,4 @@ def test_the_window_opens_what_was_chosen(application, wait_until_idle, minilm_f
     application.window.commands.by_name["open_tokens"].trigger()
     wait_until_idle(application)
     assert application.session.model.rows.labels[:2] == ("January", "February")
-    assert application.session.recent[0] == f"tokens:months,{minilm_folder.resolve()}"
+    assert application.session.recent[0].id == f"tokens:months,{minilm_folder.resolve()}"

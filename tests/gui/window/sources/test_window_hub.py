@@ -392,7 +392,7 @@ def test_start_reopens_without_requests(start, hub, settings, table):
     assert again.session.model.name == "long"
     np.testing.assert_array_equal(again.session.model.W_pos, table)
     assert again.window.viewport.scene.state.caption[0].startswith("long")
-    assert again.session.recent == (LONG,)
+    assert again.session.recent == (Source.parse(LONG),)
     again.close()
     settings._set("model/last", MEDIUM)
     window = start().window

@@ -65,7 +65,7 @@ def test_command_asks_for_a_file(application, window, path, qtbot, monkeypatch, 
     qtbot.waitUntil(lambda: window.surveys.shown is not None and window.surveys.shown.isVisible())
     assert window.surveys.shown.windowTitle() == "own.parquet – Survey – Helixscope"
     assert application.session.model is model
-    assert str(path) not in application.session.recent
+    assert Source.parse(str(path)) not in application.session.recent
     assert application.session.surveys == (str(path),)
     settle()
 
@@ -102,7 +102,7 @@ def test_a_file_that_is_none_is_one_sentence_and_nothing_opens(application, tmp_
 def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpoints, settle):
     source = checkpoints[1].source
     rows = f"{open_model(source).table}[8:]"  # the survey has measured the default
-    remember_table(application.session, located(Source.parse(source)).id, rows)
+    remember_table(application.session, located(Source.parse(source)), rows)
     shown.table.select_rows(np.array([1]))
     QTest.keyClick(shown.table, Qt.Key.Key_Return)
     settle()

@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from geometry.models.sources.source import Source
 from geometry.survey.parts import SurveyFile
 from geometry.survey.rows import RowSettings
 from gui.widgets.tooltips import wrapped
@@ -25,7 +26,7 @@ def test_recent_menu_and_clearing(application, menu, qtbot, settle, write_table,
     session = application.session
     table = str(write_table(helix(60, 8, seed=3), "other"))
     gone, work = str(tmp_path / "gone & away.npy"), str(tmp_path / "gone.helix")
-    session.recent = (table, gone, work, "gpt2")
+    session.recent = tuple(map(Source.parse, (table, gone, work, "gpt2")))
     menu.aboutToShow.emit()
     settle()
     assert texts(menu) == [
@@ -51,7 +52,7 @@ def test_recent_menu_and_clearing(application, menu, qtbot, settle, write_table,
 def test_surveys_stand_below_models(application, menu, tmp_path, qtbot, settle):
     session, surveys = application.session, application.window.surveys
     running, gone = (tmp_path / name for name in ("runs.parquet", "gone.parquet"))
-    session.recent, session.surveys = ("gpt2",), (str(gone), str(running))
+    session.recent, session.surveys = (Source.parse("gpt2"),), (str(gone), str(running))
     with SurveyFile(running, RowSettings()) as file:
         file.add(row(entries()[0], 0))
         file.flush()

@@ -13,7 +13,7 @@ from geometry.models.sources import opening
 from geometry.models.sources.source import Source
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
-from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfOther, OfStep
 from gui.state.work import OtherView
 from gui.window.settings.settings import Settings
 from gui.window.work.save_work import SLOT
@@ -128,7 +128,7 @@ def test_save_asks_path_once(application, settle, qtbot, tmp_path, monkeypatch, 
     press(Qt.Key.Key_O)
     assert session.selection == (9,)
     assert work.file == path
-    assert str(path) in session.recent
+    assert Source.parse(str(path)) in session.recent
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
 ):
     slow.set()
     application, long = three()
-    application.session.alignment = CurveAlignment(OfCompared(long))
+    application.session.alignment = CurveAlignment(OfOther(long))
     wait_until_idle(application)
     path = save(application, tmp_path / "three.helix")
     before = read_work(path)
@@ -284,7 +284,7 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
     window.docks["lookback"].setFloating(True)
     show(application, "shape", wait_until_idle, curve="circle", plotted="turning")
     bare = pixels(application)
-    session.alignment = CurveAlignment(OfCompared(key), "scaled", mirrored=False)
+    session.alignment = CurveAlignment(OfOther(key), "scaled", mirrored=False)
     wait_until_idle(application)
     assert session.guides.keys() == {"shape", "lookback", "laid"}
     before = pixels(application)
@@ -380,7 +380,7 @@ def test_a_bookmark_has_what_is_laid_over(
     add = application.controller.comparing.add
     keys = [add(str(write_table(helix(120, 16, seed), f"b{seed}"))) for seed in (9, 11)]
     wait_until_idle(application)
-    session.alignment = CurveAlignment(OfCompared(keys[1]), "scaled")
+    session.alignment = CurveAlignment(OfOther(keys[1]), "scaled")
     wait_until_idle(application)
     window.bookmarks.add()
     wait_until_idle(application)
@@ -392,13 +392,13 @@ def test_a_bookmark_has_what_is_laid_over(
     session.alignment = None
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
-    assert session.alignment == CurveAlignment(OfCompared(keys[1]), "scaled")
+    assert session.alignment == CurveAlignment(OfOther(keys[1]), "scaled")
     application.controller.comparing.remove(keys[1])
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
     assert session.notice is None
     one, added = session.others
     assert one.key == keys[0]
-    assert session.alignment == CurveAlignment(OfCompared(added.key), "scaled")
+    assert session.alignment == CurveAlignment(OfOther(added.key), "scaled")
     assert session.aligned.above.name == "b11"
     assert added.key not in window.grid.cells, "the views stay as they are"

@@ -1,53 +1,17 @@
-"""Models beside the open one, each in a session of its own: what tests of compared models share."""
+"""Models beside the current one in a panel."""
 
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from geometry.models.sources.source import Source
 from gui.panels.kit.panel import ResultPanel
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve, Plot
-from gui.services.comparing import free_color
-from gui.services.controller import Controller
-from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import OpenModel, Session
-from tests.gui.open_models import show_others
+from gui.state.session import OpenModel
+from tests.gui.open_models import add_beside
 from tests.gui.result_stage import ResultStage
 from tests.small_models import write_small_gpt2
-
-
-class ComparedStage:
-    """Opens models beside that of a session, as the window's comparing does, by hand."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._controllers: list[Controller] = []
-
-    def add(
-        self, source: Path | str, positions: tuple[int, int] | None = None, key: int = 0
-    ) -> OpenModel:
-        """Show a model beside the others; its name is that of the model."""
-        other = Session()
-        controller = Controller(other, InlineJobs())
-        self._controllers.append(controller)
-        controller.open(str(source), positions=positions)
-        assert other.model is not None, other.notice
-        key = key or 1 + max((c.key for c in self.session.others), default=0)
-        color = free_color(self.session.open_models)
-        made = OpenModel(key, Source.parse(str(source)), other.model.name, other, color=color)
-        self.session.open_models = (*self.session.open_models, made)
-        return made
-
-    def remove(self, key: int) -> None:
-        """Show one no more."""
-        show_others(self.session, *(c for c in self.session.others if c.key != key))
-
-    def close(self) -> None:
-        """Stop answering."""
-        for controller in self._controllers:
-            controller.close()
 
 
 class Beside:
@@ -61,7 +25,6 @@ class Beside:
         size: tuple[int, int] = (1000, 320),
     ) -> None:
         self.stage = ResultStage(qtbot, panel, size=size)
-        self.others = ComparedStage(self.stage.session)
         self.panel, self.session = self.stage.panel, self.stage.session
         self.panel.intended.connect(
             lambda wanted: setattr(self.session, "hidden_curves", wanted.hidden)
@@ -74,10 +37,14 @@ class Beside:
         self.stage.open(folders[0])
         self.sources = folders[1:]
 
+    def add(self, source: Path | str, positions: tuple[int, int] | None = None) -> OpenModel:
+        """Show a model beside the others; its name is that of the model."""
+        return add_beside(self.stage.controller, source, positions)
+
     def add_both(self) -> Any:
         """Show "long" and "short", with the keys 1 and 2; return the panel."""
         for source, positions in zip(self.sources, ((2, 70), (0, 40)), strict=True):
-            self.others.add(source, positions)
+            self.add(source, positions)
         QApplication.processEvents()
         return self.panel
 
@@ -94,10 +61,6 @@ class Beside:
     def lines(self, plot: str) -> dict[str, Any]:
         """Return what is drawn of the other models, by their names."""
         return {one.name: one for one in other_curves(self.panel, plot)}
-
-    def close(self) -> None:
-        """Stop answering."""
-        self.others.close()
 
 
 def curve_plots(panel: ResultPanel) -> list[CurvePlot]:

@@ -1,19 +1,26 @@
-"""A legend of the compared models' curves; a click hides or shows a curve."""
+"""A legend of the other models' curves; a click hides or shows a curve."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.services.compared_curves import ComparedCurve, model_color
+from gui.state.colors import model_color
 from gui.style.sentences import ranged
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
 from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from gui.state.answer import Answer
+    from gui.state.session import Session
 
 HEIGHT = 20
 SWATCH, GAP = 16, 4
@@ -21,8 +28,29 @@ NAMED = 72
 """Minimum width of a model with a legible name, in pixels."""
 
 
-class ComparedLegend(QWidget):
-    """One row: the drawn quantity, and a button for each compared model.
+@dataclass(frozen=True, slots=True)
+class OtherCurve:
+    """Another open model's curve in a panel."""
+
+    key: int  # Key of the model
+    name: str  # Its name, with range and number where necessary to make it unique
+    color: int  # Index of its colour among those for several curves
+    shown: bool  # Whether it is shown
+    session: Session  # The model's
+    # The model, None while it is loading; its shown positions.
+    model: PositionalModel | None
+    positions: tuple[int, int]
+    answer: Answer | None  # Answer to the panel's current question; None while there is none
+    failed: str = ""  # Why the model could not be opened, as a sentence
+
+    @property
+    def result(self) -> Any:
+        """The result, or None while there is none."""
+        return self.answer.result if self.answer and self.answer.state == "ready" else None
+
+
+class OthersLegend(QWidget):
+    """One row: the drawn quantity, and a button for each other model.
 
     Long names are elided; tooltips have them in full.
     """
@@ -35,16 +63,16 @@ class ComparedLegend(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._curves: tuple[ComparedCurve, ...] = ()
-        self._text_of: Callable[[ComparedCurve], str] = lambda _: ""
-        self.chips: dict[int, ComparedChip] = {}
+        self._curves: tuple[OtherCurve, ...] = ()
+        self._text_of: Callable[[OtherCurve], str] = lambda _: ""
+        self.chips: dict[int, ModelChip] = {}
         self.words = label("", "small")
         self.words.setParent(self)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_curves(
-        self, words: str, curves: Sequence[ComparedCurve], text_of: Callable[[ComparedCurve], str]
+        self, words: str, curves: Sequence[OtherCurve], text_of: Callable[[OtherCurve], str]
     ) -> None:
         """Show these models.
 
@@ -110,8 +138,8 @@ class ComparedLegend(QWidget):
             chip.setGeometry(x, 0, width, HEIGHT)
             x += width + gap
 
-    def _make(self, key: int) -> ComparedChip:
-        chip = ComparedChip(self)
+    def _make(self, key: int) -> ModelChip:
+        chip = ModelChip(self)
         chip.clicked.connect(lambda: self._on_clicked(key))
         return chip
 
@@ -133,7 +161,7 @@ def shares(wanted: Sequence[int], room: int) -> list[int]:
     return widths
 
 
-class ComparedChip(QToolButton):
+class ModelChip(QToolButton):
     """A sample of a model's curve, and its name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -144,7 +172,7 @@ class ComparedChip(QToolButton):
         self._color, self._text, self._faint = QColor(), "", False
 
     def show_curve(
-        self, curve: ComparedCurve, theme: Theme, text_of: Callable[[ComparedCurve], str]
+        self, curve: OtherCurve, theme: Theme, text_of: Callable[[OtherCurve], str]
     ) -> None:
         """Show a model's curve, or why there is none."""
         self.setChecked(curve.shown)
@@ -198,12 +226,12 @@ class ComparedChip(QToolButton):
         return sized(self.font(), SMALL)
 
 
-def _ranged(curve: ComparedCurve) -> str:
+def _ranged(curve: OtherCurve) -> str:
     assert curve.model is not None
     return f"{curve.model.name} · {ranged(curve.model, curve.positions)}"
 
 
-def _state(curve: ComparedCurve) -> tuple[str, str]:
+def _state(curve: OtherCurve) -> tuple[str, str]:
     """Return a sign and a sentence for a model without a curve; empty texts for others."""
     answer = curve.answer
     if curve.failed:
