@@ -186,7 +186,7 @@ def without_number(claim: Claim, error: HelixscopeError) -> Verdict:
 def check(claim: ModelClaim, measured: Measurements) -> Verdict:
     """Check one claim on one model, or return its known verdict.
 
-    Verdicts independent of the range are cached in ``measured.of_model``.
+    Verdicts independent of the range are cached in ``measured``.
     """
     if (kept := known_verdict(claim, measured)) is not None:
         return kept
@@ -214,12 +214,12 @@ def check(claim: ModelClaim, measured: Measurements) -> Verdict:
     else:
         verdict = judge(claim, value, null)
     if not measured.range_was_read:
-        measured.of_model.once((claim, measured.nulls), lambda: verdict)
+        measured.once((claim, measured.nulls), lambda: verdict)
     return verdict
 
 
 def known_verdict(claim: ModelClaim, measured: Measurements) -> Verdict | None:
     """Return a claim's cached verdict if it is independent of the range; otherwise None."""
-    found = measured.of_model.known((claim, measured.nulls))
+    found = measured.known((claim, measured.nulls))
     assert found is None or isinstance(found, Verdict)
     return found

@@ -140,7 +140,7 @@ def _heads(measured: Measurements) -> HeadLookBack:
     def find() -> HeadLookBack:
         return look_back_heads(measured.heads(LAYER), positions, (HEAD_LAG,), scoring="halves")
 
-    return measured.of_model.once(("heads look back", positions), find)
+    return measured.once(("heads look back", positions), find)
 
 
 def local_heads(measured: Measurements) -> float:

@@ -178,7 +178,7 @@ def _places(n: int, most: int) -> npt.NDArray[np.int64]:
 def _subjects(measured: Measurements, rows: Name, columns: Name) -> tuple[Subject, Subject]:
     """Return two matrices; CannotTell if one of them has too few directions for a subspace."""
     pair = Subject(rows, LAYER), Subject(columns, LAYER)
-    counts = measured.of_model.once(
+    counts = measured.once(
         ("clear", *pair), lambda: [found.clear for found in measured.stream.pair(*pair)]
     )
     for name, count in zip((rows, columns), counts, strict=True):
@@ -188,7 +188,7 @@ def _subjects(measured: Measurements, rows: Name, columns: Name) -> tuple[Subjec
 
 
 def _sums(measured: Measurements, rows: Name, columns: Name) -> OverlapSums:
-    return measured.of_model.overlap_sums(*_subjects(measured, rows, columns))
+    return measured.overlap_sums(*_subjects(measured, rows, columns))
 
 
 def corner(rows: Name, columns: Name, which: Which) -> Callable[[Measurements], float]:
@@ -248,8 +248,7 @@ def folded_share(measured: Measurements) -> float:
     """Overlap of queries with P's top directions with the gain folded in, relative to without."""
     queries, P = _subjects(measured, "W_Q", "P")
     plain, folded = (
-        measured.of_model.overlap_sums(replace(queries, fold_ln=fold), P).top3
-        for fold in (False, True)
+        measured.overlap_sums(replace(queries, fold_ln=fold), P).top3 for fold in (False, True)
     )
     # numpy gives NaN for 0/0, where Python's division would raise.
     return float(np.divide(folded, plain))
@@ -286,7 +285,7 @@ def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
 def _captured(measured: Measurements) -> Captured:
     """Return the capture of E's directions by P's leading thirty."""
     _subjects(measured, "P", "E")
-    return measured.of_model.captured(DEFAULT_RANK)
+    return measured.captured(DEFAULT_RANK)
 
 
 def _part(values: Array, first: float, last: float) -> Array:
@@ -429,4 +428,4 @@ def _energy(measured: Measurements) -> Array:
         energy: Array = np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)
         return energy
 
-    return measured.of_model.once("energy of entries", find)
+    return measured.once("energy of entries", find)

@@ -384,7 +384,7 @@ def _capture(measured: Measurements) -> dict[str, Any]:
 
 
 def _overlap(measured: Measurements, rows: Name, columns: Name) -> dict[str, Any]:
-    sums = measured.of_model.overlap_sums(measured.subject(rows), measured.subject(columns))
+    sums = measured.overlap_sums(measured.subject(rows), measured.subject(columns))
     contrast = sums.contrast
     return {
         "rows": sums.rows,

@@ -197,7 +197,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         measured = reported.measured
-        subjects = tuple(measured.of_model.subject(name) for name in FIGURES[figure])
+        subjects = tuple(measured.subject(name) for name in FIGURES[figure])
         chance = bool(self.figures.get(figure, {}).get("chance", True))
         return Choices(subjects, measured.rank, chance)
 
