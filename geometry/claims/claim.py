@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -68,19 +69,9 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 
 
-def at_least(bound: float) -> Expected:
-    """Expect a number not below a bound."""
-    return Expected("at least", bound)
-
-
-def at_most(bound: float) -> Expected:
-    """Expect a number not above a bound."""
-    return Expected("at most", bound)
-
-
-def more_than(bound: float) -> Expected:
-    """Expect a number above a bound."""
-    return Expected("more than", bound)
+at_least = partial(Expected, "at least")
+at_most = partial(Expected, "at most")
+more_than = partial(Expected, "more than")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from geometry.claims.claim import CannotTell, NotApplicable, check_positions, too_few
@@ -124,15 +122,11 @@ def needs_helix(measured: Measurements) -> ShapeFit:
     raise NotApplicable("no helix describes these positions")
 
 
-def how_far_out(position: int) -> Callable[[Measurements], float]:
-    """Return a measure of how far a norm is out, over the bound of the rule; −1 is the last one."""
-
-    def measure(measured: Measurements) -> float:
-        if measured.model.n_positions < 9:
-            raise CannotTell(f"this table has only {measured.model.n_positions} positions")
-        return float(_outlyingness(measured)[position])
-
-    return measure
+def how_far_out(measured: Measurements, position: int) -> float:
+    """How far a norm is out, over the bound of the rule; −1 is the last one."""
+    if measured.model.n_positions < 9:
+        raise CannotTell(f"this table has only {measured.model.n_positions} positions")
+    return float(_outlyingness(measured)[position])
 
 
 def _outlyingness(measured: Measurements) -> Array:

@@ -232,7 +232,7 @@ class Findings:
         """Return a corner of squared overlaps, over chance."""
         from geometry.claims.claim_spaces import corner
 
-        return corner(rows, columns, which)(self.measured)
+        return corner(self.measured, rows, columns, which)
 
     @property
     def gain_ratio(self) -> float:
