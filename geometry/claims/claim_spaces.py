@@ -368,7 +368,6 @@ def _energy(measured: Measurements) -> Array:
         raise CannotTell("tokens and positions have different widths")
 
     def find() -> Array:
-        energy: Array = np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)
-        return energy
+        return np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)
 
     return measured.once("energy of entries", find)

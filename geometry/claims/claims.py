@@ -25,12 +25,7 @@ from geometry.claims.claim import (
     known_verdict,
     more_than,
 )
-from geometry.claims.claim_nulls import (
-    curves,
-    draw_curves,
-    random_turns,
-    worst_turning,
-)
+from geometry.claims.claim_nulls import curves, draw_curves, random_turns, worst_turning
 from geometry.claims.measurements import Measurements
 from geometry.evidence.null import FEW_DRAWS
 from geometry.history.last_position import STAYS

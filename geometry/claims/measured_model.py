@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.memo import Memo
 from geometry.measures.directions import Directions, singular_directions
@@ -26,7 +24,7 @@ from geometry.measures.spectra import Spectrum, summarise
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, ResidualStream, Subject
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only, with_signs
 from geometry.pca.unit import in_unit
 
 DEFAULT_RANK = 30
@@ -166,10 +164,8 @@ class MeasuredModel:
         if found.clear < len(right):  # then P·v/σ is rounding
             left = singular_directions(P, "output").vectors[: len(right)]
         else:
-            left = (P @ right.T / (values / unit)).T
-            largest = np.abs(left).argmax(axis=1)
-            left = left * np.sign(left[np.arange(len(left)), largest])[:, None]
-        left.flags.writeable = False
+            left = with_signs((P @ right.T / (values / unit)).T)
+        read_only(left)
         return Directions(values, left)
 
     @property

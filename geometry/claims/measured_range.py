@@ -85,8 +85,7 @@ class MeasuredRange:
     def rows(self) -> Array:
         """(m, d_model) the range's rows."""
         first, last = self.positions
-        rows: Array = self.model.W_pos[first : last + 1]
-        return rows
+        return self.model.W_pos[first : last + 1]
 
     @of_range
     def pca(self) -> PositionPCA:
@@ -106,7 +105,7 @@ class MeasuredRange:
     @of_range
     def similarity_projected(self) -> Similarity:
         """Cosines of the rows projected on the first three components."""
-        return similarity(self.model.W_pos, self.positions, first_three(self.pca))
+        return similarity(self.model.W_pos, self.positions, self.pca.first(3))
 
     @of_range
     def by_lag(self) -> Array:
@@ -116,7 +115,7 @@ class MeasuredRange:
     @of_range
     def by_lag_projected(self) -> Array:
         """(m,) the same of the rows projected on the first three components."""
-        return mean_by_lag(self.model.W_pos, self.positions, first_three(self.pca))
+        return mean_by_lag(self.model.W_pos, self.positions, self.pca.first(3))
 
     @of_range
     def sinusoids(self) -> Sinusoids:
@@ -181,15 +180,3 @@ class MeasuredRange:
             token_scale=model.token_scale,
             type_row=model.token_type,
         )
-
-
-def first_three(pca: PositionPCA) -> PositionPCA:
-    """Return a PCA with its first three components only."""
-    return PositionPCA(
-        pca.positions,
-        pca.mean,
-        pca.components[:3],
-        pca.singular_values[:3],
-        pca.explained_variance_ratio[:3],
-        pca.exact,
-    )

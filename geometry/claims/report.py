@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import (
-    FileChanged,
-    HelixscopeError,
-    TensorUnavailable,
-)
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, TensorUnavailable
 from geometry.claims.claim import CannotTell, Verdict
 from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
@@ -224,8 +220,7 @@ def describe(
         "claims": _claims(check(measured)),
         "published": describe_published(measured),
     }
-    known: dict[str, Any] = _known(found)
-    return known
+    return _known(found)
 
 
 def _known(value: Any) -> Any:
@@ -309,8 +304,7 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
 def _use(model: PositionalModel, missing: dict[str, str]) -> list[list[float]] | None:
     """Return how much each head of the first layer uses each pair; None without its weights."""
     try:
-        use: list[list[float]] = pair_use(model).use.tolist()
-        return use
+        return pair_use(model).use.tolist()
     except (TensorUnavailable, Offline) as error:
         missing["scheme.use"] = _reason(error)
         return None

@@ -161,15 +161,13 @@ def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int)
 
 def _origin(X: Array, kind: Kind) -> Array:
     """Return the row about which a curve varies: the mean of a process, the start of a walk."""
-    origin: Array = X[0] if kind == "walk" else X.mean(axis=0)
-    return origin
+    return X[0] if kind == "walk" else X.mean(axis=0)
 
 
 def _whole(modes: Array, remainder: _Remainder | None, d: int, rng: np.random.Generator) -> Array:
     """Draw d columns of a curve."""
     outside = 0.0 if remainder is None else remainder(rng, d)
-    table: Array = outside + modes @ rng.standard_normal((modes.shape[1], d))
-    return table
+    return outside + modes @ rng.standard_normal((modes.shape[1], d))
 
 
 def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Remainder | None]:
@@ -274,8 +272,7 @@ def _modes_of(nodes: int, length: float) -> Array:
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     held = np.cumsum(values) / max(float(values.sum()), np.finfo(float).tiny)
     k = min(int((held < 1.0 - LEFT_OUT).sum()) + 1, MODES)
-    modes: Array = np.sqrt(values[:k]) * vectors[:, :k]
-    return modes
+    return np.sqrt(values[:k]) * vectors[:, :k]
 
 
 def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
@@ -304,8 +301,7 @@ def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
     def bridges(rng: np.random.Generator, columns: int) -> Array:
         walk = np.cumsum(steps * rng.standard_normal((m, columns)), axis=0)
         begin, end = walk[ends[stretch]], walk[ends[stretch + 1]]
-        bridge: Array = walk - begin - along * (end - begin)
-        return bridge
+        return walk - begin - along * (end - begin)
 
     return modes, bridges
 
@@ -317,5 +313,4 @@ def _between(modes: Array, m: int) -> Array:
     if len(modes) == m:
         return modes
     nodes = np.linspace(0.0, 1.0, len(modes))
-    interpolated: Array = CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))
-    return interpolated
+    return CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))

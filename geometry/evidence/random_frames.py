@@ -58,8 +58,7 @@ def _wishart(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
     factor = np.tril(rng.standard_normal((draws, q, q)), -1)
     at = np.arange(q)
     factor[:, at, at] = np.sqrt(rng.chisquare(n - at, (draws, q)))
-    gram: Array = factor @ factor.transpose(0, 2, 1)
-    return gram
+    return factor @ factor.transpose(0, 2, 1)
 
 
 def random_frame(k: int, d: int, rng: np.random.Generator) -> Array:
@@ -76,5 +75,4 @@ def random_frame(k: int, d: int, rng: np.random.Generator) -> Array:
     """
     frame, triangle = np.linalg.qr(rng.standard_normal((d, k)))
     signs: Array = np.sign(np.diag(triangle))
-    oriented: Array = (frame * np.where(signs == 0.0, 1.0, signs)).T
-    return oriented
+    return (frame * np.where(signs == 0.0, 1.0, signs)).T

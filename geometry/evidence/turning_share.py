@@ -153,8 +153,7 @@ def turn_counts(m: int) -> Array:
 def ramp(m: int) -> Array:
     """Return the unit vector that increases linearly over m rows, with mean 0."""
     t = np.linspace(-1.0, 1.0, m)
-    unit: Array = t / np.linalg.norm(t)
-    return unit
+    return t / np.linalg.norm(t)
 
 
 def waves(m: int, counts: Array) -> Array:
@@ -218,8 +217,7 @@ def _scores(X: Array) -> Array:
     gram = X @ X.T if wide else X.T @ X
     last = len(gram) - 1
     values, vectors = eigh(gram, subset_by_index=[max(0, last - 2), last])
-    scores: Array = vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
-    return scores
+    return vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
 
 
 def _climb_ratio(X: Array, turns: float) -> float | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 
 
 def gaussian_singular_values(shape: tuple[int, int], norm: float, seed: int = 0) -> Array:
@@ -43,5 +43,5 @@ def gaussian_singular_values(shape: tuple[int, int], norm: float, seed: int = 0)
     eigenvalues = eigvalsh_tridiagonal(squares, np.sqrt(diagonal[:-1] * above))
     values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
     values *= norm / np.sqrt((values**2).sum())
-    values.flags.writeable = False
+    read_only(values)
     return values

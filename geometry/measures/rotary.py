@@ -17,19 +17,6 @@ import numpy.typing as npt
 
 from geometry.pca.components import Array
 
-__all__ = [
-    "Ramp",
-    "lag_kernel",
-    "llama3",
-    "longrope",
-    "stretched_base",
-    "turn",
-    "turning",
-    "turning_rates",
-    "turns",
-    "yarn",
-]
-
 
 def turning_rates(base: float, width: int) -> Array:
     """Return the unscaled rates θᵢ of the pairs of ``width`` entries.
@@ -45,8 +32,7 @@ def turning_rates(base: float, width: int) -> Array:
     -------
     (width / 2,) float64, radians per position, falling from 1
     """
-    rates: Array = base ** (-np.arange(0, width, 2) / width)
-    return rates
+    return base ** (-np.arange(0, width, 2) / width)
 
 
 def turning(rates: npt.ArrayLike, n_positions: int, factor: float = 1.0) -> Array:
@@ -72,8 +58,7 @@ def turning(rates: npt.ArrayLike, n_positions: int, factor: float = 1.0) -> Arra
     block = math.isqrt(max(n_positions - 1, 0)) + 1
     near, far = (np.exp(1j * np.arange(block)[:, None] * step * rates) for step in (1, block))
     turned = (factor * far[:, None] * near).reshape(-1, len(rates))[:n_positions]
-    table: Array = turned.view(np.float64)
-    return table
+    return turned.view(np.float64)
 
 
 def turn(vectors: npt.ArrayLike, angles: npt.ArrayLike, *, interleaved: bool) -> Array:
@@ -107,8 +92,7 @@ def turn(vectors: npt.ArrayLike, angles: npt.ArrayLike, *, interleaved: bool) ->
 
 def turns(rates: npt.ArrayLike, n_positions: int) -> Array:
     """Return how often each pair turns from the first of so many positions to the last."""
-    found: Array = np.asarray(rates, dtype=np.float64) * (n_positions - 1) / (2 * math.pi)
-    return found
+    return np.asarray(rates, dtype=np.float64) * (n_positions - 1) / (2 * math.pi)
 
 
 def lag_kernel(
@@ -133,8 +117,7 @@ def lag_kernel(
     (…, n_lags) float64
     """
     waves = np.cos(np.multiply.outer(np.asarray(rates, dtype=np.float64), np.asarray(lags)))
-    kernel: Array = waves.sum(axis=0) if weights is None else np.asarray(weights) @ waves
-    return kernel
+    return waves.sum(axis=0) if weights is None else np.asarray(weights) @ waves
 
 
 def stretched_base(base: float, width: int, by: float) -> float:
@@ -143,8 +126,7 @@ def stretched_base(base: float, width: int, by: float) -> float:
     The fastest stays as it is: "NTK-aware" scaling. "dynamic" scaling by a factor f uses it beyond
     the context, with ``by`` = f·length/context − (f − 1).
     """
-    stretched: float = base * by ** (width / (width - 2)) if width > 2 else base
-    return stretched
+    return base * by ** (width / (width - 2)) if width > 2 else base
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +152,7 @@ def llama3(rates: Array, factor: float, ramp: Ramp) -> Array:
     """Slow the slow pairs as Llama 3.1 does: between the bounds by the number of turns."""
     cycles = rates * ramp.context / (2 * math.pi)
     kept = np.clip((cycles - ramp.slow) / (ramp.fast - ramp.slow), 0.0, 1.0)
-    slowed: Array = (1 - kept) * rates / factor + kept * rates
-    return slowed
+    return (1 - kept) * rates / factor + kept * rates
 
 
 def yarn(base: float, width: int, factor: float, ramp: Ramp, *, whole_pairs: bool = True) -> Array:
@@ -202,11 +183,9 @@ def yarn(base: float, width: int, factor: float, ramp: Ramp, *, whole_pairs: boo
         high += 0.001
     slowed = np.clip((np.arange(pairs) - low) / (high - low), 0.0, 1.0)
     rates = turning_rates(base, width)
-    found: Array = rates / factor * slowed + rates * (1 - slowed)
-    return found
+    return rates / factor * slowed + rates * (1 - slowed)
 
 
 def longrope(base: float, width: int, factors: Sequence[float]) -> Array:
     """Return the rates by LongRoPE: each pair slowed by a factor of its own."""
-    slowed: Array = turning_rates(base, width) / np.asarray(factors, dtype=np.float64)
-    return slowed
+    return turning_rates(base, width) / np.asarray(factors, dtype=np.float64)

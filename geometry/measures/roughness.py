@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct
 
-from geometry.pca.components import Array, about_mean
+from geometry.pca.components import Array, about_mean, read_only
 from geometry.pca.curve import ROUNDING
 from geometry.pca.unit import in_unit
 
@@ -68,7 +68,7 @@ def roughness(coordinates: npt.ArrayLike) -> Roughness:
     points, _ = in_unit(points)
     centred = about_mean(points)
     angles = _turning_angles(points)
-    angles.flags.writeable = False
+    read_only(angles)
     known = angles[np.isfinite(angles)]
     energy = _energy(centred)
     slow = 2 * len(points) // SHORT_PERIOD
@@ -91,14 +91,12 @@ def _turning_angles(points: Array) -> Array:
     # not.
     apart = np.linalg.norm(units[1:] - units[:-1], axis=1)
     along = np.linalg.norm(units[1:] + units[:-1], axis=1)
-    angles: Array = np.degrees(2 * np.arctan2(apart, along))
-    return angles
+    return np.degrees(2 * np.arctan2(apart, along))
 
 
 def _energy(centred: Array) -> Array:
     """(m,) energy of the waves with k half-cycles in the range, k from 0."""
-    energy: Array = (dct(centred, norm="ortho", axis=0) ** 2).sum(axis=1)
-    return energy
+    return (dct(centred, norm="ortho", axis=0) ** 2).sum(axis=1)
 
 
 def _loops(centred: Array, total: float) -> float:

@@ -22,7 +22,7 @@ from scipy.optimize import leastsq
 from geometry.checkpoints.memo import Recent
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_unit
 
 __all__ = ["Best", "ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
@@ -155,8 +155,7 @@ def _all_fits(points: Array, check: Callable[[], None]) -> Mapping[ShapeName, Sh
     fits: dict[ShapeName, ShapeFit] = {}
     for fit in (line, circle, helix, drifting):
         scored = replace(fit, score=_score(points, fit, check)).times(unit)
-        for array in (scored.values, scored.centre, scored.frame):
-            array.setflags(write=False)
+        read_only(scored.values, scored.centre, scored.frame)
         fits[fit.name] = scored
     return MappingProxyType(fits)
 
@@ -241,8 +240,7 @@ def _turning(points: Array, name: ShapeName, check: Callable[[], None]) -> Shape
             radius[f] = (along[:, 0] + along[:, 1]) / np.maximum(size_e[f], 1e-12)
             if climbs:
                 climb[f] = along[:, 2] / size_s
-        sse: Array = total - size_e * radius**2 - size_s * climb**2
-        return sse
+        return total - size_e * radius**2 - size_s * climb**2
 
     left = np.argsort(alternate(slice(None), FIRST_ALTERNATIONS), kind="stable")[:LEFT]
     sse = alternate(left, ALTERNATIONS)
@@ -317,8 +315,7 @@ def _refined(
             rows[8] = (scale * s / half)[:, None] * frame[2]
         if name == "drifting_helix":
             rows[9] = (scale * s / half)[:, None] * around
-        derivatives: Array = rows.reshape(len(x), -1)
-        return derivatives
+        return rows.reshape(len(x), -1)
 
     x0 = np.zeros(FREE[name])
     x0[6], x0[7] = start.radius / scale, start.omega * half
@@ -356,8 +353,7 @@ def rotation_of(vector: Array) -> Array:
     cross = (vector @ CROSS).reshape(3, 3)
     first = math.sin(angle) / angle if angle > SMALL_ANGLE else 1.0 - angle**2 / 6
     second = (1.0 - math.cos(angle)) / angle**2 if angle > SMALL_ANGLE else 0.5
-    matrix: Array = np.eye(3) + first * cross + second * cross @ cross
-    return matrix
+    return np.eye(3) + first * cross + second * cross @ cross
 
 
 def rotation_derivatives(vector: Array) -> Array:
@@ -372,5 +368,4 @@ def rotation_derivatives(vector: Array) -> Array:
     first = 0.5 if small else (1.0 - math.cos(angle)) / angle**2
     second = 1.0 / 6.0 if small else (angle - math.sin(angle)) / angle**3
     right = np.eye(3) - first * cross + second * cross @ cross
-    derivatives: Array = (right.T @ CROSS).reshape(3, 3, 3) @ rotation_of(vector)
-    return derivatives
+    return (right.T @ CROSS).reshape(3, 3, 3) @ rotation_of(vector)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, about_mean
+from geometry.pca.components import Array, about_mean, read_only
 from geometry.pca.unit import in_table_unit
 
 ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
@@ -97,8 +97,7 @@ class ShapeFit:
         Their squares sum to the fit's SSE.
         """
         apart = np.asarray(points, dtype=np.float64) - self.values
-        found: Array = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        return found
+        return np.sqrt(np.einsum("ij,ij->i", apart, apart))
 
 
 def steps(m: int) -> Array:
@@ -112,8 +111,7 @@ def curve_at(
     """Return centre + (radius + drift·s)·(cos(ω s)·u + sin(ω s)·v) + climb·s·axis."""
     u, v, axis = frame
     around = np.outer(np.cos(omega * s), u) + np.outer(np.sin(omega * s), v)
-    curve: Array = centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
-    return curve
+    return centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
 
 
 def closed(
@@ -130,8 +128,7 @@ def closed(
     values = curve_at(steps(len(points)), centre, frame, radius, drift, omega, climb)
     sse = float(((points - values) ** 2).sum())
     sst = float((about_mean(points) ** 2).sum())
-    for array in (values, centre, frame):
-        array.flags.writeable = False
+    read_only(values, centre, frame)
     return ShapeFit(
         name,
         1.0 - sse / sst if sst > 0.0 else 0.0,

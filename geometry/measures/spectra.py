@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from geometry.measures.directions import BLOCK_ROWS, gram
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_table_unit, in_unit
 
 TOP = 30
@@ -79,7 +79,7 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
     else:
         singular_values = np.linalg.svd(values.astype(np.float64, copy=False), compute_uv=False)
     singular_values = in_table_unit(singular_values, unit)
-    singular_values.flags.writeable = False
+    read_only(singular_values)
     return summarise(singular_values)
 
 

@@ -44,12 +44,10 @@ class ReducedTable:
         d = table.shape[1]
 
         def times(V: Array) -> Array:
-            image: Array = table @ V - centre @ V
-            return image
+            return table @ V - centre @ V
 
         def transposed(Z: Array) -> Array:
-            image: Array = table.T @ Z - np.outer(centre, Z.sum(axis=0))
-            return image
+            return table.T @ Z - np.outer(centre, Z.sum(axis=0))
 
         self._basis = B = _leading_directions(times, transposed, d)
         self._rows = times(B)
@@ -81,8 +79,7 @@ class ReducedTable:
         total -= len(rows) * float(offset @ offset)
 
         def times(V: Array) -> Array:
-            image: Array = single @ V.astype(np.float32) - offset @ V
-            return image
+            return single @ V.astype(np.float32) - offset @ V
 
         def transposed(Z: Array) -> Array:
             # Rows of the image are centred already, since centred rows sum to zero.
@@ -111,13 +108,11 @@ class ReducedTable:
         start, stop = first, last + 1
         begin, end = -(-start // SUM_ROWS), stop // SUM_ROWS
         if begin >= end:
-            whole: Array = self._table[start:stop].mean(axis=0)
-            return whole
+            return self._table[start:stop].mean(axis=0)
         total = self._sums[end] - self._sums[begin]
         total += self._table[start : begin * SUM_ROWS].sum(axis=0)
         total += self._table[end * SUM_ROWS : stop].sum(axis=0)
-        mean: Array = total / (stop - start)
-        return mean
+        return total / (stop - start)
 
     def _bound_errors(
         self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array, rounding: float
@@ -134,8 +129,7 @@ class ReducedTable:
 
 
 def _outside(V: Array, basis: Array) -> Array:
-    outside: Array = V - basis @ (basis.T @ V)
-    return outside
+    return V - basis @ (basis.T @ V)
 
 
 def _leading_directions(times: Product, transposed: Product, d_model: int) -> Array:
@@ -144,8 +138,7 @@ def _leading_directions(times: Product, transposed: Product, d_model: int) -> Ar
     for subspace in islice(krylov_subspaces(times, transposed, d_model, BASIS // 3), 4):
         Q, Y = subspace
     _, W = np.linalg.eigh(Y.T @ Y)
-    basis: Array = Q @ W[:, ::-1][:, :BASIS]
-    return basis
+    return Q @ W[:, ::-1][:, :BASIS]
 
 
 def _squared_distances(table: Array, centre: Array) -> Array:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from geometry.checkpoints.errors import RangeError
 from geometry.models.sources.opening import open_model
 from geometry.pca import range_pca, reduced_table
-from geometry.pca.pca import RangePCA, fit_pca
+from geometry.pca.pca import fit_pca
+from geometry.pca.range_pca import RangePCA
 from geometry.pca.reduced_table import ReducedTable
 from geometry.pca.ritz_bounds import coordinate_errors
 from geometry.pca.subspace import krylov_subspaces, spectral_norm_bound
