@@ -61,8 +61,7 @@ def everywhere(measured: Measurements) -> float:
 
 def far(measured: Measurements) -> float:
     """Return the lower R² of looking 100 and 200 back, fitted on one half, scored on the other."""
-    if _found(measured, "halves").lags[-1] < FAR[-1]:
-        raise CannotTell("too few positions are shown")
+    check_positions(int(_found(measured, "halves").lags[-1]), FAR[-1])
     return min(_r2(measured, "screw", "halves", lag) for lag in FAR)
 
 

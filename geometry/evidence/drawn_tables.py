@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from geometry.evidence.random_frames import bartlett_factor
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_table_unit, in_unit
 
@@ -146,10 +147,8 @@ def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int)
         return
     for _ in range(draws):
         table = np.empty((m, k + n_remainder + 1))
-        # The lower triangle of the coefficients' LQ decomposition, by Bartlett.
-        factor = np.tril(rng.standard_normal((k, k)), -1)
-        np.fill_diagonal(factor, np.sqrt(rng.chisquare(d - np.arange(k))))
-        table[:, :k] = modes @ factor
+        # The lower triangle of the coefficients' LQ decomposition.
+        table[:, :k] = modes @ bartlett_factor(d, k, 1, rng)[0]
         if remainder is not None:
             table[:, k:-1] = np.sqrt(d / n_remainder) * remainder(rng, n_remainder)
         # Relative to the span of the coefficients, the origin has a random direction.

@@ -54,11 +54,17 @@ def shared_energy(p: int, q: int, d: int, draws: int = DRAWS, seed: int = 0) -> 
 
 
 def _wishart(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
-    """Return GᵀG of standard normal matrices (n, q), n ≥ q, by its Bartlett factor."""
+    """Return GᵀG of standard normal matrices (n, q), n ≥ q."""
+    factor = bartlett_factor(n, q, draws, rng)
+    return factor @ factor.transpose(0, 2, 1)
+
+
+def bartlett_factor(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
+    """Return lower triangles L, (draws, q, q), of which LLᵀ is as GᵀG of normal (n, q), n ≥ q."""
     factor = np.tril(rng.standard_normal((draws, q, q)), -1)
     at = np.arange(q)
     factor[:, at, at] = np.sqrt(rng.chisquare(n - at, (draws, q)))
-    return factor @ factor.transpose(0, 2, 1)
+    return factor
 
 
 def random_frame(k: int, d: int, rng: np.random.Generator) -> Array:
