@@ -1,11 +1,11 @@
 """Tables of positions that do not vary, vary in few dimensions, or have numbers of unusual size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from tests.small_models import gpt2_config, write_model
+from tests.small_models import gpt2_block, gpt2_config, write_model
 
 N, D, VOCABULARY = 64, 16, 90
 SCALES = (1e-307, 1e-200, 1e-155, 1e-30, 1e30, 1e155, 1e200, 1e307)
@@ -75,16 +75,19 @@ def write_gpt2_of(folder: Path, table: np.ndarray) -> Path:
 
     tensors = {"wpe.weight": table, "wte.weight": drawn(VOCABULARY, d)}
     for layer in range(2):
-        tensors |= {
-            f"h.{layer}.{name}": values
-            for name, values in {
-                "ln_1.weight": 1 + drawn(d), "ln_1.bias": drawn(d),
-                "attn.c_attn.weight": drawn(d, 3 * d), "attn.c_attn.bias": drawn(3 * d),
-                "attn.c_proj.weight": drawn(d, d), "attn.c_proj.bias": drawn(d),
-                "ln_2.weight": 1 + drawn(d), "ln_2.bias": drawn(d),
-                "mlp.c_fc.weight": drawn(d, 4 * d), "mlp.c_fc.bias": drawn(4 * d),
-                "mlp.c_proj.weight": drawn(4 * d, d), "mlp.c_proj.bias": drawn(d),
-            }.items()
-        }  # fmt: skip
+        for name, shape in gpt2_block(d).items():
+            is_gain = name in ("ln_1.weight", "ln_2.weight")
+            tensors[f"h.{layer}.{name}"] = is_gain + drawn(*shape)
     config = gpt2_config(n, d, n_head=1 + (d % 2 == 0), n_layer=2, vocab_size=VOCABULARY)
     return write_model(folder, config, tensors, dtype=None)
+
+
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the numbers, words and others of a report with their dotted names."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from leaves(one, f"{path}.{name}".lstrip("."))
+    else:
+        yield path, value

@@ -29,6 +29,22 @@ def gpt2_config(n_positions: int, d_model: int, **more: object) -> dict[str, obj
     return {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, **more}
 
 
+def gpt2_block(d: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors of a GPT-2's block, by name."""
+    parts: dict[str, tuple[int, ...]] = {
+        "ln_1": (d,),
+        "attn.c_attn": (d, 3 * d),
+        "attn.c_proj": (d, d),
+        "ln_2": (d,),
+        "mlp.c_fc": (d, 4 * d),
+        "mlp.c_proj": (4 * d, d),
+    }
+    shapes = {}
+    for part, shape in parts.items():
+        shapes |= {f"{part}.weight": shape, f"{part}.bias": shape[-1:]}
+    return shapes
+
+
 def write_small_gpt2(
     folder: Path, *, d_model: int = 16, n_positions: int = 64, n_layers: int = 2, tokens: int = 90
 ) -> Path:

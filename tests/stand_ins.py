@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 
 from geometry.models.sources.catalogue import read_catalogue
 from tests.loopback_hub import LoopbackHub
+from tests.small_models import gpt2_block
 
 NINE = tuple(entry.id for entry in read_catalogue() if "GPT-2" in entry.group)
 OPENAI = tuple(name for name in NINE if name.startswith("openai-community/"))
@@ -102,15 +103,7 @@ def _tensors(name: str, revision: str) -> dict[str, np.ndarray]:
     d = _width(name)
     shapes: dict[str, tuple[int, ...]] = {"wte.weight": (len(_vocabulary()), d)}
     for layer in range(N_LAYER):
-        block: dict[str, tuple[int, ...]] = {
-            "ln_1.weight": (d,), "ln_1.bias": (d,),
-            "attn.c_attn.weight": (d, 3 * d), "attn.c_attn.bias": (3 * d,),
-            "attn.c_proj.weight": (d, d), "attn.c_proj.bias": (d,),
-            "ln_2.weight": (d,), "ln_2.bias": (d,),
-            "mlp.c_fc.weight": (d, 4 * d), "mlp.c_fc.bias": (4 * d,),
-            "mlp.c_proj.weight": (4 * d, d), "mlp.c_proj.bias": (d,),
-        }  # fmt: skip
-        shapes |= {f"h.{layer}.{part}": shape for part, shape in block.items()}
+        shapes |= {f"h.{layer}.{part}": shape for part, shape in gpt2_block(d).items()}
     shapes |= {"ln_f.weight": (d,), "ln_f.bias": (d,)}
     random = np.random.default_rng(_seed(name, revision, "weights"))
     stored = np.float16 if _is_half(name, revision) else np.float32
