@@ -24,7 +24,7 @@ from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array, PositionPCA
 from geometry.pca.curve import why_fewer
-from geometry.pca.pca import fit_pca, off_subspace_residual
+from geometry.pca.pca import fit_pca
 
 Value = float | int | str
 Kind = Literal["count", "share", "number", "text"]
@@ -273,7 +273,8 @@ class _Table:
 
     def residual(self) -> float:
         """Median off-subspace residual of the first three components."""
-        return float(np.median(off_subspace_residual(self.measured.rows, self._varying)))
+        _ = self._varying  # raises where nothing varies
+        return float(np.median(self.measured.residual))
 
     def turning(self) -> float:
         """Balanced turning share, see :mod:`geometry.evidence.turning_share`."""

@@ -6,7 +6,6 @@ and a quarter of a cycle apart, which this statistic measures. Its error rates a
 `resources/guide/evidence.md`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -191,7 +190,9 @@ def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
     draws, m, k = scores.shape
     columns = np.ascontiguousarray(np.moveaxis(scores, 1, 0)).reshape(m, draws * k)
     best, turns = np.full(draws, -1.0), np.zeros(draws)
-    for block in _blocks(counts, m):
+    size = max(1, BLOCK // (2 * m))
+    for start in range(0, len(counts), size):
+        block = counts[start : start + size]
         products = (waves(m, block).reshape(-1, m) @ columns).reshape(len(block), 2, draws, k)
         c, s = products[:, 0], products[:, 1]
         cc, ss, cs = ((a * b).sum(axis=-1) for a, b in ((c, c), (s, s), (c, s)))
@@ -201,12 +202,6 @@ def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
         turns = np.where(largest > best, block[at], turns)
         best = np.maximum(best, largest)
     return best, turns
-
-
-def _blocks(counts: Array, m: int) -> Iterator[Array]:
-    size = max(1, BLOCK // (2 * m))
-    for start in range(0, len(counts), size):
-        yield counts[start : start + size]
 
 
 def _scores(X: Array) -> Array:

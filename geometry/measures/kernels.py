@@ -139,11 +139,9 @@ def head_kernels(
     one, none = (
         attention[:, lags == lag][:, 0] if lag in lags else np.zeros(n_heads) for lag in (1, 0)
     )
-    found = HeadKernels(
-        heads.layer, (first, last), lags, scores, attention, one, none, near, distance, by_lag, maps
-    )
-    read_only(lags, scores, attention, one, none, near, distance, by_lag, maps)
-    return found
+    arrays = (lags, scores, attention, one, none, near, distance, by_lag, maps)
+    read_only(*arrays)
+    return HeadKernels(heads.layer, (first, last), *arrays)
 
 
 def _share_by_lag(scores: Array, pairs: Array, squares: Array) -> Array:

@@ -77,12 +77,10 @@ class LookBack:
     def angles(self) -> Array:
         """(L, k // 2) rotation angle of every plane, in radians, 0 to π, decreasing."""
         if self.rotations.shape[1] != 3:
-            return np.array([Motion(*pair).angles for pair in self._motions()])
+            pairs = zip(self.rotations, self.shifts, strict=True)
+            return np.array([Motion(*pair).angles for pair in pairs])
         sines, cosines = _turns(self.rotations)
         return np.arctan2(np.linalg.norm(sines, axis=1), cosines)[:, None]
-
-    def _motions(self) -> list[tuple[Array, Array]]:
-        return list(zip(self.rotations, self.shifts, strict=True))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

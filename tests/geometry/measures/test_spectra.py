@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.measures.chance import gaussian_singular_values
-from geometry.measures.spectra import spectrum
+from geometry.measures.spectra import gaussian_singular_values, spectrum
 
 
 def test_gpt2(gpt2_table):
