@@ -368,6 +368,7 @@ def _energy(measured: Measurements) -> Array:
         raise CannotTell("tokens and positions have different widths")
 
     def find() -> Array:
-        return np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)
+        energy: Array = np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)
+        return energy
 
     return measured.once("energy of entries", find)

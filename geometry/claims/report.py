@@ -199,7 +199,8 @@ def describe(
         "missing": missing,
         **{name: measure() for name, measure in sections.items()},
     }
-    return _known(found)
+    known: dict[str, Any] = _known(found)
+    return known
 
 
 def _known(value: Any) -> Any:
@@ -283,7 +284,8 @@ def _lags(model: PositionalModel, lags: Lags) -> dict[str, Any]:
 def _use(model: PositionalModel, missing: dict[str, str]) -> list[list[float]] | None:
     """Return how much each head of the first layer uses each pair; None without its weights."""
     try:
-        return pair_use(model).use.tolist()
+        use: list[list[float]] = pair_use(model).use.tolist()
+        return use
     except (TensorUnavailable, Offline) as error:
         missing["scheme.use"] = _reason(error)
         return None

@@ -160,7 +160,8 @@ def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int)
 
 def _origin(X: Array, kind: Kind) -> Array:
     """Return the row about which a curve varies: the mean of a process, the start of a walk."""
-    return X[0] if kind == "walk" else X.mean(axis=0)
+    origin: Array = X[0] if kind == "walk" else X.mean(axis=0)
+    return origin
 
 
 def _whole(modes: Array, remainder: _Remainder | None, d: int, rng: np.random.Generator) -> Array:
@@ -271,7 +272,8 @@ def _modes_of(nodes: int, length: float) -> Array:
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     held = np.cumsum(values) / max(float(values.sum()), np.finfo(float).tiny)
     k = min(int((held < 1.0 - LEFT_OUT).sum()) + 1, MODES)
-    return np.sqrt(values[:k]) * vectors[:, :k]
+    modes: Array = np.sqrt(values[:k]) * vectors[:, :k]
+    return modes
 
 
 def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
@@ -300,7 +302,8 @@ def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
     def bridges(rng: np.random.Generator, columns: int) -> Array:
         walk = np.cumsum(steps * rng.standard_normal((m, columns)), axis=0)
         begin, end = walk[ends[stretch]], walk[ends[stretch + 1]]
-        return walk - begin - along * (end - begin)
+        bridge: Array = walk - begin - along * (end - begin)
+        return bridge
 
     return modes, bridges
 

@@ -189,7 +189,8 @@ def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
 def _leading(gram: Array) -> Array:
     """Return the scores in three components from Gram matrices over eigenvectors, (draws, k, 3)."""
     values, vectors = np.linalg.eigh(gram)
-    return vectors[:, :, -3:] * np.sqrt(np.maximum(values[:, None, -3:], 0.0))
+    scores: Array = vectors[:, :, -3:] * np.sqrt(np.maximum(values[:, None, -3:], 0.0))
+    return scores
 
 
 def _share(smaller: Array, total: Array) -> Array:

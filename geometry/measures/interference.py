@@ -53,7 +53,8 @@ class ByMeasure(Generic[T]):
 
     def of(self, measure: Measure) -> T:
         """Return one of the measures."""
-        return getattr(self, measure)
+        value: T = getattr(self, measure)
+        return value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -248,4 +249,5 @@ def _alike(one: Array, other: Array) -> tuple[Array, Array]:
 def _layernorm(rows: Array) -> Array:
     """Centre each row and give it the norm √d_model; a constant row is zero."""
     centred = rows - rows.mean(axis=1, keepdims=True)
-    return np.sqrt(rows.shape[1]) * unit_rows(centred)
+    scaled: Array = np.sqrt(rows.shape[1]) * unit_rows(centred)
+    return scaled

@@ -89,7 +89,8 @@ class LayerNormErrors:
         def percentiles(times: npt.NDArray[np.int64]) -> Array:
             """Return both percentiles where each token counts so many times."""
             so_far = np.cumsum(times[of_token])
-            return values[np.searchsorted(so_far, np.array((0.5, 0.95)) * so_far[-1])]
+            found: Array = values[np.searchsorted(so_far, np.array((0.5, 0.95)) * so_far[-1])]
+            return found
 
         rng, even = np.random.default_rng(seed), np.full(m, 1.0 / m)
         drawn = np.array([percentiles(rng.multinomial(m, even)) for _ in range(RESAMPLES)])

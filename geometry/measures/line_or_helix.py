@@ -204,7 +204,8 @@ def _by_tree(rows: Array) -> Array:
     tree = cKDTree(rows, compact_nodes=False, balanced_tree=False)
     apart, which = tree.query(rows, k=4)
     near = np.abs(which - np.arange(len(rows))[:, None]) < 2
-    return np.where(near, np.inf, apart).min(axis=1)
+    found: Array = np.where(near, np.inf, apart).min(axis=1)
+    return found
 
 
 def _by_products(rows: Array) -> Array:

@@ -80,7 +80,8 @@ class LookBack:
             pairs = zip(self.rotations, self.shifts, strict=True)
             return np.array([Motion(*pair).angles for pair in pairs])
         sines, cosines = _turns(self.rotations)
-        return np.arctan2(np.linalg.norm(sines, axis=1), cosines)[:, None]
+        angles: Array = np.arctan2(np.linalg.norm(sines, axis=1), cosines)[:, None]
+        return angles
 
 
 @dataclass(frozen=True, eq=False, slots=True)

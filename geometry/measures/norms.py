@@ -169,7 +169,8 @@ def log_ratios(norms: Array) -> Array:
     others = window[window != np.arange(n)[:, None]].reshape(n, count)
     least = np.finfo(np.float64).tiny
     typical = np.maximum(np.median(norms[others], axis=1), least)
-    return np.abs(np.log(np.maximum(norms, least)) - np.log(typical))
+    ratios: Array = np.abs(np.log(np.maximum(norms, least)) - np.log(typical))
+    return ratios
 
 
 def _shares(values: Array, about_mean: Array) -> tuple[Array, Array]:

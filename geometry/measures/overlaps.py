@@ -173,7 +173,8 @@ def capture(subspace: Directions, directions: Directions, rank: int = 30) -> Arr
     """
     k = check_rank(rank, len(subspace.vectors))
     strongest = Directions(subspace.singular_values[:k], subspace.vectors[:k])
-    return squared_overlaps(strongest, directions).sum(axis=0)
+    captured: Array = squared_overlaps(strongest, directions).sum(axis=0)
+    return captured
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -244,7 +245,8 @@ class SparsityNulls:
 
 def use(vectors: Array) -> Array:
     """Return how much unit vectors (k, d) use each entry: its mean square over 1/d, (d,)."""
-    return np.square(vectors).mean(axis=0) * vectors.shape[1]
+    found: Array = np.square(vectors).mean(axis=0) * vectors.shape[1]
+    return found
 
 
 def sparsity_nulls(k: int, d: int, draws: int = 200, seed: int = 0) -> SparsityNulls:

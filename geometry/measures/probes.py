@@ -233,7 +233,8 @@ def _least_squares(
     weights = vectors[:, held] @ (vectors[:, held].T @ (values - values.mean()) / squares[held])
     across = gram[np.ix_(test, train)]
     across = across - across.mean(axis=1, keepdims=True) - means + mean
-    return across @ weights + values.mean()
+    predicted: Array = across @ weights + values.mean()
+    return predicted
 
 
 def _logistic(gram: Array, labels: Array) -> tuple[Array, float]:

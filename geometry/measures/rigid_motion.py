@@ -183,7 +183,8 @@ def _least_turn(U: Array, sizes: Array, Vh: Array) -> Array:
     flip = np.ones(len(a))
     inside = (a @ bh).T
     flip[-1] = np.sign(np.linalg.det(U) * np.linalg.det(Vh) * np.linalg.det(inside)) or 1.0
-    return U[:, ~free] @ Vh[~free] + U[:, free] @ ((bh.T * flip) @ a.T) @ Vh[free]
+    rotation: Array = U[:, ~free] @ Vh[~free] + U[:, free] @ ((bh.T * flip) @ a.T) @ Vh[free]
+    return rotation
 
 
 def _planes(rotation: Array) -> tuple[Array, Array]:

@@ -58,7 +58,8 @@ def turning(rates: npt.ArrayLike, n_positions: int, factor: float = 1.0) -> Arra
     block = math.isqrt(max(n_positions - 1, 0)) + 1
     near, far = (np.exp(1j * np.arange(block)[:, None] * step * rates) for step in (1, block))
     turned = (factor * far[:, None] * near).reshape(-1, len(rates))[:n_positions]
-    return turned.view(np.float64)
+    table: Array = turned.view(np.float64)
+    return table
 
 
 def turn(vectors: npt.ArrayLike, angles: npt.ArrayLike, *, interleaved: bool) -> Array:
@@ -117,7 +118,8 @@ def lag_kernel(
     (…, n_lags) float64
     """
     waves = np.cos(np.multiply.outer(np.asarray(rates, dtype=np.float64), np.asarray(lags)))
-    return waves.sum(axis=0) if weights is None else np.asarray(weights) @ waves
+    kernel: Array = waves.sum(axis=0) if weights is None else np.asarray(weights) @ waves
+    return kernel
 
 
 def stretched_base(base: float, width: int, by: float) -> float:
@@ -183,7 +185,8 @@ def yarn(base: float, width: int, factor: float, ramp: Ramp, *, whole_pairs: boo
         high += 0.001
     slowed = np.clip((np.arange(pairs) - low) / (high - low), 0.0, 1.0)
     rates = turning_rates(base, width)
-    return rates / factor * slowed + rates * (1 - slowed)
+    found: Array = rates / factor * slowed + rates * (1 - slowed)
+    return found
 
 
 def longrope(base: float, width: int, factors: Sequence[float]) -> Array:

@@ -91,12 +91,14 @@ def _turning_angles(points: Array) -> Array:
     # not.
     apart = np.linalg.norm(units[1:] - units[:-1], axis=1)
     along = np.linalg.norm(units[1:] + units[:-1], axis=1)
-    return np.degrees(2 * np.arctan2(apart, along))
+    angles: Array = np.degrees(2 * np.arctan2(apart, along))
+    return angles
 
 
 def _energy(centred: Array) -> Array:
     """(m,) energy of the waves with k half-cycles in the range, k from 0."""
-    return (dct(centred, norm="ortho", axis=0) ** 2).sum(axis=1)
+    energy: Array = (dct(centred, norm="ortho", axis=0) ** 2).sum(axis=1)
+    return energy
 
 
 def _loops(centred: Array, total: float) -> float:

@@ -63,4 +63,5 @@ def row_lengths(W_pos: npt.ArrayLike) -> RowLengths:
 
 
 def _without_means(rows: Array) -> Array:
-    return rows - rows.mean(axis=1, keepdims=True)
+    centred: Array = rows - rows.mean(axis=1, keepdims=True)
+    return centred

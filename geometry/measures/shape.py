@@ -240,7 +240,8 @@ def _turning(points: Array, name: ShapeName, check: Callable[[], None]) -> Shape
             radius[f] = (along[:, 0] + along[:, 1]) / np.maximum(size_e[f], 1e-12)
             if climbs:
                 climb[f] = along[:, 2] / size_s
-        return total - size_e * radius**2 - size_s * climb**2
+        sse: Array = total - size_e * radius**2 - size_s * climb**2
+        return sse
 
     left = np.argsort(alternate(slice(None), FIRST_ALTERNATIONS), kind="stable")[:LEFT]
     sse = alternate(left, ALTERNATIONS)
@@ -353,7 +354,8 @@ def rotation_of(vector: Array) -> Array:
     cross = (vector @ CROSS).reshape(3, 3)
     first = math.sin(angle) / angle if angle > SMALL_ANGLE else 1.0 - angle**2 / 6
     second = (1.0 - math.cos(angle)) / angle**2 if angle > SMALL_ANGLE else 0.5
-    return np.eye(3) + first * cross + second * cross @ cross
+    matrix: Array = np.eye(3) + first * cross + second * cross @ cross
+    return matrix
 
 
 def rotation_derivatives(vector: Array) -> Array:
@@ -368,4 +370,5 @@ def rotation_derivatives(vector: Array) -> Array:
     first = 0.5 if small else (1.0 - math.cos(angle)) / angle**2
     second = 1.0 / 6.0 if small else (angle - math.sin(angle)) / angle**3
     right = np.eye(3) - first * cross + second * cross @ cross
-    return (right.T @ CROSS).reshape(3, 3, 3) @ rotation_of(vector)
+    derivatives: Array = (right.T @ CROSS).reshape(3, 3, 3) @ rotation_of(vector)
+    return derivatives

@@ -97,7 +97,8 @@ class ShapeFit:
         Their squares sum to the fit's SSE.
         """
         apart = np.asarray(points, dtype=np.float64) - self.values
-        return np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        found: Array = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return found
 
 
 def steps(m: int) -> Array:
@@ -111,7 +112,8 @@ def curve_at(
     """Return centre + (radius + drift·s)·(cos(ω s)·u + sin(ω s)·v) + climb·s·axis."""
     u, v, axis = frame
     around = np.outer(np.cos(omega * s), u) + np.outer(np.sin(omega * s), v)
-    return centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
+    curve: Array = centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
+    return curve
 
 
 def closed(

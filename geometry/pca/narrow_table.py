@@ -61,7 +61,8 @@ class NarrowTable:
         )
 
     def _rows(self, start: int, stop: int) -> Array:
-        return self._table[start:stop] - self._centre
+        rows: Array = self._table[start:stop] - self._centre
+        return rows
 
     def _sum_range(self, start: int, stop: int) -> tuple[Array, Array]:
         """Return the sum of the centred rows start…stop − 1, (d,), and that of their products."""

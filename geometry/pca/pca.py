@@ -194,4 +194,5 @@ def procrustes_rotation(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
     if free.any():
         W, _, Zh = np.linalg.svd(U[:, free].T @ Vh[free].T)
         U[:, free] = U[:, free] @ (W @ Zh)
-    return U @ Vh
+    rotation: Array = U @ Vh
+    return rotation

@@ -44,7 +44,8 @@ class ReducedTable:
         d = table.shape[1]
 
         def times(V: Array) -> Array:
-            return table @ V - centre @ V
+            image: Array = table @ V - centre @ V
+            return image
 
         def transposed(Z: Array) -> Array:
             return table.T @ Z - np.outer(centre, Z.sum(axis=0))
@@ -79,7 +80,8 @@ class ReducedTable:
         total -= len(rows) * float(offset @ offset)
 
         def times(V: Array) -> Array:
-            return single @ V.astype(np.float32) - offset @ V
+            image: Array = single @ V.astype(np.float32) - offset @ V
+            return image
 
         def transposed(Z: Array) -> Array:
             # Rows of the image are centred already, since centred rows sum to zero.
@@ -108,11 +110,13 @@ class ReducedTable:
         start, stop = first, last + 1
         begin, end = -(-start // SUM_ROWS), stop // SUM_ROWS
         if begin >= end:
-            return self._table[start:stop].mean(axis=0)
+            whole: Array = self._table[start:stop].mean(axis=0)
+            return whole
         total = self._sums[end] - self._sums[begin]
         total += self._table[start : begin * SUM_ROWS].sum(axis=0)
         total += self._table[end * SUM_ROWS : stop].sum(axis=0)
-        return total / (stop - start)
+        mean: Array = total / (stop - start)
+        return mean
 
     def _bound_errors(
         self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array, rounding: float
@@ -138,7 +142,8 @@ def _leading_directions(times: Product, transposed: Product, d_model: int) -> Ar
     for subspace in islice(krylov_subspaces(times, transposed, d_model, BASIS // 3), 4):
         Q, Y = subspace
     _, W = np.linalg.eigh(Y.T @ Y)
-    return Q @ W[:, ::-1][:, :BASIS]
+    basis: Array = Q @ W[:, ::-1][:, :BASIS]
+    return basis
 
 
 def _squared_distances(table: Array, centre: Array) -> Array:
