@@ -47,6 +47,10 @@ class of_range(cached_property[T]):  # noqa: N801 – a decorator, like the one 
             instance.range_was_read = True
         return super().__get__(instance, owner)
 
+    def __set__(self, instance: object, value: object) -> None:
+        """Refuse: only with a setter is each read seen, not the first one alone."""
+        raise AttributeError("measurements cannot be changed")
+
 
 class MeasuredRange:
     """Measurements that depend on the range, and on no other setting.
