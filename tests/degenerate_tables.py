@@ -1,6 +1,6 @@
 """Tables of positions that do not vary, vary in few dimensions, or have numbers of unusual size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +76,18 @@ def write_gpt2_of(folder: Path, table: np.ndarray) -> Path:
     tensors = {"wpe.weight": table, "wte.weight": drawn(VOCABULARY, d)}
     for layer in range(2):
         for name, shape in gpt2_layer(d).items():
-            about = 1 if name in ("ln_1.weight", "ln_2.weight") else 0
-            tensors[f"h.{layer}.{name}"] = about + drawn(*shape)
+            is_gain = name in ("ln_1.weight", "ln_2.weight")
+            tensors[f"h.{layer}.{name}"] = is_gain + drawn(*shape)
     config = gpt2_config(n, d, n_head=1 + (d % 2 == 0), n_layer=2, vocab_size=VOCABULARY)
     return write_model(folder, config, tensors, dtype=None)
+
+
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the numbers, words and others of a report with their dotted names."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from leaves(one, f"{path}.{name}".lstrip("."))
+    else:
+        yield path, value

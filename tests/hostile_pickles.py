@@ -16,11 +16,6 @@ def _text(text: str) -> bytes:
     return b"X" + struct.pack("<I", len(text)) + text.encode()
 
 
-def _names(*dotted: str) -> dict[str, bytes]:
-    """Call each with a command."""
-    return {f"{name}()": _call(name) for name in dotted}
-
-
 def _call(dotted: str, args: bytes = b"(S'touch trace'\nt") -> bytes:
     module, _, name = dotted.rpartition(".")
     return f"c{module}\n{name}\n".encode() + args + b"R"
@@ -29,20 +24,20 @@ def _call(dotted: str, args: bytes = b"(S'touch trace'\nt") -> bytes:
 _SYSTEM = b"cos\nsystem\n"
 _IMPORT_OS = b"cbuiltins\n__import__\n(S'os'\ntR"
 
+#: Each is called with a command.
+CALLED = """
+os.system posix.system nt.system os.popen os.mkdir subprocess.Popen subprocess.check_output
+builtins.eval builtins.exec builtins.open builtins.compile builtins.__import__ __builtin__.eval
+importlib.import_module runpy.run_path code.interact pickle.loads _pickle.loads marshal.loads
+ctypes.CDLL webbrowser.open numpy.testing._private.utils.runstring torch.load torch.hub.load
+numpy.load numpy.f2py.crackfortran.myeval pty.spawn shutil.rmtree socket.create_connection pip.main
+copyreg.add_extension __main__.Net torch.nn.modules.linear.Linear
+torch._utils._rebuild_wrapper_subclass collections.OrderedDict collections.defaultdict numpy.dtype
+_codecs.encode pathlib.PosixPath torch.Size numpy.core.multiarray.scalar
+"""
 #: Each puts one value on the stack.
 RUN_SOMETHING = {
-    **_names(
-        "os.system", "posix.system", "nt.system", "os.popen", "os.mkdir", "subprocess.Popen",
-        "subprocess.check_output", "builtins.eval", "builtins.exec", "builtins.open",
-        "builtins.compile", "builtins.__import__", "__builtin__.eval", "importlib.import_module",
-        "runpy.run_path", "code.interact", "pickle.loads", "_pickle.loads", "marshal.loads",
-        "ctypes.CDLL", "webbrowser.open", "numpy.testing._private.utils.runstring", "torch.load",
-        "torch.hub.load", "numpy.load", "numpy.f2py.crackfortran.myeval", "pty.spawn",
-        "shutil.rmtree", "socket.create_connection", "pip.main", "copyreg.add_extension",
-        "__main__.Net", "torch.nn.modules.linear.Linear", "torch._utils._rebuild_wrapper_subclass",
-        "collections.OrderedDict", "collections.defaultdict", "numpy.dtype", "_codecs.encode",
-        "pathlib.PosixPath", "torch.Size", "numpy.core.multiarray.scalar",
-    ),
+    **{f"{name}()": _call(name) for name in CALLED.split()},
     "getattr of an imported module":
         b"cbuiltins\ngetattr\n(" + _IMPORT_OS + b"S'system'\ntR" + _TOUCH,
     "__getattr__": b"cm\nC\n)\x81}(S'__getattr__'\n" + _SYSTEM + b"ub",

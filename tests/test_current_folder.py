@@ -21,22 +21,20 @@ from tests.geometry.training_text import write_text
 
 COMMAND = Path(sysconfig.get_path("scripts"), "helixscope")
 
-# What Python, Matplotlib, transformers, Plotly, requests, Qt, fontconfig, Dask, torch and git would
-# look for.
-FILES = (
-    "matplotlibrc", "config.json", ".netrc", ".env", ".plotly", "pyproject.toml", "setup.cfg",
-    "qt.conf", "fontconfig", "fonts.conf", ".huggingface", "dask.yaml", "distributed.yaml",
-    "pyvenv.cfg", "python311._pth", "here.pth", "_ops.py", "_classes.py",
-    "shibokensupport/signature/parser.py", "shibokensupport/feature.py",
-)  # fmt: skip
+#: What Python, Matplotlib, transformers, Plotly, requests, Qt, fontconfig, Dask, torch and git
+#: would look for.
+FILES = """
+matplotlibrc config.json .netrc .env .plotly pyproject.toml setup.cfg qt.conf fontconfig fonts.conf
+.huggingface dask.yaml distributed.yaml pyvenv.cfg python311._pth here.pth _ops.py _classes.py
+shibokensupport/signature/parser.py shibokensupport/feature.py
+"""
 #: Started by name: by Helixscope, Matplotlib and the modules `platform` and `ctypes`.
 PROGRAMS = ("ffmpeg", "fc-list", "uname", "ldconfig", "gcc", "ld", "objdump", "python", "xdg-open")
 #: Looked for, but not installed everywhere.
-OTHERS = (
-    "main", "gui", "geometry", "resources", "helixscope", "sitecustomize",
-    "usercustomize", "bokeh", "cupy", "flash_attn", "jax", "numba", "orjson", "pooch", "pynvml",
-    "tensorflow", "triton", "uvloop", "signature_bootstrap", "shibokensupport", "src",
-)  # fmt: skip
+OTHERS = """
+main gui geometry resources helixscope sitecustomize usercustomize bokeh cupy flash_attn jax numba
+orjson pooch pynvml tensorflow triton uvloop signature_bootstrap shibokensupport src
+"""
 
 # Writes down what a Python process opens below a folder, and what it starts there.
 WATCH = """
@@ -80,13 +78,13 @@ class Folder:
         self.path, self._found = root / "here", root / "found"
         place = self.path / (entry or "")
         place.mkdir(parents=True)
-        names = {*sys.stdlib_module_names, *packages_distributions(), *OTHERS}
+        names = {*sys.stdlib_module_names, *packages_distributions(), *OTHERS.split()}
         ran = f"open({str(self._found)!r}, 'a').write(f'ran {{__file__}}\\n')\n"
         for name in names - (set() if entry is None else loaded_before()):
             (place / name).mkdir()
             (place / name / "__init__.py").write_text(ran)
             (place / f"{name}.py").write_text(ran)
-        for name in FILES:
+        for name in FILES.split():
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             (self.path / name).write_bytes(b"\xff nonsense \x00")
         for name in PROGRAMS:

@@ -10,13 +10,12 @@ from tests.command_line import ROOT
 
 GIVES_A_PART = {"whole_file", "whole_text", "atomically"}
 """What yields a path that may be written, for it is not the file yet."""
-WRITING = {
-    "write_bytes", "write_text", "touch", "savefig", "savez", "savez_compressed", "savetxt",
-    "tofile", "save_file", "dump", "copyfile", "copy2", "copytree", "move", "replace", "rename",
-    "symlink_to", "hardlink_to", "mkdtemp", "mkstemp", "NamedTemporaryFile", "TemporaryDirectory",
-    "TemporaryFile", "RotatingFileHandler", "FileHandler", "QSaveFile", "QFile", "FileLock",
-    "QSettings",
-}  # fmt: skip
+FUNCTIONS = """
+write_bytes write_text touch savefig savez savez_compressed savetxt tofile save_file dump copyfile
+copy2 copytree move replace rename symlink_to hardlink_to mkdtemp mkstemp NamedTemporaryFile
+TemporaryDirectory TemporaryFile RotatingFileHandler FileHandler QSaveFile QFile FileLock QSettings
+"""
+WRITING = set(FUNCTIONS.split())
 """Names of functions and classes that write files; `replace` and `rename` those of `os` alone."""
 ELSEWHERE = {
     "geometry/checkpoints/whole_files.py": "the writer itself",

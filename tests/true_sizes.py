@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.small_models import gpt2_block
+
 #: Layers and width; a head has 64 of that.
 SHAPES = {
     "openai-community/gpt2": (12, 768),
@@ -76,17 +78,9 @@ def write_gpt2(
 
 def _tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes in the order of OpenAI's files: by name."""
-    block: dict[str, tuple[int, ...]] = {
-        "attn.bias": (1, 1, N_POSITIONS, N_POSITIONS),
-        "attn.c_attn.bias": (3 * width,), "attn.c_attn.weight": (width, 3 * width),
-        "attn.c_proj.bias": (width,), "attn.c_proj.weight": (width, width),
-        "ln_1.bias": (width,), "ln_1.weight": (width,),
-        "ln_2.bias": (width,), "ln_2.weight": (width,),
-        "mlp.c_fc.bias": (4 * width,), "mlp.c_fc.weight": (width, 4 * width),
-        "mlp.c_proj.bias": (width,), "mlp.c_proj.weight": (4 * width, width),
-    }  # fmt: skip
+    block = {"attn.bias": (1, 1, N_POSITIONS, N_POSITIONS), **gpt2_block(width)}
     for layer in sorted(range(layers), key=str):
-        for part, shape in block.items():
+        for part, shape in sorted(block.items()):
             yield f"h.{layer}.{part}", shape
     yield "ln_f.bias", (width,)
     yield "ln_f.weight", (width,)

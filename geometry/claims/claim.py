@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -68,19 +69,9 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 
 
-def at_least(bound: float) -> Expected:
-    """Expect a number not below a bound."""
-    return Expected("at least", bound)
-
-
-def at_most(bound: float) -> Expected:
-    """Expect a number not above a bound."""
-    return Expected("at most", bound)
-
-
-def more_than(bound: float) -> Expected:
-    """Expect a number above a bound."""
-    return Expected("more than", bound)
+at_least = partial(Expected, "at least")
+at_most = partial(Expected, "at most")
+more_than = partial(Expected, "more than")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +177,7 @@ def without_number(claim: Claim, error: HelixscopeError) -> Verdict:
 def check(claim: ModelClaim, measured: Measurements) -> Verdict:
     """Check one claim on one model, or return its known verdict.
 
-    Verdicts independent of the range are cached in ``measured.of_model``.
+    Verdicts independent of the range are cached in ``measured``.
     """
     if (kept := known_verdict(claim, measured)) is not None:
         return kept
@@ -214,12 +205,12 @@ def check(claim: ModelClaim, measured: Measurements) -> Verdict:
     else:
         verdict = judge(claim, value, null)
     if not measured.range_was_read:
-        measured.of_model.once((claim, measured.nulls), lambda: verdict)
+        measured.once((claim, measured.nulls), lambda: verdict)
     return verdict
 
 
 def known_verdict(claim: ModelClaim, measured: Measurements) -> Verdict | None:
     """Return a claim's cached verdict if it is independent of the range; otherwise None."""
-    found = measured.of_model.known((claim, measured.nulls))
+    found = measured.known((claim, measured.nulls))
     assert found is None or isinstance(found, Verdict)
     return found

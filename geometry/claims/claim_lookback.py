@@ -61,8 +61,7 @@ def everywhere(measured: Measurements) -> float:
 
 def far(measured: Measurements) -> float:
     """Return the lower R² of looking 100 and 200 back, fitted on one half, scored on the other."""
-    if _found(measured, "halves").lags[-1] < FAR[-1]:
-        raise CannotTell("too few positions are shown")
+    check_positions(int(_found(measured, "halves").lags[-1]), FAR[-1])
     return min(_r2(measured, "screw", "halves", lag) for lag in FAR)
 
 
@@ -140,7 +139,7 @@ def _heads(measured: Measurements) -> HeadLookBack:
     def find() -> HeadLookBack:
         return look_back_heads(measured.heads(LAYER), positions, (HEAD_LAG,), scoring="halves")
 
-    return measured.of_model.once(("heads look back", positions), find)
+    return measured.once(("heads look back", positions), find)
 
 
 def local_heads(measured: Measurements) -> float:

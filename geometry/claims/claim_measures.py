@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from geometry.claims.claim import CannotTell, NotApplicable, check_positions, too_few
@@ -57,7 +55,7 @@ def top3(measured: Measurements, first: int, last: int) -> float:
 def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
     """Fit three components to a range, computed once for all claims."""
     P, span = measured.model.W_pos, _span(measured, first, last)
-    return measured.of_model.once(("three components", span), lambda: fit_pca(P, span, 3))
+    return measured.once(("three components", span), lambda: fit_pca(P, span, 3))
 
 
 def doubles(measured: Measurements) -> float:
@@ -124,19 +122,15 @@ def needs_helix(measured: Measurements) -> ShapeFit:
     raise NotApplicable("no helix describes these positions")
 
 
-def how_far_out(position: int) -> Callable[[Measurements], float]:
-    """Return a measure of how far a norm is out, over the bound of the rule; −1 is the last one."""
-
-    def measure(measured: Measurements) -> float:
-        if measured.model.n_positions < 9:
-            raise CannotTell(f"this table has only {measured.model.n_positions} positions")
-        return float(_outlyingness(measured)[position])
-
-    return measure
+def how_far_out(measured: Measurements, position: int) -> float:
+    """How far a norm is out, over the bound of the rule; −1 is the last one."""
+    if measured.model.n_positions < 9:
+        raise CannotTell(f"this table has only {measured.model.n_positions} positions")
+    return float(_outlyingness(measured)[position])
 
 
 def _outlyingness(measured: Measurements) -> Array:
-    return measured.of_model.once("outlyingness", lambda: outlyingness(measured.model.W_pos))
+    return measured.once("outlyingness", lambda: outlyingness(measured.model.W_pos))
 
 
 def fraying(measured: Measurements) -> float:
@@ -317,7 +311,7 @@ def last_departure(measured: Measurements) -> float:
     def follow() -> LastPosition:
         return of_one_version(lambda: history_here(model), last_position)
 
-    riddle = measured.of_model.once("last position", follow)
+    riddle = measured.once("last position", follow)
     if riddle.supports is None:
         raise CannotTell(riddle.why)
     return riddle.departure
@@ -343,4 +337,4 @@ def _context_sinusoids(measured: Measurements) -> Sinusoids:
     vectors, clear = measured.contexts.vectors.T, measured.directions("P").clear
     if clear < LEADING:
         raise CannotTell(f"P has only {clear} directions")
-    return measured.of_model.once("context sinusoids", lambda: best_sinusoids(vectors, span))
+    return measured.once("context sinusoids", lambda: best_sinusoids(vectors, span))

@@ -77,32 +77,33 @@ def draw_curves(
     """
     found: dict[str, list[Null]] = {}
     wanted = [
-        one
-        for one in claims
-        if measured.nulls and isinstance(one.null, Curves) and known_verdict(one, measured) is None
+        (claim, claim.null)
+        for claim in claims
+        if measured.nulls
+        and isinstance(claim.null, Curves)
+        and known_verdict(claim, measured) is None
     ]
-    groups: dict[tuple[Kind, bool, bool], list[ModelClaim]] = {}
+    groups: dict[tuple[Kind, bool, bool], list[tuple[ModelClaim, int]]] = {}
     long = measured.model.n_positions > MAX_ROWS
-    for claim in wanted:
-        assert isinstance(claim.null, Curves)
-        for kind in claim.null.kinds:
-            key = (kind, claim.null.columns, long and claim.null.by_lag)
-            groups.setdefault(key, []).append(claim)
+    for claim, null in wanted:
+        for kind in null.kinds:
+            key = (kind, null.columns, long and null.by_lag)
+            groups.setdefault(key, []).append((claim, null.draws))
     for done, (key, together) in enumerate(groups.items()):
-        values: dict[str, list[float]] = {claim.id: [] for claim in together}
+        values: dict[str, list[float]] = {claim.id: [] for claim, _ in together}
         most = _most_draws(measured.model.n_positions)
-        draws = min(most, max(_draws(claim) for claim in together))
+        draws = min(most, max(asked for _, asked in together))
         for at, drawn in enumerate(_drawn(measured, *key, draws)):
             if tell is not None:
                 tell((done + at / draws) / len(groups))
-            for claim in together:
-                if at < _draws(claim):
+            for claim, asked in together:
+                if at < asked:
                     values[claim.id].append(_measure(claim, drawn))
-        for claim in together:
-            defined = [value for value in values[claim.id] if np.isfinite(value)]
+        for name, measures in values.items():
+            defined = [value for value in measures if np.isfinite(value)]
             if len(defined) >= FEW_DRAWS:
-                found.setdefault(claim.id, []).append(null_of(key[0], MEANINGS[key[0]], defined))
-    for claim in wanted:
+                found.setdefault(name, []).append(null_of(key[0], MEANINGS[key[0]], defined))
+    for claim, _ in wanted:
         nulls = found.get(claim.id)
         closest = None if nulls is None else strictest(nulls, claim.expected.side)
         measured.drawn[claim.id] = closest
@@ -111,11 +112,6 @@ def draw_curves(
 def _most_draws(n: int) -> int:
     """Return the most draws of tables of n positions: fewer of longer ones, which take longer."""
     return max(FEW_DRAWS, USUAL_DRAWS * 1024 // max(n, 1024))
-
-
-def _draws(claim: ModelClaim) -> int:
-    assert isinstance(claim.null, Curves)
-    return claim.null.draws
 
 
 def _measure(claim: ModelClaim, drawn: Measurements) -> float:

@@ -15,7 +15,7 @@ from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import drawn_tables
 from geometry.evidence.null import FEW_DRAWS, USUAL_DRAWS, Null, null_of
 from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
-from geometry.measures.layernorm import layernorm_errors, token_rows
+from geometry.measures.layernorm import Version, layernorm_errors, token_rows
 from geometry.measures.overlaps import OverlapSums, along_diagonal, sparsity, sparsity_nulls
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.residual_stream import Name, Subject
@@ -51,14 +51,10 @@ def _not_zero(rows: Array) -> None:
         raise CannotTell("all numbers of these rows are zero")
 
 
-def error(which: Literal["orthogonal", "constant_norm"]) -> Callable[[Measurements], float]:
-    """Return a measure of the median relative error of an approximation of LayerNorm."""
-
-    def measure(measured: Measurements) -> float:
-        _not_zero(measured.rows)
-        return float(np.median(getattr(measured.layernorm, which)))
-
-    return measure
+def error(measured: Measurements, which: Version) -> float:
+    """Median relative error of an approximation of LayerNorm."""
+    _not_zero(measured.rows)
+    return float(np.median(getattr(measured.layernorm, which)))
 
 
 def turned_cosine(claim: ModelClaim, measured: Measurements) -> Null:
@@ -71,26 +67,22 @@ def turned_cosine(claim: ModelClaim, measured: Measurements) -> Null:
     return _turned(_evenly(measured.model.W_pos, MAX_POSITIONS), largest)
 
 
-def turned_error(which: Literal["orthogonal", "constant_norm"]) -> Callable[..., Null]:
-    """Return the draws of :func:`error` for positions that are turned at random."""
+def turned_error(claim: ModelClaim, measured: Measurements, which: Version) -> Null:
+    """Draw :func:`error` for positions that are turned at random."""
+    model, tokens = measured.model, addable_tokens(measured.model)
 
-    def draw(claim: ModelClaim, measured: Measurements) -> Null:
-        model, tokens = measured.model, addable_tokens(measured.model)
+    def median(positions: Array) -> float:
+        found = layernorm_errors(
+            tokens,
+            positions,
+            (0, len(positions) - 1),
+            sample=256,
+            token_scale=model.token_scale,
+            type_row=model.token_type,
+        )
+        return float(np.median(getattr(found, which)))
 
-        def median(positions: Array) -> float:
-            found = layernorm_errors(
-                tokens,
-                positions,
-                (0, len(positions) - 1),
-                sample=256,
-                token_scale=model.token_scale,
-                type_row=model.token_type,
-            )
-            return float(np.median(getattr(found, which)))
-
-        return _turned(_evenly(measured.rows, MAX_POSITIONS), median)
-
-    return draw
+    return _turned(_evenly(measured.rows, MAX_POSITIONS), median)
 
 
 def _turned(rows: Array, measure: Callable[[Array], float], draws: int = USUAL_DRAWS) -> Null:
@@ -108,60 +100,45 @@ def _tokens(measured: Measurements) -> Array:
 def position_read_back(measured: Measurements) -> float:
     """Share of sums of a token and a position that are nearest to that position's row."""
     _not_zero(measured.rows)
-    tokens, positions = _tokens(measured), measured.rows
-    check_positions(len(positions), 2)
-    return _positions_found(tokens, positions)
+    tokens = _tokens(measured)
+    check_positions(len(measured.rows), 2)
+    return _read_back(measured.rows, tokens, MAX_POSITIONS)
 
 
 def token_read_back(measured: Measurements) -> float:
     """Share of sums of a token and a position that are nearest to that token's row."""
     _not_zero(measured.rows)
-    return _tokens_found(_tokens(measured), measured.rows)
+    return _read_back(_tokens(measured), measured.rows, READ_BACK)
 
 
 def turned_position(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`position_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
-    return _turned(measured.rows, lambda rows: _positions_found(tokens, rows), FEW_DRAWS)
+    return _turned(measured.rows, lambda rows: _read_back(rows, tokens, MAX_POSITIONS), FEW_DRAWS)
 
 
 def turned_token(claim: ModelClaim, measured: Measurements) -> Null:
     """Draw :func:`token_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
-    return _turned(measured.rows, lambda rows: _tokens_found(tokens, rows), FEW_DRAWS)
+    return _turned(measured.rows, lambda rows: _read_back(tokens, rows, READ_BACK), FEW_DRAWS)
 
 
-def _positions_found(tokens: Array, positions: Array) -> float:
-    """Read positions from sums: the nearest to what is left without the mean token."""
-    tokens, positions = _in_one_unit(tokens, positions)
-    some = _evenly(tokens, READ_BACK) - tokens.mean(axis=0)
-    asked = _places(len(positions), MAX_POSITIONS)
-    # ‖e + p_i − p_j‖² = … − 2 (e + p_i)·p_j + ‖p_j‖², the rest the same for all j.
-    of_tokens = some @ positions.T
-    of_positions = positions[asked] @ positions.T
-    squares = np.square(positions).sum(axis=1)
+def _read_back(rows: Array, others: Array, most: int) -> float:
+    """Read rows from their sums with others: the nearest to what is left without the mean other.
+
+    At most so many rows, evenly spaced, each with :data:`READ_BACK` others; the share that is
+    read right.
+    """
+    unit = unit_of(rows, others)
+    rows, others = rows / unit, others / unit
+    asked = _places(len(rows), most)
+    some = _evenly(others, READ_BACK) - others.mean(axis=0)
+    # ‖p_i + e − p_j‖² = … − 2 (p_i + e)·p_j + ‖p_j‖², the rest the same for all j.
+    of_rows, squares = rows[asked] @ rows.T, np.square(rows).sum(axis=1)
     right = 0
-    for e in of_tokens:
-        right += int(((squares - 2 * (e + of_positions)).argmin(axis=1) == asked).sum())
+    for other in some @ rows.T:
+        right += int(((squares - 2 * (other + of_rows)).argmin(axis=1) == asked).sum())
     return right / (len(some) * len(asked))
-
-
-def _tokens_found(tokens: Array, positions: Array) -> float:
-    """Read tokens from sums: the nearest to what is left without the mean position."""
-    tokens, positions = _in_one_unit(tokens, positions)
-    asked = _places(len(tokens), READ_BACK)
-    some = _evenly(positions, READ_BACK) - positions.mean(axis=0)
-    of_tokens, of_positions = tokens[asked] @ tokens.T, some @ tokens.T
-    squares = np.square(tokens).sum(axis=1)
-    right = 0
-    for p in of_positions:
-        right += int(((squares - 2 * (p + of_tokens)).argmin(axis=1) == asked).sum())
-    return right / (len(some) * len(asked))
-
-
-def _in_one_unit(tokens: Array, positions: Array) -> tuple[Array, Array]:
-    unit = unit_of(tokens, positions)
-    return tokens / unit, positions / unit
 
 
 def _evenly(rows: Array, most: int) -> Array:
@@ -178,7 +155,7 @@ def _places(n: int, most: int) -> npt.NDArray[np.int64]:
 def _subjects(measured: Measurements, rows: Name, columns: Name) -> tuple[Subject, Subject]:
     """Return two matrices; CannotTell if one of them has too few directions for a subspace."""
     pair = Subject(rows, LAYER), Subject(columns, LAYER)
-    counts = measured.of_model.once(
+    counts = measured.once(
         ("clear", *pair), lambda: [found.clear for found in measured.stream.pair(*pair)]
     )
     for name, count in zip((rows, columns), counts, strict=True):
@@ -188,96 +165,75 @@ def _subjects(measured: Measurements, rows: Name, columns: Name) -> tuple[Subjec
 
 
 def _sums(measured: Measurements, rows: Name, columns: Name) -> OverlapSums:
-    return measured.of_model.overlap_sums(*_subjects(measured, rows, columns))
+    return measured.overlap_sums(*_subjects(measured, rows, columns))
 
 
-def corner(rows: Name, columns: Name, which: Which) -> Callable[[Measurements], float]:
-    """Return a measure of a corner of squared overlaps, relative to chance."""
-
-    def measure(measured: Measurements) -> float:
-        sums = _sums(measured, rows, columns)
-        if sums.contrast.corner == sums.dimensions:
-            raise NotApplicable("the corner contains all directions, which is chance")
-        return sums.parts[which] / sums.of_corner
-
-    return measure
+def corner(measured: Measurements, rows: Name, columns: Name, which: Which) -> float:
+    """Corner of squared overlaps, relative to chance."""
+    sums = _sums(measured, rows, columns)
+    if sums.contrast.corner == sums.dimensions:
+        raise NotApplicable("the corner contains all directions, which is chance")
+    return sums.parts[which] / sums.of_corner
 
 
-def random_corner(rows: Name, columns: Name) -> Callable[..., Null]:
-    """Return the draws of :func:`corner` for directions that have nothing to do with each other."""
-
-    def draw(claim: ModelClaim, measured: Measurements) -> Null:
-        sums = _sums(measured, rows, columns)
-        m = sums.contrast.corner
-        return shared_energy(m, m, sums.dimensions).scaled(1, sums.of_corner)
-
-    return draw
+def random_corner(claim: ModelClaim, measured: Measurements, rows: Name, columns: Name) -> Null:
+    """Draw :func:`corner` for directions that have nothing to do with each other."""
+    sums = _sums(measured, rows, columns)
+    m = sums.contrast.corner
+    return shared_energy(m, m, sums.dimensions).scaled(1, sums.of_corner)
 
 
-def reach_of_corner(rows: Name, columns: Name, bound: float) -> Callable[[Measurements], None]:
-    """Return a check that a corner can reach a bound: that there are enough dimensions."""
-
-    def check(measured: Measurements) -> None:
-        sums = _sums(measured, rows, columns)
-        m = sums.contrast.corner
-        if m / sums.of_corner < bound:
-            raise NotApplicable(
-                f"{m:g} of {sums.dimensions:g} directions overlap at most "
-                f"{m / sums.of_corner:.3g} times chance"
-            )
-
-    return check
+def reach_of_corner(measured: Measurements, rows: Name, columns: Name, bound: float) -> None:
+    """Check that a corner can reach a bound: that there are enough dimensions."""
+    sums = _sums(measured, rows, columns)
+    m = sums.contrast.corner
+    if m / sums.of_corner < bound:
+        raise NotApplicable(
+            f"{m:g} of {sums.dimensions:g} directions overlap at most "
+            f"{m / sums.of_corner:.3g} times chance"
+        )
 
 
-def top3_overlap(rows: Name, columns: Name) -> Callable[[Measurements], float]:
-    """Return a measure of the overlap of the first three directions, without folding the gain."""
-    return lambda measured: _sums(measured, rows, columns).top3
+def top3_overlap(measured: Measurements, rows: Name, columns: Name) -> float:
+    """Overlap of the first three directions, without folding the gain."""
+    return _sums(measured, rows, columns).top3
 
 
-def random_top3(rows: Name, columns: Name) -> Callable[..., Null]:
-    """Return the draws of :func:`top3_overlap` for unrelated directions."""
-
-    def draw(claim: ModelClaim, measured: Measurements) -> Null:
-        sums = _sums(measured, rows, columns)
-        return shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions)
-
-    return draw
+def random_top3(claim: ModelClaim, measured: Measurements, rows: Name, columns: Name) -> Null:
+    """Draw :func:`top3_overlap` for unrelated directions."""
+    sums = _sums(measured, rows, columns)
+    return shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions)
 
 
 def folded_share(measured: Measurements) -> float:
     """Overlap of queries with P's top directions with the gain folded in, relative to without."""
     queries, P = _subjects(measured, "W_Q", "P")
     plain, folded = (
-        measured.of_model.overlap_sums(replace(queries, fold_ln=fold), P).top3
-        for fold in (False, True)
+        measured.overlap_sums(replace(queries, fold_ln=fold), P).top3 for fold in (False, True)
     )
     # numpy gives NaN for 0/0, where Python's division would raise.
     return float(np.divide(folded, plain))
 
 
 def along(
-    rows: Name, columns: Name, which: Literal["diagonal", "antidiagonal"]
-) -> Callable[[Measurements], float]:
-    """Return a measure of the share of squared overlaps along a diagonal."""
-    return lambda measured: _sums(measured, rows, columns).parts[which]
+    measured: Measurements, rows: Name, columns: Name, which: Literal["diagonal", "antidiagonal"]
+) -> float:
+    """Share of squared overlaps along a diagonal."""
+    return _sums(measured, rows, columns).parts[which]
 
 
-def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
-    """Return the draws of :func:`along` for unrelated directions, in at most 128 dimensions."""
-
-    def draw(claim: ModelClaim, measured: Measurements) -> Null:
-        sums = _sums(measured, rows, columns)
-        scale = min(1.0, MAX_POSITIONS / sums.dimensions)
-        sizes = (sums.rows, sums.columns, sums.dimensions)
-        p, q, d = (max(1, round(scale * size)) for size in sizes)
-        stripe, rng = along_diagonal(p, q), np.random.default_rng(0)
-        drawn = []
-        for _ in range(USUAL_DRAWS):
-            squares = np.square(random_frame(p, d, rng)[:, :q])
-            drawn.append(float(squares[stripe].sum() / squares.sum()))
-        return null_of("frames", MEANING, drawn)
-
-    return draw
+def random_along(claim: ModelClaim, measured: Measurements, rows: Name, columns: Name) -> Null:
+    """Draw :func:`along` for unrelated directions, in at most 128 dimensions."""
+    sums = _sums(measured, rows, columns)
+    scale = min(1.0, MAX_POSITIONS / sums.dimensions)
+    sizes = (sums.rows, sums.columns, sums.dimensions)
+    p, q, d = (max(1, round(scale * size)) for size in sizes)
+    stripe, rng = along_diagonal(p, q), np.random.default_rng(0)
+    drawn = []
+    for _ in range(USUAL_DRAWS):
+        squares = np.square(random_frame(p, d, rng)[:, :q])
+        drawn.append(float(squares[stripe].sum() / squares.sum()))
+    return null_of("frames", MEANING, drawn)
 
 
 # ---- E's directions in P's leading ones ---
@@ -286,47 +242,33 @@ def random_along(rows: Name, columns: Name) -> Callable[..., Null]:
 def _captured(measured: Measurements) -> Captured:
     """Return the capture of E's directions by P's leading thirty."""
     _subjects(measured, "P", "E")
-    return measured.of_model.captured(DEFAULT_RANK)
+    return measured.captured(DEFAULT_RANK)
 
 
 def _part(values: Array, first: float, last: float) -> Array:
     return values[int(first * len(values)) : max(int(last * len(values)), 1)]
 
 
-def captured(first: float, last: float) -> Callable[[Measurements], float]:
+def captured(measured: Measurements, first: float, last: float) -> float:
     """Mean capture of a part of E's directions (shares of their number), over chance."""
-
-    def measure(measured: Measurements) -> float:
-        found = _captured(measured)
-        if found.chance == 1.0:
-            raise NotApplicable(
-                "P's leading directions are all directions, which capture everything"
-            )
-        return float(_part(found.values, first, last).mean() / found.chance)
-
-    return measure
+    found = _captured(measured)
+    if found.chance == 1.0:
+        raise NotApplicable("P's leading directions are all directions, which capture everything")
+    return float(_part(found.values, first, last).mean() / found.chance)
 
 
-def random_capture(first: float, last: float) -> Callable[..., Null]:
-    """Return the draws of :func:`captured` for unrelated directions."""
-
-    def draw(claim: ModelClaim, measured: Measurements) -> Null:
-        captured = _captured(measured)
-        d, q, p = captured.dimensions, captured.rank, len(_part(captured.values, first, last))
-        return shared_energy(p, q, d).scaled(d, p * q)
-
-    return draw
+def random_capture(claim: ModelClaim, measured: Measurements, first: float, last: float) -> Null:
+    """Draw :func:`captured` for unrelated directions."""
+    captured = _captured(measured)
+    d, q, p = captured.dimensions, captured.rank, len(_part(captured.values, first, last))
+    return shared_energy(p, q, d).scaled(d, p * q)
 
 
-def reach_of_capture(bound: float) -> Callable[[Measurements], None]:
-    """Return a check that a capture can reach a bound: that there are enough dimensions."""
-
-    def check(measured: Measurements) -> None:
-        most = 1.0 / _captured(measured).chance
-        if most < bound:
-            raise NotApplicable(f"complete capture is only {most:.3g} times chance")
-
-    return check
+def reach_of_capture(measured: Measurements, bound: float) -> None:
+    """Check that a capture can reach a bound: that there are enough dimensions."""
+    most = 1.0 / _captured(measured).chance
+    if most < bound:
+        raise NotApplicable(f"complete capture is only {most:.3g} times chance")
 
 
 def first_without_mean(measured: Measurements) -> float:
@@ -429,4 +371,4 @@ def _energy(measured: Measurements) -> Array:
         energy: Array = np.einsum("ij,ij->j", tokens, tokens, dtype=np.float64)
         return energy
 
-    return measured.of_model.once("energy of entries", find)
+    return measured.once("energy of entries", find)

@@ -10,6 +10,7 @@ criterion is our reading of its words, and stands beside the claim.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from geometry.claims import claim_lookback as lookback
 from geometry.claims import claim_measures as measures
@@ -24,12 +25,7 @@ from geometry.claims.claim import (
     known_verdict,
     more_than,
 )
-from geometry.claims.claim_nulls import (
-    curves,
-    draw_curves,
-    random_turns,
-    worst_turning,
-)
+from geometry.claims.claim_nulls import curves, draw_curves, random_turns, worst_turning
 from geometry.claims.measurements import Measurements
 from geometry.evidence.null import FEW_DRAWS
 from geometry.history.last_position import STAYS
@@ -60,32 +56,46 @@ def check_claims(
     return tuple(check(claim, measured) for claim in CLAIMS)
 
 
+_helix = partial(ModelClaim, article=HELIX)
+_norms = partial(ModelClaim, article=NORMS)
+_subspaces = partial(ModelClaim, article=SUBSPACES)
+_why = partial(ModelClaim, article=WHY)
+_ours = partial(ModelClaim, article=OURS)
+
+
+_READERS: tuple[tuple[Name, str], ...] = (("W_Q", "query"), ("W_K", "key"), ("W_V", "value"))
+_HALF_MORE = at_least(1.5)
+_CLEARLY = "“far more … than one would expect from chance”: at least half more"
+_HALF = "“most of its mass”: more than half"
+_WITHIN = "our reading of “nearly”: within a twentieth"
+
+
 def _corner_claim(
-    *, corner: tuple[Name, Name, spaces.Which], expected: Expected, **words: str
+    *,
+    corner: tuple[Name, Name, spaces.Which],
+    expected: Expected = _HALF_MORE,
+    reason: str = _CLEARLY,
+    quantity: str = "top-left corner, over chance",
+    **words: str,
 ) -> ModelClaim:
     """Return a claim about a corner of the squared overlaps of two matrices, over chance."""
     rows, columns, which = corner
-    reach = spaces.reach_of_corner(rows, columns, expected.bound)
-    return ModelClaim(
-        article=SUBSPACES,
+    reach = partial(spaces.reach_of_corner, rows=rows, columns=columns, bound=expected.bound)
+    return _subspaces(
         expected=expected,
-        measure=spaces.corner(rows, columns, which),
-        null=spaces.random_corner(rows, columns),
+        reason=reason,
+        quantity=quantity,
+        measure=partial(spaces.corner, rows=rows, columns=columns, which=which),
+        null=partial(spaces.random_corner, rows=rows, columns=columns),
         requires=reach if expected.side == "above" else None,
         **words,
     )
 
 
-_READERS: tuple[tuple[Name, str], ...] = (("W_Q", "query"), ("W_K", "key"), ("W_V", "value"))
-_CLEARLY = "“far more … than one would expect from chance”: at least half more"
-_HALF = "“most of its mass”: more than half"
-_WITHIN = "our reading of “nearly”: within a twentieth"
-
 CLAIMS: tuple[ModelClaim, ...] = (
     # ---- the helix ---
-    ModelClaim(
+    _helix(
         id="rows.unique",
-        article=HELIX,
         statement="“We should expect that each row … is unique.”",
         quantity="positions whose row is that of an earlier one",
         expected=at_most(0),
@@ -93,9 +103,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.doubles,
         null=curves("process"),
     ),
-    ModelClaim(
+    _helix(
         id="pca.three",
-        article=HELIX,
         statement="“A three-dimensional subspace is enough to explain 90 % of the variance.”",
         quantity="variance share of three components, positions 1 to the last",
         expected=at_least(0.89),
@@ -103,9 +112,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lambda m: measures.top3(m, 1, -1),
         null=curves("process", "walk"),
     ),
-    ModelClaim(
+    _helix(
         id="pca.not_a_line",
-        article=HELIX,
         statement="Training “does something weirder than” a line.",
         quantity="share of the residual of the best line that two components explain",
         expected=at_least(0.5),
@@ -113,9 +121,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.beside_a_line,
         null=curves("process", "walk"),
     ),
-    ModelClaim(
+    _helix(
         id="shape.helix",
-        article=HELIX,
         statement="“We get a helix.”",
         quantity="balanced turning share of a climbing curve, over the bound of the rule",
         expected=at_least(1),
@@ -126,9 +133,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.turning,
         null=worst_turning,
     ),
-    ModelClaim(
+    _helix(
         id="shape.turns",
-        article=HELIX,
         statement="The helix has “loops”.",
         quantity="turns from the first to the last position",
         expected=at_least(1),
@@ -137,29 +143,26 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=random_turns,
         requires=measures.needs_helix,
     ),
-    ModelClaim(
+    _helix(
         id="outlier.first",
-        article=HELIX,
         statement="Position 0 is “always an outlier”.",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
         reason="the rule for outliers",
-        measure=measures.how_far_out(0),
+        measure=partial(measures.how_far_out, position=0),
         null=curves("process", "walk"),
     ),
-    ModelClaim(
+    _helix(
         id="outlier.last",
-        article=HELIX,
         statement="“The very last position … is an outlier as well.”",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
         reason="the rule for outliers",
-        measure=measures.how_far_out(-1),
+        measure=partial(measures.how_far_out, position=-1),
         null=curves("process", "walk"),
     ),
-    ModelClaim(
+    _ours(
         id="position.last_decays",
-        article=OURS,
         statement=(
             "The last position's row never learns: it keeps its initial value and only decays."
         ),
@@ -168,9 +171,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         reason="a twentieth",
         measure=measures.last_departure,
     ),
-    ModelClaim(
+    _helix(
         id="pca.fraying",
-        article=HELIX,
         statement=(
             "“Fraying”: the earliest positions “are relying on a different subspace than all the "
             "others”."
@@ -181,9 +183,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.fraying,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _helix(
         id="pca.truncated",
-        article=HELIX,
         statement="Without the first 100 positions three dimensions explain “substantially” more.",
         quantity="gain in variance share",
         expected=at_least(0.02),
@@ -191,9 +192,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.truncation,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _helix(
         id="pca.first_hundred",
-        article=HELIX,
         statement=(
             "The best three dimensions of the first 100 positions are not those of the others."
         ),
@@ -203,9 +203,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.shared_subspace,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _helix(
         id="steps.early",
-        article=HELIX,
         statement="The first few positions are set apart “by spacing them out”.",
         quantity="mean step of positions 1–20, over that from 100 on",
         expected=at_least(2),
@@ -213,9 +212,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.steps,
         null=curves("process", by_lag=True),
     ),
-    ModelClaim(
+    _helix(
         id="entries.waves",
-        article=HELIX,
         statement="“Many of the entries … taken in isolation” look “kind of” like a sine wave.",
         quantity="share of the variance explained by one sinusoid for each entry",
         expected=at_least(0.6),
@@ -223,9 +221,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.sinusoidal_share,
         null=curves("process", columns=True),
     ),
-    ModelClaim(
+    _helix(
         id="entries.explained",
-        article=HELIX,
         statement=(
             "“Both of these observations are explained by the helical structure”: the sine waves."
         ),
@@ -236,9 +233,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=curves("process", columns=True),
         requires=measures.needs_helix,
     ),
-    ModelClaim(
+    _helix(
         id="similarity.periodic",
-        article=HELIX,
         statement="“A periodic pattern to the cosine similarity.”",
         quantity=(
             "largest rise of the mean cosine by lag after a fall, to three quarters of the range"
@@ -248,9 +244,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.rise,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _helix(
         id="similarity.explained",
-        article=HELIX,
         statement=(
             "“Both of these observations are explained by the helical structure”: the period."
         ),
@@ -262,9 +257,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         requires=measures.needs_helix,
     ),
     # ---- norms ---
-    ModelClaim(
+    _norms(
         id="norms.stable",
-        article=NORMS,
         statement="“Only a moderate variation in the magnitude … past the initial 100 tokens.”",
         quantity="standard deviation over mean",
         expected=at_most(0.1),
@@ -272,9 +266,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.later_variation,
         null=curves("process", by_lag=True),
     ),
-    ModelClaim(
+    _norms(
         id="norms.early",
-        article=NORMS,
         statement="Before that they vary more.",
         quantity="coefficient of variation of the earlier norms, over that of the later",
         expected=at_least(1.5),
@@ -282,9 +275,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.early_variation,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _norms(
         id="layernorm.orthogonal",
-        article=NORMS,
         statement=(
             "“Token embeddings are almost orthogonal to positional embeddings (maximum cosine sim "
             "of 0.15 …).”"
@@ -295,30 +287,27 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.largest_cosine,
         null=spaces.turned_cosine,
     ),
-    ModelClaim(
+    _norms(
         id="layernorm.sum_of_squares",
-        article=NORMS,
         statement="“Approximating them as exactly orthogonal.”",
         quantity="median relative error of LayerNorm's denominator",
         expected=at_most(0.05),
         reason=_WITHIN,
-        measure=spaces.error("orthogonal"),
-        null=spaces.turned_error("orthogonal"),
+        measure=partial(spaces.error, which="orthogonal"),
+        null=partial(spaces.turned_error, which="orthogonal"),
     ),
-    ModelClaim(
+    _norms(
         id="layernorm.constant",
-        article=NORMS,
         statement="“Where we approximate with a constant, removing the dependence.”",
         quantity="median relative error of LayerNorm's denominator",
         expected=at_most(0.05),
         reason=_WITHIN,
-        measure=spaces.error("constant_norm"),
-        null=spaces.turned_error("constant_norm"),
+        measure=partial(spaces.error, which="constant_norm"),
+        null=partial(spaces.turned_error, which="constant_norm"),
     ),
     # ---- subspaces ---
-    ModelClaim(
+    _subspaces(
         id="spectrum.P",
-        article=SUBSPACES,
         statement=(
             "P “has fairly low rank: it's very well captured by its top, say, 30 singular "
             "directions”."
@@ -330,9 +319,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=curves("process", "walk"),
         requires=lambda m: measures.more_than_top(m.spectrum("P")),
     ),
-    ModelClaim(
+    _subspaces(
         id="spectrum.E",
-        article=SUBSPACES,
         statement="“The embeddings, by contrast, have fairly high rank.”",
         quantity="energy of E's first 30 directions",
         expected=at_most(0.5),
@@ -340,41 +328,37 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lambda m: measures.energy(m.spectrum("E")),
         requires=lambda m: measures.more_than_top(m.spectrum("E")),
     ),
-    ModelClaim(
+    _subspaces(
         id="capture.weak",
-        article=SUBSPACES,
         statement="P's top directions “align well with the bottom directions” of E.",
         quantity="capture of E's last 5 %, over chance",
         expected=at_least(3),
         reason="“large mass”: three times",
-        measure=spaces.captured(0.95, 1),
-        null=spaces.random_capture(0.95, 1),
-        requires=spaces.reach_of_capture(3),
+        measure=partial(spaces.captured, first=0.95, last=1),
+        null=partial(spaces.random_capture, first=0.95, last=1),
+        requires=partial(spaces.reach_of_capture, bound=3),
     ),
-    ModelClaim(
+    _subspaces(
         id="capture.strong",
-        article=SUBSPACES,
         statement="“Roughly orthogonal”: most of E's directions have little of P.",
         quantity="capture of E's directions from 2 % to 65 %, over chance",
         expected=at_most(1),
         reason="less than by chance",
-        measure=spaces.captured(0.02, 0.65),
-        null=spaces.random_capture(0.02, 0.65),
+        measure=partial(spaces.captured, first=0.02, last=0.65),
+        null=partial(spaces.random_capture, first=0.02, last=0.65),
     ),
-    ModelClaim(
+    _subspaces(
         id="capture.first",
-        article=SUBSPACES,
         statement="“A small mass at the low indices. This is strange to me.”",
         quantity="capture of E's first direction, over chance",
         expected=at_least(1.5),
         reason="visible in a plot",
-        measure=spaces.captured(0, 0),
-        null=spaces.random_capture(0, 0),
-        requires=spaces.reach_of_capture(1.5),
+        measure=partial(spaces.captured, first=0, last=0),
+        null=partial(spaces.random_capture, first=0, last=0),
+        requires=partial(spaces.reach_of_capture, bound=1.5),
     ),
-    ModelClaim(
+    _ours(
         id="capture.first_is_mean",
-        article=OURS,
         statement=(
             "“Feel free to send me hypotheses!” It is P's mean row: about its mean P has little of "
             "E's first direction."
@@ -415,15 +399,14 @@ CLAIMS: tuple[ModelClaim, ...] = (
         corner=("P", "E", "TL"),
     ),
     *(
-        ModelClaim(
+        _subspaces(
             id=f"overlap.{name}_P",
-            article=SUBSPACES,
             statement=f"The {word} matrix is “well-aligned to the very top subspace of P”.",
             quantity="overlap of the first three directions, 0 to 3",
             expected=at_least(1),
             reason="one direction of three",
-            measure=spaces.top3_overlap(name, "P"),
-            null=spaces.random_top3(name, "P"),
+            measure=partial(spaces.top3_overlap, rows=name, columns="P"),
+            null=partial(spaces.random_top3, rows=name, columns="P"),
         )
         for name, word in _READERS[:2]
     ),
@@ -432,14 +415,10 @@ CLAIMS: tuple[ModelClaim, ...] = (
         statement=(
             "The value weights are “far more aligned to the top subspaces of both P and E”: P."
         ),
-        quantity="top-left corner, over chance",
-        expected=at_least(1.5),
-        reason=_CLEARLY,
         corner=("W_V", "P", "TL"),
     ),
-    ModelClaim(
+    _ours(
         id="overlap.W_Q_P.folded",
-        article=OURS,
         statement=(
             "With LayerNorm's gain folded into the weights, queries read less of P's top "
             "directions."
@@ -453,9 +432,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         _corner_claim(
             id=f"overlap.{name}_E",
             statement=f"The {word} matrix is “well-aligned to the top subspaces of E”.",
-            quantity="top-left corner, over chance",
-            expected=at_least(1.5),
-            reason=_CLEARLY,
             corner=(name, "E", "TL"),
         )
         for name, word in _READERS
@@ -463,9 +439,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
     _corner_claim(
         id="overlap.W_O_P",
         statement="The proj matrix is “well-aligned with P”.",
-        quantity="top-left corner, over chance",
-        expected=at_least(1.5),
-        reason=_CLEARLY,
         corner=("W_O", "P", "TL"),
     ),
     _corner_claim(
@@ -473,9 +446,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         statement=(
             "The proj weights are “far more aligned to the top subspaces of both P and E”: E."
         ),
-        quantity="top-left corner, over chance",
-        expected=at_least(1.5),
-        reason=_CLEARLY,
         corner=("W_O", "E", "TL"),
     ),
     _corner_claim(
@@ -484,7 +454,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
             "The proj matrix is “apparently anti-aligned to” E (the article says “to P!”, of which "
             "it has just said the opposite)."
         ),
-        quantity="top-left corner, over chance",
         expected=at_most(1),
         reason="less than by chance",
         corner=("W_O", "E", "TL"),
@@ -492,42 +461,35 @@ CLAIMS: tuple[ModelClaim, ...] = (
     _corner_claim(
         id="overlap.W_in_E",
         statement="The MLP is “strongly attuned to the top token embedding directions”.",
-        quantity="top-left corner, over chance",
-        expected=at_least(1.5),
-        reason=_CLEARLY,
         corner=("W_in", "E", "TL"),
     ),
     _corner_claim(
         id="overlap.W_in_P",
         statement="… and “strongly insensitive to the positional encoding directions”.",
-        quantity="top-left corner, over chance",
         expected=at_most(1),
         reason="less than by chance",
         corner=("W_in", "P", "TL"),
     ),
-    ModelClaim(
+    _subspaces(
         id="overlap.W_in_E.diagonal",
-        article=SUBSPACES,
         statement="Its overlaps with E have “most of its mass along the diagonal”.",
         quantity="share of squared overlaps within a tenth of the diagonal",
         expected=at_least(0.5),
         reason=_HALF,
-        measure=spaces.along("W_in", "E", "diagonal"),
-        null=spaces.random_along("W_in", "E"),
+        measure=partial(spaces.along, rows="W_in", columns="E", which="diagonal"),
+        null=partial(spaces.random_along, rows="W_in", columns="E"),
     ),
-    ModelClaim(
+    _subspaces(
         id="overlap.W_in_P.antidiagonal",
-        article=SUBSPACES,
         statement="Its overlaps with P have “most of its mass along the antidiagonal”.",
         quantity="share of squared overlaps within a tenth of the antidiagonal",
         expected=at_least(0.5),
         reason=_HALF,
-        measure=spaces.along("W_in", "P", "antidiagonal"),
-        null=spaces.random_along("W_in", "P"),
+        measure=partial(spaces.along, rows="W_in", columns="P", which="antidiagonal"),
+        null=partial(spaces.random_along, rows="W_in", columns="P"),
     ),
-    ModelClaim(
+    _subspaces(
         id="directions.sparse",
-        article=SUBSPACES,
         statement="P's top vectors are “sparse, concentrating strongly on maybe 40 indices”.",
         quantity="mass of the 40 largest entries, mean of the first three directions",
         expected=at_least(0.9),
@@ -535,9 +497,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.heaviest,
         null=spaces.turned_heaviest,
     ),
-    ModelClaim(
+    _subspaces(
         id="directions.few_entries",
-        article=SUBSPACES,
         statement="Positions use few indices of the embedding.",
         quantity="share of the entries that carry 90 % of the mass of the first five directions",
         expected=at_most(0.15),
@@ -545,9 +506,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.entries_used,
         null=spaces.turned_entries,
     ),
-    ModelClaim(
+    _subspaces(
         id="directions.disjoint",
-        article=SUBSPACES,
         statement="“They actually make use of (roughly) disjoint sets of embedding indices!”",
         quantity="E's energy in the entries above 0.1, over the average entry",
         expected=at_most(0.5),
@@ -555,9 +515,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.tokens_there,
         null=spaces.other_entries,
     ),
-    ModelClaim(
+    _subspaces(
         id="directions.appended",
-        article=SUBSPACES,
         statement="“This is just a permutation away from the positional encodings being appended.”",
         quantity="mass that P's first five directions and E have in the same entries, 0 to 1",
         expected=at_most(0.25),
@@ -565,9 +524,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.shared_entries,
         null=spaces.turned_shared,
     ),
-    ModelClaim(
+    _subspaces(
         id="directions.context_waves",
-        article=SUBSPACES,
         statement="“The top singular vectors in the context space are basically sinusoids …”",
         quantity="mean R² of a sinusoid for the first five, positions 1 to the last but one",
         expected=at_least(0.5),
@@ -575,9 +533,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.context_waves,
         null=curves("process", "walk", draws=FEW_DRAWS),
     ),
-    ModelClaim(
+    _subspaces(
         id="directions.frequencies",
-        article=SUBSPACES,
         statement="“… of different frequencies.”",
         quantity=(
             "number of different frequencies among the first five, at least a quarter of a cycle "
@@ -588,9 +545,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.different_frequencies,
         null=curves("process", "walk", draws=FEW_DRAWS),
     ),
-    ModelClaim(
+    _subspaces(
         id="decoding.position",
-        article=SUBSPACES,
         statement=(
             "“Easily resolve … the token embedding and its position”: the position, from their sum."
         ),
@@ -600,9 +556,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.position_read_back,
         null=spaces.turned_position,
     ),
-    ModelClaim(
+    _subspaces(
         id="decoding.token",
-        article=SUBSPACES,
         statement=(
             "“Easily resolve both the token embedding and its position”: the token, from their sum."
         ),
@@ -613,9 +568,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=spaces.turned_token,
     ),
     # ---- why ---
-    ModelClaim(
+    _why(
         id="lookback.everywhere",
-        article=WHY,
         statement="“Look back N tokens” is “a position-independent rotation (and translation?)”.",
         quantity="R² for N = 50, fitted on the first half, scored on the second",
         expected=at_least(0.8),
@@ -623,9 +577,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.everywhere,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="lookback.far",
-        article=WHY,
         statement="… and so for larger N.",
         quantity="the lower R² of N = 100 and N = 200, fitted and scored likewise",
         expected=at_least(0.8),
@@ -633,9 +586,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.far,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="lookback.rotation",
-        article=WHY,
         statement=(
             "“Acting on it through … rotations”: a shift alone does not do it, as it would on a "
             "line."
@@ -646,9 +598,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.beyond_a_shift,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="lookback.shift",
-        article=WHY,
         statement="“(and translation?)”: the rotation alone does not do it either.",
         quantity="R² of rotation and shift minus that of the rotation alone, N = 50, by halves",
         expected=more_than(0),
@@ -656,9 +607,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.beyond_a_rotation,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="lookback.angle",
-        article=WHY,
         statement="Each token back turns by the same angle.",
         quantity="R² of a straight line through the angles by lag, up to where rotations fit",
         expected=at_least(0.99),
@@ -666,9 +616,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.steady_turning,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="lookback.heads",
-        article=WHY,
         statement="“… of the positional subspace of query/key vectors.”",
         quantity="lower R² of queries and keys for N = 10, median over the first layer's heads",
         expected=at_least(0.9),
@@ -676,9 +625,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.in_heads,
         null=lookback.curves_in_heads,
     ),
-    ModelClaim(
+    _why(
         id="lookback.lags",
-        article=WHY,
         statement="“Perhaps even for different Ns across different heads.”",
         quantity=(
             "number of different lags that a head attends to twice as much as to itself and to the "
@@ -688,9 +636,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         reason="two are different",
         measure=lookback.different_lags,
     ),
-    ModelClaim(
+    _why(
         id="heads.position_independent",
-        article=WHY,
         statement="“Position-independent”: scores depend on the lag.",
         quantity="share of the variance of a head's scores explained by the lag, median of layer 0",
         expected=at_least(0.5),
@@ -698,9 +645,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.by_lag_alone,
         null=lookback.turned_shares,
     ),
-    ModelClaim(
+    _why(
         id="read.norm",
-        article=WHY,
         statement="“The helix puts a bit of positional information in the variable magnitude …”",
         quantity="median error of the position with the nearest norm, over chance",
         expected=at_most(0.5),
@@ -708,9 +654,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.by_norm,
         null=curves("process", "walk", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="read.direction",
-        article=WHY,
         statement="“… and a bit in the variable rotation.”",
         quantity="median error of the position in the nearest direction, over chance",
         expected=at_most(0.5),
@@ -718,9 +663,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=measures.by_direction,
         null=curves("process", by_lag=True),
     ),
-    ModelClaim(
+    _why(
         id="curve.curled",
-        article=WHY,
         statement=(
             "“You are forced to ‘curl’ the line up”: “high length while staying close to the "
             "origin”."
@@ -732,9 +676,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=curves("process", "walk"),
         requires=measures.needs_curve,
     ),
-    ModelClaim(
+    _why(
         id="layernorm.ruins_line",
-        article=WHY,
         statement="“Layernorms may directly ruin the linear case by projecting it away.”",
         quantity=(
             "shortest step after LayerNorm of a line of the curve's length, over its mean step"
@@ -744,9 +687,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.line_after_layernorm,
         null=curves("process", "walk"),
     ),
-    ModelClaim(
+    _ours(
         id="kernels.local",
-        article=OURS,
         statement="Some heads find the last few tokens by position alone.",
         quantity=(
             "number of heads of the first layer whose last 32 queries have over 90 % of their "
@@ -757,9 +699,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=lookback.local_heads,
         null=lookback.turned_kernels,
     ),
-    ModelClaim(
+    _ours(
         id="kernels.averaged",
-        article=OURS,
         statement=(
             "Finding the previous token requires neighbours to differ: with positions averaged in "
             "blocks of 10, no head finds it as well."

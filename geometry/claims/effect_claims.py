@@ -46,6 +46,7 @@ class EffectClaim(Claim):
         "" for none.
     """
 
+    article: str = OURS
     change: str
     control: str = ""
 
@@ -114,7 +115,6 @@ _LITTLE = "little: a tenth of what positions are worth"
 EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     EffectClaim(
         id="effects.three",
-        article=OURS,
         statement="Three components are enough: the network loses little without the others.",
         quantity=f"loss by keeping only these, {_OVER}",
         expected=at_most(0.1),
@@ -123,7 +123,6 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     ),
     EffectClaim(
         id="effects.helix",
-        article=OURS,
         statement=(
             "The helix is enough: the network loses little with the fitted helix, and nothing "
             "else, in place of its positions."
@@ -135,7 +134,6 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     ),
     EffectClaim(
         id="effects.norms",
-        article=OURS,
         statement=(
             "Stable norms matter: norms that vary at random cost more than norms that are all "
             "equal."
@@ -148,7 +146,6 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     ),
     EffectClaim(
         id="effects.orthogonal",
-        article=OURS,
         statement=(
             "Orthogonality to tokens matters: positions turned onto the tokens' leading directions "
             "cost more than turned at random."
@@ -164,7 +161,6 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     ),
     EffectClaim(
         id="effects.first",
-        article=OURS,
         statement=(
             "Position 0 does not matter as such: the network loses next to nothing with the row of "
             "position 1 in its place."

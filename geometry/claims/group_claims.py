@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, islice, permutations
 from typing import Literal
 
@@ -212,33 +213,25 @@ def _xl(members: Sequence[Member]) -> float:
 Quantity = Callable[[Member], float | None]
 
 
-def _more(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], float]:
-    """Return a measure of the mean of a family, less that of the other."""
-
-    def measure(members: Sequence[Member]) -> float:
-        one, other = _two(members, first, quantity)
-        return float(np.mean(one) - np.mean(other))
-
-    return measure
+def _more(members: Sequence[Member], first: Family, quantity: Quantity) -> float:
+    """Mean of a family, less that of the other."""
+    one, other = _two(members, first, quantity)
+    return float(np.mean(one) - np.mean(other))
 
 
-def _relabelled(first: Family, quantity: Quantity) -> Callable[[Sequence[Member]], Null]:
+def _relabelled(members: Sequence[Member], first: Family, quantity: Quantity) -> Null:
     """Return all differences of means when the models are divided in any other way."""
-
-    def draw(members: Sequence[Member]) -> Null:
-        one, other = _two(members, first, quantity)
-        values = np.array([*one, *other])
-        chosen = list(combinations(range(len(values)), len(one)))[1:]  # the first is their own
-        if len(chosen) < FEW_DRAWS:
-            raise CannotTell("too few models")
-        total = values.sum()
-        drawn = []
-        for ways in chosen:
-            of_first = values[list(ways)].sum()
-            drawn.append(of_first / len(one) - (total - of_first) / len(other))
-        return null_of("relabelled", "divisions of these models into two such groups", drawn)
-
-    return draw
+    one, other = _two(members, first, quantity)
+    values = np.array([*one, *other])
+    chosen = list(combinations(range(len(values)), len(one)))[1:]  # the first is their own
+    if len(chosen) < FEW_DRAWS:
+        raise CannotTell("too few models")
+    total = values.sum()
+    drawn = []
+    for ways in chosen:
+        of_first = values[list(ways)].sum()
+        drawn.append(of_first / len(one) - (total - of_first) / len(other))
+    return null_of("relabelled", "divisions of these models into two such groups", drawn)
 
 
 def _two(
@@ -254,14 +247,11 @@ def _two(
     return found[0], found[1]
 
 
-def _mean_gain(family: Family) -> Callable[[Sequence[Member]], float]:
-    def measure(members: Sequence[Member]) -> float:
-        gains = [one.gain for one in _of(members, family) if one.gain is not None]
-        if len(gains) < 2:
-            raise CannotTell("too few models")
-        return float(np.mean(gains))
-
-    return measure
+def _mean_gain(members: Sequence[Member], family: Family) -> float:
+    gains = [one.gain for one in _of(members, family) if one.gain is not None]
+    if len(gains) < 2:
+        raise CannotTell("too few models")
+    return float(np.mean(gains))
 
 
 def _largest_variation(members: Sequence[Member]) -> float:
@@ -296,12 +286,12 @@ def _climbs_in_any_order(members: Sequence[Member]) -> Null:
     return null_of("relabelled", "these climbs, of the models in another order", drawn)
 
 
+_helix = partial(GroupClaim, article=HELIX)
 _BOTH = "six or more GPT-2s of both OpenAI and Stanford side by side"
 
 GROUP_CLAIMS: tuple[GroupClaim, ...] = (
-    GroupClaim(
+    _helix(
         id="group.all_but_xl",
-        article=HELIX,
         statement=(
             "“We get a clear helix in all but gpt2-xl”: it is “pretty consistent across the "
             "various different GPT-2 models”."
@@ -312,9 +302,8 @@ GROUP_CLAIMS: tuple[GroupClaim, ...] = (
         needs="two of the nine GPT-2s side by side",
         measure=_no_helix,
     ),
-    GroupClaim(
+    _helix(
         id="group.xl",
-        article=HELIX,
         statement="gpt2-xl is “still a little helix-like, but a lot less than the 8 others”.",
         quantity="its balanced turning share over the lowest of the others",
         expected=at_most(0.8),
@@ -322,9 +311,8 @@ GROUP_CLAIMS: tuple[GroupClaim, ...] = (
         needs="gpt2-xl beside other GPT-2s",
         measure=_xl,
     ),
-    GroupClaim(
+    _helix(
         id="group.variance",
-        article=HELIX,
         statement=(
             "“More of the variance … can be attributed to a three-dimensional subspace in OpenAI's "
             "models than Stanford's.”"
@@ -333,50 +321,46 @@ GROUP_CLAIMS: tuple[GroupClaim, ...] = (
         expected=more_than(0),
         reason="follows from the wording",
         needs=_BOTH,
-        measure=_more("openai", lambda one: one.top3),
-        null=_relabelled("openai", lambda one: one.top3),
+        measure=partial(_more, first="openai", quantity=lambda one: one.top3),
+        null=partial(_relabelled, first="openai", quantity=lambda one: one.top3),
     ),
-    GroupClaim(
+    _helix(
         id="group.shaky",
-        article=HELIX,
         statement="“Stanford's helices are ‘shakier’.”",
         quantity="mean energy in waves shorter than eight positions, Stanford's minus OpenAI's",
         expected=more_than(0),
         reason="follows from the wording",
         needs=_BOTH,
-        measure=_more("stanford", lambda one: one.shaking),
-        null=_relabelled("stanford", lambda one: one.shaking),
+        measure=partial(_more, first="stanford", quantity=lambda one: one.shaking),
+        null=partial(_relabelled, first="stanford", quantity=lambda one: one.shaking),
     ),
-    GroupClaim(
+    _helix(
         id="group.loops",
-        article=HELIX,
         statement="“Stanford's helices have more loops in them.”",
         quantity="mean turns, Stanford's minus OpenAI's",
         expected=more_than(0),
         reason="follows from the wording",
         needs=_BOTH,
-        measure=_more("stanford", lambda one: one.turns),
-        null=_relabelled("stanford", lambda one: one.turns),
+        measure=partial(_more, first="stanford", quantity=lambda one: one.turns),
+        null=partial(_relabelled, first="stanford", quantity=lambda one: one.turns),
     ),
-    GroupClaim(
+    _helix(
         id="group.truncated_openai",
-        article=HELIX,
         statement="Truncating the first 100 “makes a big difference to the OpenAI models”.",
         quantity="mean gain in variance share",
         expected=at_least(0.02),
         reason="as for one model",
         needs="two GPT-2s of OpenAI side by side",
-        measure=_mean_gain("openai"),
+        measure=partial(_mean_gain, family="openai"),
     ),
-    GroupClaim(
+    _helix(
         id="group.truncated_stanford",
-        article=HELIX,
         statement="It “makes very little difference to the Stanford models”.",
         quantity="mean gain in variance share",
         expected=at_most(0.02),
         reason="less than what counts as a difference for OpenAI's",
         needs="two GPT-2s of Stanford side by side",
-        measure=_mean_gain("stanford"),
+        measure=partial(_mean_gain, family="stanford"),
     ),
     GroupClaim(
         id="group.norms",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
-
-import numpy as np
 
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.memo import Memo
@@ -13,7 +12,6 @@ from geometry.measures.directions import Directions, singular_directions
 from geometry.measures.layernorm import TokenPositionCosines, token_position_cosines
 from geometry.measures.norms import NormProfile, norm_profile
 from geometry.measures.overlaps import (
-    Contrast,
     OverlapSums,
     Sparsity,
     capture,
@@ -26,7 +24,7 @@ from geometry.measures.spectra import Spectrum, summarise
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, ResidualStream, Subject
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only, with_signs
 from geometry.pca.unit import in_unit
 
 DEFAULT_RANK = 30
@@ -48,6 +46,35 @@ class Captured(NamedTuple):
         return self.rank / self.dimensions
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Settings of the measurements.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both inclusive, of the range; 1 to the last if None.
+    layer
+        Layer of the weights.
+    rank
+        Number of P's directions that count as its subspace; if None, 30, or fewer for a smaller
+        table.
+    after
+        First position of the stretch over which the norms' stability is measured.
+    fold_ln
+        Multiply the input of a weight by the gain of the LayerNorm before it.
+    nulls
+        Draw the null distributions, which takes seconds.
+    """
+
+    positions: tuple[int, int] | None = None
+    layer: int = 0
+    rank: int | None = None
+    after: int = 100
+    fold_ln: bool = False
+    nulls: bool = True
+
+
 class MeasuredModel:
     """Measurements that depend on the model and these settings, but not on the range.
 
@@ -55,8 +82,8 @@ class MeasuredModel:
     ----------
     model
         The open model; tensors are read on demand.
-    layer, rank, after, fold_ln
-        As in :class:`geometry.claims.measurements.Scope`.
+    scope
+        The settings.
     stream
         The model's directions; new ones if None.
     once
@@ -74,49 +101,48 @@ class MeasuredModel:
     def __init__(
         self,
         model: PositionalModel,
+        scope: Scope | None = None,
         *,
-        layer: int = 0,
-        rank: int | None = None,
-        after: int = 100,
-        fold_ln: bool = False,
         stream: ResidualStream | None = None,
         once: Memo | None = None,
         tell: Callable[[float, str], None] | None = None,
     ) -> None:
+        self.model, self.scope = model, scope or Scope()
+        layer, rank = self.scope.layer, self.scope.rank
         directions = min(model.n_positions, model.d_model)
-        self.model, self.layer, self.after, self.fold_ln = model, layer, after, fold_ln
         self.rank = check_rank(min(DEFAULT_RANK, directions) if rank is None else rank, directions)
         if model.n_layers is not None and not 0 <= layer < max(model.n_layers, 1):
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {layer}")
         self.stream = stream or ResidualStream(model)
-        self._tell = tell
+        self.tell = tell
         if tell is not None:
             self.stream = self.stream.with_progress(tell)
-        self._once = once or Memo()
+        self.cache = once or Memo()
 
     def once(self, key: object, find: Callable[[], T]) -> T:
         """Return the value of ``find`` under these settings, computed once."""
-        return self._once(self._key(key), find)
+        return self.cache(self._key(key), find)
 
     def known(self, key: object) -> object | None:
         """Return the cached value under these settings, or None."""
-        return self._once.known(self._key(key))
+        return self.cache.known(self._key(key))
 
     def _key(self, key: object) -> tuple[object, ...]:
-        return (self.layer, self.rank, self.after, self.fold_ln, key)
+        return (self.scope.layer, self.rank, self.scope.after, self.scope.fold_ln, key)
 
     # ---- norms, directions ---------------------------------------------------------------
 
     @property
     def norms(self) -> NormProfile:
         """Raw norms."""
-        return self.once("norms", lambda: norm_profile(self.model.W_pos, after=self.after))
+        return self.once("norms", lambda: norm_profile(self.model.W_pos, after=self.scope.after))
 
     def subject(self, name: Name, *, fold_ln: bool | None = None) -> Subject:
         """Return a matrix with these settings applied."""
         if name in ("P", "E"):
             return Subject(name)
-        return Subject(name, self.layer, fold_ln=self.fold_ln if fold_ln is None else fold_ln)
+        fold_ln = self.scope.fold_ln if fold_ln is None else fold_ln
+        return Subject(name, self.scope.layer, fold_ln=fold_ln)
 
     def directions(self, name: Name, *, fold_ln: bool | None = None) -> Directions:
         """Directions of a matrix in the residual stream; TensorUnavailable if it is missing."""
@@ -138,10 +164,8 @@ class MeasuredModel:
         if found.clear < len(right):  # then P·v/σ is rounding
             left = singular_directions(P, "output").vectors[: len(right)]
         else:
-            left = (P @ right.T / (values / unit)).T
-            largest = np.abs(left).argmax(axis=1)
-            left = left * np.sign(left[np.arange(len(left)), largest])[:, None]
-        left.flags.writeable = False
+            left = with_signs((P @ right.T / (values / unit)).T)
+        read_only(left)
         return Directions(values, left)
 
     @property
@@ -173,17 +197,10 @@ class MeasuredModel:
             ("overlaps", rows, columns), lambda: sum_overlaps(*self.stream.pair(rows, columns))
         )
 
-    def contrast(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Contrast:
-        """Corners of the squared overlaps, over chance."""
-        return self._sums(rows, columns, fold_ln).contrast
-
     def top3(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> float:
         """Overlap of the three strongest directions of each: 0 to 3."""
-        return self._sums(rows, columns, fold_ln).top3
-
-    def _sums(self, rows: Name, columns: Name, fold_ln: bool | None) -> OverlapSums:
         subjects = (self.subject(name, fold_ln=fold_ln) for name in (rows, columns))
-        return self.overlap_sums(*subjects)
+        return self.overlap_sums(*subjects).top3
 
     def captured(self, rank: int) -> Captured:
         """Share of each of E's directions in P's strongest, at most ``rank`` of them."""
@@ -196,9 +213,19 @@ class MeasuredModel:
         return self.once(("capture", rank), find)
 
     @property
-    def capture(self) -> Captured:
-        """Share of each of E's directions in P's strongest, at most :attr:`rank` of them."""
-        return self.captured(self.rank)
+    def capture(self) -> Array:
+        """Share of each of E's directions in P's strongest :attr:`capture_rank`."""
+        return self.captured(self.rank).values
+
+    @property
+    def capture_rank(self) -> int:
+        """:attr:`rank`, or fewer where P has fewer directions."""
+        return self.captured(self.rank).rank
+
+    @property
+    def capture_chance(self) -> float:
+        """The same by chance: that rank over the dimensions of their space."""
+        return self.captured(self.rank).chance
 
     # ---- LayerNorm -----------------------------------------------------------------------
 
@@ -208,10 +235,10 @@ class MeasuredModel:
         return self.once("cosines", self._find_cosines)
 
     def _find_cosines(self) -> TokenPositionCosines:
-        tokens, tell = addable_tokens(self.model), self._tell
-        if tell is None:
-            return token_position_cosines(tokens, self.model.W_pos)
-        said = "Comparing all tokens with all positions"
-        return token_position_cosines(
-            tokens, self.model.W_pos, on_block=lambda share: tell(share, said)
-        )
+        tokens, tell = addable_tokens(self.model), self.tell
+
+        def report(share: float) -> None:
+            if tell is not None:
+                tell(share, "Comparing all tokens with all positions")
+
+        return token_position_cosines(tokens, self.model.W_pos, on_block=report)

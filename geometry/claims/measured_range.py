@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self, TypeVar, overload
 
 import numpy as np
 
@@ -31,9 +32,31 @@ N_COMPONENTS = 10
 LAGS = (1, 5, 10, 20, 50, 100, 200)
 """Reported lags; angles use every lag up to the last of these."""
 
+T = TypeVar("T")
+
+
+class of_range(cached_property[T]):  # noqa: N801 – a decorator, like the one that it extends
+    """A cached property that depends on the range, as ``range_was_read`` then shows."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if isinstance(instance, MeasuredRange):
+            instance.range_was_read = True
+        return super().__get__(instance, owner)
+
+    def __set__(self, instance: object, value: object) -> None:
+        """Refuse: only with a setter is each read seen, not the first one alone."""
+        raise AttributeError("measurements cannot be changed")
+
 
 class MeasuredRange:
     """Measurements that depend on the range, and on no other setting.
+
+    All of them set :attr:`range_was_read`, also those that are known already, so that it shows
+    whether a number depends on the range.
 
     Parameters
     ----------
@@ -48,69 +71,78 @@ class MeasuredRange:
         When the range leaves the table.
     """
 
+    nulls = True
+    """Whether the null distributions are drawn."""
+
     def __init__(self, model: PositionalModel, positions: tuple[int, int]) -> None:
-        self.model = model
-        self.positions = check_range(positions, model.n_positions)
+        self.model, self.range_was_read = model, False
+        self.shown = check_range(positions, model.n_positions)
+        """The range, for a measurement that does not depend on it."""
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        self.range_was_read = True
+        return self.shown
 
     @property
     def rows(self) -> Array:
         """(m, d_model) the range's rows."""
         first, last = self.positions
-        rows: Array = self.model.W_pos[first : last + 1]
-        return rows
+        return self.model.W_pos[first : last + 1]
 
-    @cached_property
+    @of_range
     def pca(self) -> PositionPCA:
         """Exact components of the range: at least ten, as far as they exist."""
         return fit_pca(self.model.W_pos, self.positions, N_COMPONENTS)
 
-    @cached_property
+    @of_range
     def residual(self) -> Array:
         """(m,) off-subspace residual of three components."""
         return off_subspace_residual(self.rows, self.pca)
 
-    @cached_property
+    @of_range
     def similarity(self) -> Similarity:
         """Cosines of the raw rows, and their mean by lag."""
         return similarity(self.model.W_pos, self.positions)
 
-    @cached_property
+    @of_range
     def similarity_projected(self) -> Similarity:
-        """The same of the rows projected on the first three components."""
-        return similarity(self.model.W_pos, self.positions, first_three(self.pca))
+        """Cosines of the rows projected on the first three components."""
+        return similarity(self.model.W_pos, self.positions, self.pca.first(3))
 
-    @cached_property
+    @of_range
     def by_lag(self) -> Array:
         """(m,) mean cosine of raw rows by their distance, without the matrix of all pairs."""
         return mean_by_lag(self.model.W_pos, self.positions)
 
-    @cached_property
+    @of_range
     def by_lag_projected(self) -> Array:
         """(m,) the same of the rows projected on the first three components."""
-        return mean_by_lag(self.model.W_pos, self.positions, first_three(self.pca))
+        return mean_by_lag(self.model.W_pos, self.positions, self.pca.first(3))
 
-    @cached_property
+    @of_range
     def sinusoids(self) -> Sinusoids:
-        """The best sinusoid of each entry."""
+        """Best sinusoid of each entry."""
         return best_sinusoids(self.model.W_pos, self.positions)
 
-    @cached_property
+    @of_range
     def projected_r2(self) -> Array:
         """(d_model,) R² of the projection on three components as a prediction of each entry."""
         return r2_after_projection(self.model.W_pos, self.pca)
 
-    @cached_property
+    @of_range
     def evidence(self) -> TurningShare | None:
         """How evenly the rows turn; None for fewer than eight, or if they do not vary."""
         enough = len(self.rows) >= FEWEST and self.pca.rank
         return turning_share(self.rows) if enough else None
 
-    @cached_property
+    @of_range
     def turning_nulls(self) -> Mapping[str, Null]:
         """How evenly random curves of this size turn; empty without :attr:`evidence`."""
-        return turning_nulls(self.rows) if self.evidence is not None else {}
+        return turning_nulls(self.rows) if self.nulls and self.evidence is not None else {}
 
-    @cached_property
+    @of_range
     def shapes(self) -> Shapes | None:
         """Line, circle, helices; None for a range of fewer than 4 positions or 3 components.
 
@@ -120,7 +152,7 @@ class MeasuredRange:
             return None
         return fit_shapes(self.pca.project(self.rows)[:, :3], self.evidence)
 
-    @cached_property
+    @of_range
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
         """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
 
@@ -136,12 +168,12 @@ class MeasuredRange:
             "halves": look_back(coordinates, lags, scoring="halves"),
         }
 
-    @cached_property
+    @of_range
     def turning(self) -> Turning | None:
         """Growth of the rotation with the lag; None if none fits."""
         return None if self.look_back is None else follow_turning(self.look_back["even_odd"])
 
-    @cached_property
+    @of_range
     def layernorm(self) -> LayerNormErrors:
         """Errors of the two approximations; TensorUnavailable without token embeddings."""
         model = self.model
@@ -152,15 +184,3 @@ class MeasuredRange:
             token_scale=model.token_scale,
             type_row=model.token_type,
         )
-
-
-def first_three(pca: PositionPCA) -> PositionPCA:
-    """Return a PCA with its first three components only."""
-    return PositionPCA(
-        pca.positions,
-        pca.mean,
-        pca.components[:3],
-        pca.singular_values[:3],
-        pca.explained_variance_ratio[:3],
-        pca.exact,
-    )

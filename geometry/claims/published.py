@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -146,24 +147,13 @@ def _digest(model: PositionalModel) -> str:
 # ---- what was measured -----------------------------------------------------------------------
 
 
-def _position_error(measured: Measurements) -> float:
-    return measured.position_probe.error
-
-
-def _order_error(measured: Measurements) -> float:
-    return measured.order_probe.error
-
-
 def _stable_rank(measured: Measurements) -> float:
     return centred_stable_rank(measured.model.W_pos[1:N_ROWS])
 
 
-def _share(count: int) -> Callable[[Measurements], float]:
-    def share(measured: Measurements) -> float:
-        pca = fit_pca(measured.model.W_pos, (0, N_ROWS - 1), count)
-        return 100 * float(pca.explained_variance_ratio.sum())
-
-    return share
+def _share(measured: Measurements, count: int) -> float:
+    pca = fit_pca(measured.model.W_pos, (0, N_ROWS - 1), count)
+    return 100 * float(pca.explained_variance_ratio.sum())
 
 
 _PROBES = "Wang and Chen 2020, arXiv:2010.04903"
@@ -182,7 +172,7 @@ def _position(table: Table, value: float) -> Published:
         max(0.1 * value, 0.005),
         "The paper uses one random split of the rows; over our splits GPT-2’s error has a "
         "standard deviation of 5 %, and twice that is allowed.",
-        _position_error,
+        lambda measured: measured.position_probe.error,
         "positions",
     )
 
@@ -197,7 +187,7 @@ def _order(table: Table, value: float) -> Published:
         200 * math.sqrt(share * (1 - share) / N_ROWS),
         "The paper draws 512 random pairs once; twice the standard deviation of that many draws "
         "is allowed.",
-        _order_error,
+        lambda measured: measured.order_probe.error,
         "%",
     )
 
@@ -210,7 +200,7 @@ def _wave(count: int, value: float) -> Published:
         value,
         0.5,
         "The paper does not say whether padding rows count, two of 514.",
-        _share(count),
+        partial(_share, count=count),
         "%",
     )
 

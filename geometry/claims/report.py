@@ -6,26 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from geometry.checkpoints.errors import (
-    FileChanged,
-    HelixscopeError,
-    TensorUnavailable,
-)
+from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
 from geometry.claims.claim import CannotTell, Verdict
 from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
 from geometry.claims.group_claims import check_groups, member
+from geometry.claims.measured_range import LAGS as LOOK_BACK_LAGS
 from geometry.claims.measurements import LEADING, Measurements, Scope
-from geometry.claims.report_sections import (
-    describe_kernels,
-    describe_lookback,
-    describe_probes,
-    describe_published,
-)
+from geometry.claims.published import compare_published
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.inside.intervene import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
+from geometry.measures.lookback import KINDS, LookBack
 from geometry.measures.shape import ShapeFit
 from geometry.measures.single_dimensions import SINUSOID
 from geometry.models.model import PositionalModel
@@ -59,25 +52,6 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "layernorm": ("W_E",),
     "kernels": ("W_Q", "W_K"),
 }
-
-
-#: Sections about a table.
-OF_TABLE = (
-    "pca",
-    "norms",
-    "spectrum",
-    "capture",
-    "overlaps",
-    "directions",
-    "similarity",
-    "dimensions",
-    "layernorm",
-    "shape",
-    "lookback",
-    "kernels",
-    "probes",
-    "published",
-)
 
 
 def report(
@@ -177,17 +151,7 @@ def describe(
     check
         Checks the claims; may be replaced to get at the verdicts.
     """
-    if why := measured.model.no_table:
-        missing = dict.fromkeys(OF_TABLE, why)
-        without: dict[str, Any] = {
-            "model": _model(measured.model),
-            "scheme": _scheme(measured.model, missing),
-            "missing": missing,
-            **dict.fromkeys(OF_TABLE),
-            "claims": _claims(check(measured)),
-        }
-        return {name: _known(section) for name, section in without.items()}
-    missing = _missing(measured.model)
+    missing: dict[str, str] = {}
 
     def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         """Measure a section; None if the checkpoint lacks a tensor or a download is not allowed."""
@@ -199,30 +163,41 @@ def describe(
                 missing.setdefault(name, _reason(error))
             return None
 
-    found = {
-        "model": _model(measured.model),
-        "scheme": _scheme(measured.model, missing),
-        "missing": missing,
-        "pca": _pca(measured, missing),
-        "norms": _norms(measured),
-        "spectrum": _spectrum(measured, possible("spectrum", partial(_sums, measured, "E"))),
-        "capture": possible("capture", partial(_capture, measured)),
-        "overlaps": {
+    def overlaps() -> dict[str, Any]:
+        return {
             f"{rows}_{columns}": possible(
                 f"overlaps.{rows}_{columns}", partial(_overlap, measured, rows, columns)
             )
             for rows, columns in PAIRS
-        },
-        "directions": _directions(measured),
-        "similarity": _similarity(measured),
-        "dimensions": _dimensions(measured),
-        "layernorm": possible("layernorm", partial(_layernorm, measured)),
-        "shape": _shape(measured, missing),
-        "lookback": describe_lookback(measured, missing),
-        "kernels": possible("kernels", partial(describe_kernels, measured)),
-        "probes": describe_probes(measured, missing),
-        "claims": _claims(check(measured)),
-        "published": describe_published(measured),
+        }
+
+    sections: dict[str, Callable[[], Any]] = {
+        "pca": lambda: _pca(measured, missing),
+        "norms": lambda: _norms(measured),
+        "spectrum": lambda: _spectrum(measured, possible("spectrum", lambda: _sums(measured, "E"))),
+        "capture": lambda: possible("capture", lambda: _capture(measured)),
+        "overlaps": overlaps,
+        "directions": lambda: _directions(measured),
+        "similarity": lambda: _similarity(measured),
+        "dimensions": lambda: _dimensions(measured),
+        "layernorm": lambda: possible("layernorm", lambda: _layernorm(measured)),
+        "shape": lambda: _shape(measured, missing),
+        "lookback": lambda: _lookback(measured, missing),
+        "kernels": lambda: possible("kernels", lambda: _kernels(measured)),
+        "probes": lambda: _probes(measured, missing),
+        "claims": lambda: _claims(check(measured)),
+        "published": lambda: _published(measured),
+    }
+    if why := measured.model.no_table:
+        missing |= {name: why for name in sections if name != "claims"}
+        sections |= dict.fromkeys(missing, lambda: None)
+    else:
+        missing |= _missing(measured.model)
+    found = {
+        "model": _model(measured.model),
+        "scheme": _scheme(measured.model, missing),
+        "missing": missing,
+        **{name: measure() for name, measure in sections.items()},
     }
     known: dict[str, Any] = _known(found)
     return known
@@ -384,7 +359,7 @@ def _capture(measured: Measurements) -> dict[str, Any]:
 
 
 def _overlap(measured: Measurements, rows: Name, columns: Name) -> dict[str, Any]:
-    sums = measured.of_model.overlap_sums(measured.subject(rows), measured.subject(columns))
+    sums = measured.overlap_sums(measured.subject(rows), measured.subject(columns))
     contrast = sums.contrast
     return {
         "rows": sums.rows,
@@ -501,6 +476,75 @@ def _evidence(measured: Measurements) -> dict[str, Any] | None:
         "share": evidence.share,
         "nulls": {name: {"draws": one.draws, "B": list(one.band)} for name, one in nulls.items()},
     }
+
+
+def _lookback(measured: Measurements, missing: dict[str, str]) -> dict[str, Any] | None:
+    """Describe R² of the motions at some lags; None, with the reason, if there are none."""
+    found = measured.look_back
+    if found is None:
+        long = f"the range has {len(measured.rows)} positions"
+        missing["lookback"] = why_fewer(measured.pca) if measured.pca.rank < 3 else long
+        return None
+    fitted = [lag for lag in LOOK_BACK_LAGS if lag <= found["even_odd"].lags[-1]]
+    return {
+        "components": 3,
+        "fit_r2": {
+            str(lag): {
+                **_r2(found["even_odd"], lag),
+                "halves": _r2(found["halves"], lag),
+                "angles_deg": [float(np.degrees(found["even_odd"].motion(lag).screw.angle))],
+            }
+            for lag in fitted
+        },
+    }
+
+
+def _r2(found: LookBack, lag: int) -> dict[str, float]:
+    at = found.index(lag)
+    return {kind: float(found.r2[kind][at]) for kind in KINDS}
+
+
+def _kernels(measured: Measurements) -> dict[str, Any]:
+    """Describe what each head of the layer attends to, without tokens."""
+    found = measured.kernels()
+    scores = zip(found.previous_token, found.own, found.mass_lag_0_10, strict=True)
+    return {
+        "layer": found.layer,
+        "heads": [
+            {"previous_token": float(one), "self": float(own), "mass_lag_0_10": float(near)}
+            for one, own, near in scores
+        ],
+    }
+
+
+def _probes(measured: Measurements, missing: dict[str, str]) -> dict[str, float] | None:
+    """Describe the errors of the probes: positions, and percent of pairs.
+
+    None for a table that is too small, with the reason in ``missing``.
+    """
+    try:
+        return {
+            "position_mae": measured.position_probe.error,
+            "order_error": measured.order_probe.error,
+        }
+    except RangeError as error:
+        missing["probes"] = str(error)
+        return None
+
+
+def _published(measured: Measurements) -> list[dict[str, Any]]:
+    """Describe what papers give for this model beside what is measured; empty for most models."""
+    return [
+        {
+            "source": one.published.source,
+            "quantity": one.published.quantity,
+            "published": one.published.value,
+            "tolerance": one.published.tolerance,
+            "ours": one.ours,
+            "within": one.within,
+        }
+        for one in compare_published(measured)
+    ]
 
 
 def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:

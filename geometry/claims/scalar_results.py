@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array, PositionPCA
 from geometry.pca.curve import why_fewer
-from geometry.pca.pca import fit_pca, off_subspace_residual
+from geometry.pca.pca import fit_pca
 
 Value = float | int | str
 Kind = Literal["count", "share", "number", "text"]
@@ -62,28 +63,32 @@ class Quantity:
         Its name in files.
     title
         Its name in a table: a word or two.
-    unit
-        Unit of the displayed value ("%" for a "share"); "" for none.
-    kind
-        Its format.
     of
         What it depends on.
     meaning
         Its definition, as a sentence.
     measure
         Computes it; raises HelixscopeError with the reason if it cannot.
+    kind
+        Its format.
+    unit
+        Unit of the displayed value; "" for none.
     decimals
         Number of decimals of a share or a number.
     """
 
     key: str
     title: str
-    unit: str
-    kind: Kind
     of: Of
     meaning: str
     measure: Callable[[_Table], Value]
+    kind: Kind = "number"
+    unit: str = ""
     decimals: int = 2
+
+
+_count = partial(Quantity, kind="count")
+_share = partial(Quantity, kind="share", unit="%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +273,8 @@ class _Table:
 
     def residual(self) -> float:
         """Median off-subspace residual of the first three components."""
-        return float(np.median(off_subspace_residual(self.measured.rows, self._varying)))
+        _ = self._varying  # raises where nothing varies
+        return float(np.median(self.measured.residual))
 
     def turning(self) -> float:
         """Balanced turning share, see :mod:`geometry.evidence.turning_share`."""
@@ -305,60 +311,49 @@ def _rough(points: Array) -> Roughness:
 
 
 QUANTITIES: tuple[Quantity, ...] = (
-    Quantity(
+    _count(
         "n_positions",
         "Positions",
-        "",
-        "count",
         "model",
         "Rows of the table.",
         lambda t: t.model.n_positions,
     ),
-    Quantity(
+    _count(
         "d_model",
         "Width",
-        "entries",
-        "count",
         "model",
         "Entries of each row, d_model.",
         lambda t: t.model.d_model,
+        unit="entries",
     ),
-    Quantity(
+    _share(
         "variance_3",
         "3 PCs",
-        "%",
-        "share",
         "range",
         "Share of the variance of the range’s first three principal components, centred.",
         lambda t: t.variance(3),
-        1,
+        decimals=1,
     ),
-    Quantity(
+    _share(
         "variance_6",
         "6 PCs",
-        "%",
-        "share",
         "range",
         "Share of the variance of the range’s first six principal components, centred.",
         lambda t: t.variance(6),
-        1,
+        decimals=1,
     ),
-    Quantity(
+    _share(
         "residual",
         "Residual",
-        "%",
-        "share",
         "range",
         "The share of a row’s length, after subtracting the range’s mean, outside the first "
         "three components: the median over the range.",
         _Table.residual,
-        1,
+        decimals=1,
     ),
     Quantity(
         "stable_rank",
         "Stable rank",
-        "",
-        "number",
         "model",
         "‖P‖²/σ₁², the squared Frobenius norm over the largest squared singular value of all "
         "rows, uncentred: an effective number of directions.",
@@ -367,70 +362,56 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(
         "effective_rank",
         "Effective rank",
-        "",
-        "number",
         "model",
         "exp(−Σ p ln p) with p = σ/Σσ, over the singular values of all rows, uncentred: 1 for"
         " one direction, n for n equally strong ones.",
         lambda t: t.spectrum.effective_rank,
-        1,
+        decimals=1,
     ),
     Quantity(
         "participation",
         "Participation",
-        "",
-        "number",
         "model",
         "(Σσ²)²/Σσ⁴ over the singular values of all rows, uncentred: n for n equally strong"
         " directions.",
         lambda t: t.spectrum.participation_ratio,
     ),
-    Quantity(
+    _share(
         "energy_30",
         f"Energy of {TOP}",
-        "%",
-        "share",
         "model",
         f"Share of Σσ² in the first {TOP} singular directions, uncentred.",
         lambda t: claim_measures.energy(t.spectrum),
-        2,
     ),
     Quantity(
         "verdict",
         "Curve",
-        "",
-        "text",
         "components",
         "The curve (line, arc, circle, helix or drifting helix) that describes the positions "
         "in the shown components, by the rule of the Shape panel.",
         lambda t: VERDICTS[t.shapes.best],
+        kind="text",
     ),
     Quantity(
         "turning_share",
         "Turning share",
-        "",
-        "number",
         "components",
         "B, the balanced turning share: twice the variance along the smaller axis of an even"
         " turning, over all variance. Random smooth curves stay below 0.5.",
         _Table.turning,
-        3,
+        decimals=3,
     ),
     Quantity(
         "helix_r2",
         "Helix R²",
-        "",
-        "number",
         "components",
         "1 − SSE/SST of the helix in the shown components.",
         lambda t: t.helix.r2,
-        3,
+        decimals=3,
     ),
     Quantity(
         "turns",
         "Turns",
-        "",
-        "number",
         "components",
         "Turns of that helix from the first to the last shown position.",
         lambda t: t.helix.turns,
@@ -438,59 +419,51 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(
         "radius",
         "Radius",
-        "units of P",
-        "number",
         "components",
         "Radius of that helix at the middle of the range.",
         lambda t: t.helix.radius,
-        3,
+        unit="units of P",
+        decimals=3,
     ),
     Quantity(
         "drift",
         "Drift",
-        "units of P",
-        "number",
         "components",
         "Change of its radius from the first to the last shown position.",
         lambda t: t.helix.drift * (len(t.helix.values) - 1),
-        3,
+        unit="units of P",
+        decimals=3,
     ),
     Quantity(
         "climb",
         "Climb",
-        "units / turn",
-        "number",
         "components",
         "Climb of that helix along its axis per turn, in units of P.",
         lambda t: t.helix.climb_per_turn,
-        3,
+        unit="units / turn",
+        decimals=3,
     ),
     Quantity(
         "norm_mean",
         "Norm",
-        "units of P",
-        "number",
         "model",
         "Mean length of the rows from position 100 to the last but one; of all in a table that"
         " is too short for that.",
         lambda t: t.measured.norms.mean,
-        3,
+        unit="units of P",
+        decimals=3,
     ),
-    Quantity(
+    _share(
         "norm_cv",
         "Norm CV",
-        "%",
-        "share",
         "model",
         "Coefficient of variation of these lengths: standard deviation over mean.",
         lambda t: claim_measures.variation(t.measured.norms),
-        1,
+        decimals=1,
     ),
-    Quantity(
+    _count(
         "outliers",
         "Outliers",
-        "",
-        "count",
         "model",
         "Positions whose length differs from the median of their eight neighbours’ by more"
         " than 0.3 in natural logarithm, or whose distance from the mean row does by more than"
@@ -500,40 +473,33 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(
         "turning_angle",
         "Turning angle",
-        "°",
-        "number",
         "components",
         "Median angle between the step to a position and the step from it, in the shown "
         "components. About 120° for independent random points.",
         _Table.turning_angle,
-        1,
+        unit="°",
+        decimals=1,
     ),
-    Quantity(
+    _share(
         "high_frequency",
         "Roughness",
-        "%",
-        "share",
         "components",
         f"Share of the curve’s energy in waves shorter than {SHORT_PERIOD} positions, in the "
         "shown components. 75 % for white noise.",
         lambda t: t.roughness.high_frequency_energy,
-        4,
+        decimals=4,
     ),
-    Quantity(
+    _share(
         "high_frequency_rows",
         "Row roughness",
-        "%",
-        "share",
         "range",
         "The same for whole rows, in all dimensions.",
         lambda t: _rough(t.measured.rows).high_frequency_energy,
-        4,
+        decimals=4,
     ),
     Quantity(
         "loops",
         "Loops",
-        "",
-        "number",
         "components",
         "Number of loops in the shown components: the frequency below which half of the "
         "energy lies after subtracting a straight ramp, in turns over the range. Defined for "
@@ -543,40 +509,34 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(
         "period",
         "Period",
-        "tokens / turn",
-        "number",
         "range",
         "Tokens per turn, from how the angle of the rotation that looks back N tokens in the "
         "first three components grows with N.",
         _Table.period,
-        0,
+        unit="tokens / turn",
+        decimals=0,
     ),
     Quantity(
         "lookback_r2",
         "Look back R²",
-        "",
-        "number",
         "range",
         f"R² of the rotation and shift that look {claim_lookback.LAG} tokens back in the first"
         " three components, fitted on the first half of the range, scored on the second.",
         lambda t: claim_lookback.everywhere(t.measured),
-        3,
+        decimals=3,
     ),
     Quantity(
         "position_mae",
         "Position error",
-        "positions",
-        "number",
         "model",
         "Mean absolute error of a linear map that reads a row’s position, fitted to other "
         "rows among the first 512, in five splits into fifths (Wang and Chen 2020).",
         lambda t: t.measured.position_probe.error,
+        unit="positions",
     ),
     Quantity(
         "lowest_cosine",
         "Lowest cosine",
-        "",
-        "number",
         "range",
         "The lowest mean cosine of rows by lag, up to three quarters of the range.",
         lambda t: claim_measures.lowest_cosine(t.measured),

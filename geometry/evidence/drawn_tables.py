@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from geometry.evidence.random_frames import bartlett_factor
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_table_unit, in_unit
 
@@ -146,10 +147,8 @@ def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int)
         return
     for _ in range(draws):
         table = np.empty((m, k + n_remainder + 1))
-        # The lower triangle of the coefficients' LQ decomposition, by Bartlett.
-        factor = np.tril(rng.standard_normal((k, k)), -1)
-        np.fill_diagonal(factor, np.sqrt(rng.chisquare(d - np.arange(k))))
-        table[:, :k] = modes @ factor
+        # The lower triangle of the coefficients' LQ decomposition.
+        table[:, :k] = modes @ bartlett_factor(d, k, 1, rng)[0]
         if remainder is not None:
             table[:, k:-1] = np.sqrt(d / n_remainder) * remainder(rng, n_remainder)
         # Relative to the span of the coefficients, the origin has a random direction.
@@ -168,8 +167,7 @@ def _origin(X: Array, kind: Kind) -> Array:
 def _whole(modes: Array, remainder: _Remainder | None, d: int, rng: np.random.Generator) -> Array:
     """Draw d columns of a curve."""
     outside = 0.0 if remainder is None else remainder(rng, d)
-    table: Array = outside + modes @ rng.standard_normal((modes.shape[1], d))
-    return table
+    return outside + modes @ rng.standard_normal((modes.shape[1], d))
 
 
 def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Remainder | None]:
@@ -317,5 +315,4 @@ def _between(modes: Array, m: int) -> Array:
     if len(modes) == m:
         return modes
     nodes = np.linspace(0.0, 1.0, len(modes))
-    interpolated: Array = CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))
-    return interpolated
+    return CubicSpline(nodes, modes)(np.linspace(0.0, 1.0, m))

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 
 Outcome = Literal["holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell"]
 """Outcome of a claim about a number.
@@ -16,13 +16,7 @@ Outcome = Literal["holds", "as any smooth curve", "does not hold", "not applicab
 "not applicable": the claim has no meaning for such a table, or its bound cannot be reached.
 "cannot tell": information is missing that would decide it.
 """
-OUTCOMES: tuple[Outcome, ...] = (
-    "holds",
-    "as any smooth curve",
-    "does not hold",
-    "not applicable",
-    "cannot tell",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Side = Literal["above", "below"]
 """Side of a bound on which a number has to lie."""
 RARE = 0.05
@@ -140,7 +134,7 @@ class CurveNull:
 def null_of(name: str, meaning: str, values: npt.ArrayLike) -> Null:
     """Return the null distribution of some draws, sorted and read-only."""
     drawn = np.sort(np.asarray(values, dtype=np.float64))
-    drawn.flags.writeable = False
+    read_only(drawn)
     return Null(name, meaning, drawn)
 
 
@@ -148,8 +142,7 @@ def band_of(name: str, meaning: str, curves: Iterable[npt.ArrayLike]) -> Band:
     """Return the null distribution of some drawn curves, each (m,)."""
     drawn = np.array([np.asarray(curve, dtype=np.float64) for curve in curves])
     low, middle, high = np.percentile(drawn, (5, 50, 95), axis=0)
-    for array in (low, middle, high):
-        array.flags.writeable = False
+    read_only(low, middle, high)
     return Band(name, meaning, len(drawn), low, middle, high)
 
 

@@ -54,12 +54,17 @@ def shared_energy(p: int, q: int, d: int, draws: int = DRAWS, seed: int = 0) -> 
 
 
 def _wishart(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
-    """Return GᵀG of standard normal matrices (n, q), n ≥ q, by its Bartlett factor."""
+    """Return GᵀG of standard normal matrices (n, q), n ≥ q."""
+    factor = bartlett_factor(n, q, draws, rng)
+    return factor @ factor.transpose(0, 2, 1)
+
+
+def bartlett_factor(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
+    """Return lower triangles L, (draws, q, q), of which LLᵀ is as GᵀG of normal (n, q), n ≥ q."""
     factor = np.tril(rng.standard_normal((draws, q, q)), -1)
     at = np.arange(q)
     factor[:, at, at] = np.sqrt(rng.chisquare(n - at, (draws, q)))
-    gram: Array = factor @ factor.transpose(0, 2, 1)
-    return gram
+    return factor
 
 
 def random_frame(k: int, d: int, rng: np.random.Generator) -> Array:
@@ -76,5 +81,4 @@ def random_frame(k: int, d: int, rng: np.random.Generator) -> Array:
     """
     frame, triangle = np.linalg.qr(rng.standard_normal((d, k)))
     signs: Array = np.sign(np.diag(triangle))
-    oriented: Array = (frame * np.where(signs == 0.0, 1.0, signs)).T
-    return oriented
+    return (frame * np.where(signs == 0.0, 1.0, signs)).T

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.evidence.null import Null, null_of
+from geometry.evidence.random_frames import bartlett_factor
 from geometry.evidence.turning_share import SMOOTH, balanced_turning, ramp, turn_counts
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_unit
@@ -158,12 +159,7 @@ def _of_process(
     """Return B and B′ of some tables with d independent columns of one process."""
     values, vectors, remaining = spectrum
     k = len(values)
-    if d >= k:  # a Bartlett factor of the Wishart matrix
-        factor = np.tril(rng.standard_normal((draws, k, k)), -1)
-        at = np.arange(k)
-        factor[:, at, at] = np.sqrt(rng.chisquare(d - at, (draws, k)))
-    else:
-        factor = rng.standard_normal((draws, k, d))
+    factor = bartlett_factor(d, k, draws, rng) if d >= k else rng.standard_normal((draws, k, d))
     factor *= np.sqrt(values)[:, None]
     gram = factor @ factor.transpose(0, 2, 1)
     total = np.trace(gram, axis1=1, axis2=2) + d * remaining

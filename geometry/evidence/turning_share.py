@@ -6,7 +6,6 @@ and a quarter of a cycle apart, which this statistic measures. Its error rates a
 `resources/guide/evidence.md`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -153,8 +152,7 @@ def turn_counts(m: int) -> Array:
 def ramp(m: int) -> Array:
     """Return the unit vector that increases linearly over m rows, with mean 0."""
     t = np.linspace(-1.0, 1.0, m)
-    unit: Array = t / np.linalg.norm(t)
-    return unit
+    return t / np.linalg.norm(t)
 
 
 def waves(m: int, counts: Array) -> Array:
@@ -192,7 +190,9 @@ def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
     draws, m, k = scores.shape
     columns = np.ascontiguousarray(np.moveaxis(scores, 1, 0)).reshape(m, draws * k)
     best, turns = np.full(draws, -1.0), np.zeros(draws)
-    for block in _blocks(counts, m):
+    size = max(1, BLOCK // (2 * m))
+    for start in range(0, len(counts), size):
+        block = counts[start : start + size]
         products = (waves(m, block).reshape(-1, m) @ columns).reshape(len(block), 2, draws, k)
         c, s = products[:, 0], products[:, 1]
         cc, ss, cs = ((a * b).sum(axis=-1) for a, b in ((c, c), (s, s), (c, s)))
@@ -204,12 +204,6 @@ def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
     return best, turns
 
 
-def _blocks(counts: Array, m: int) -> Iterator[Array]:
-    size = max(1, BLOCK // (2 * m))
-    for start in range(0, len(counts), size):
-        yield counts[start : start + size]
-
-
 def _scores(X: Array) -> Array:
     """Return the scores of centred rows in up to three components, (m, k)."""
     from scipy.linalg import eigh  # slow to import, and not needed to show a curve
@@ -218,8 +212,7 @@ def _scores(X: Array) -> Array:
     gram = X @ X.T if wide else X.T @ X
     last = len(gram) - 1
     values, vectors = eigh(gram, subset_by_index=[max(0, last - 2), last])
-    scores: Array = vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
-    return scores
+    return vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
 
 
 def _climb_ratio(X: Array, turns: float) -> float | None:

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from geometry.checkpoints.threads import one_thread
 from geometry.history.history import History, Steps
 from geometry.pca.components import Array, PositionPCA, check_range, make_pca, row_norms
-from geometry.pca.exact_pca import EIGENVALUE_FLOOR, fit_pca
-from geometry.pca.pca import procrustes_rotation
+from geometry.pca.pca import EIGENVALUE_FLOOR, fit_pca, procrustes_rotation
 
 Basis = Literal["frozen", "aligned"]
 Coordinates = npt.NDArray[np.float32]

@@ -65,8 +65,7 @@ class Alignment:
     def carry(self, points: npt.ArrayLike) -> Array:
         """Map any points (m, k) of the source's space to the target's."""
         centred = np.asarray(points, dtype=np.float64) - self.source_mean
-        laid: Array = self.scale * centred @ self.rotation.T + self.target_mean
-        return laid
+        return self.scale * centred @ self.rotation.T + self.target_mean
 
 
 def align(
@@ -267,8 +266,7 @@ def angles_between(
         raise ValueError(f"components of width {a.shape[1]} and {b.shape[1]} have no angles")
     if not len(a) or not len(b):
         raise ValueError("one of the two has none of these components")
-    angles: Array = subspace_angles(a.T, b.T)[::-1]
-    return angles
+    return subspace_angles(a.T, b.T)[::-1]
 
 
 def _as_wide(rows: npt.ArrayLike, pca: PositionPCA) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.threads import one_thread
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only, with_signs
 from geometry.pca.unit import in_table_unit, in_unit
 
 Side = Literal["input", "output"]
@@ -96,12 +96,9 @@ def singular_directions(
         wide = values.astype(np.float64, copy=False)
         with _threads(min(n, d)):
             _, singular_values, vectors = np.linalg.svd(wide, full_matrices=False)
-    largest = np.abs(vectors).argmax(axis=1)
-    signs = np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)
-    vectors = vectors * signs[:, None]
+    vectors = with_signs(vectors)
     singular_values = in_table_unit(singular_values, unit)
-    for array in (singular_values, vectors):
-        array.flags.writeable = False
+    read_only(singular_values, vectors)
     return Directions(singular_values, vectors)
 
 

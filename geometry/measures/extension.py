@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.norms import norm_profile
-from geometry.pca.components import Array, about_mean, check_table
+from geometry.pca.components import Array, about_mean, check_table, read_only
 from geometry.pca.unit import in_table_unit, in_unit
 
 Method = Literal["interpolate", "helix", "fourier"]
@@ -71,8 +71,7 @@ class Continued:
 
     def rows(self, first: int = 0) -> Array:
         """Return the rows from a position on, (n − first, d)."""
-        made: Array = self.mean + self.scores[first:] @ self.basis
-        return made
+        return self.mean + self.scores[first:] @ self.basis
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -165,8 +164,7 @@ def extension(
         name: float(np.linalg.norm(values * held) / whole)
         for name, values in (*((m, errors[m][kept:]) for m in METHODS), ("last", repeated))
     }
-    for array in (*errors.values(), repeated):
-        array.flags.writeable = False
+    read_only(*errors.values(), repeated)
     return Extension(
         kept,
         MappingProxyType(errors),
@@ -282,8 +280,7 @@ def continue_rows(
         for column, values in enumerate(known.T):
             check()
             scores[:, column] = _waves_at(values, at)
-    for array in (mean, scores, basis):
-        array.flags.writeable = False
+    read_only(mean, scores, basis)
     return Continued(mean, scores, basis).times(unit)
 
 
@@ -319,8 +316,7 @@ def _waves_at(values: Array, at: Array) -> Array:
             break
         cycles = _refined(values, np.append(cycles, found))
     fitted, *_ = np.linalg.lstsq(_columns(np.arange(m), cycles, m), values, rcond=None)
-    wave: Array = _columns(at, cycles, m) @ fitted
-    return wave
+    return _columns(at, cycles, m) @ fitted
 
 
 def _columns(at: Array | npt.NDArray[np.intp], cycles: Array, m: int) -> Array:
@@ -383,13 +379,11 @@ def _refined(values: Array, cycles: Array) -> Array:
     def apart(tried: Array) -> Array:
         columns = _columns(np.arange(m), tried, m)
         fitted, *_ = np.linalg.lstsq(columns, values, rcond=None)
-        rest: Array = (values - columns @ fitted) / scale
-        return rest
+        return (values - columns @ fitted) / scale
 
     low = np.maximum(cycles - 0.5, 0.9 * MIN_CYCLES)  # the start has to be inside
     high = np.minimum(cycles + 0.5, m / 2)
     found = least_squares(
         apart, cycles, bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-15, max_nfev=MAX_TRIES
     )
-    refined: Array = found.x
-    return refined
+    return found.x

@@ -16,7 +16,14 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.directions import Directions
 from geometry.measures.heads import HeadProjections
 from geometry.measures.single_dimensions import MIN_CYCLES, Sinusoids, best_sinusoids
-from geometry.pca.components import Array, about_mean, check_range, check_table, rows_of_range
+from geometry.pca.components import (
+    Array,
+    about_mean,
+    check_range,
+    check_table,
+    read_only,
+    rows_of_range,
+)
 from geometry.pca.unit import in_table_unit, in_unit
 
 #: Frequencies tried for each cycle that fits into the range, before the best one is refined.
@@ -162,7 +169,7 @@ def fourier(
     table, unit = in_unit(check_table(W_pos))
     strengths = P.singular_values[: len(vectors)] / unit
     left = table[first : last + 1] @ vectors.T / strengths
-    left.flags.writeable = False
+    read_only(left)
     shifts = None if heads is None else phase_shifts(heads, positions)
     return Fourier(spectra, left, best_sinusoids(left, (0, last - first)), shifts)
 
@@ -192,8 +199,7 @@ def column_spectra(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> ColumnSp
         amplitudes[-1] /= 2  # at the Nyquist limit there is one term, not a pair
     amplitudes = in_table_unit(amplitudes, unit)
     frequency = np.arange(1.0, len(amplitudes) + 1)
-    for array in (amplitudes, frequency):
-        array.flags.writeable = False
+    read_only(amplitudes, frequency)
     return ColumnSpectra(positions, frequency, amplitudes)
 
 
@@ -233,7 +239,7 @@ def phase_shifts(heads: HeadProjections, positions: tuple[int, int]) -> PhaseShi
             period = m / cycles
             turn = np.angle(query[0] * np.conj(key[0])) / (2 * np.pi)
             found[:, head] = cycles, turn * period, r2.mean()
-    found.flags.writeable = False
+    read_only(found)
     return PhaseShifts(heads.layer, (first, last), *found)
 
 

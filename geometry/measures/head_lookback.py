@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from geometry.measures.heads import HeadProjections
 from geometry.measures.lookback import LookBack, Scoring, check_length, look_back_each
-from geometry.pca.components import Array, check_range
+from geometry.pca.components import Array, check_range, read_only
 
 N_COMPONENTS = 3
 
@@ -88,8 +88,7 @@ def look_back_heads(
         np.concatenate([queries, keys]), lags, scoring=scoring, first=first, tell=tell
     )
     preferred = preferred_lags(heads, (first, last))
-    for array in (preferred, query_share, key_share):
-        array.flags.writeable = False
+    read_only(preferred, query_share, key_share)
     return HeadLookBack(
         heads.layer,
         (first, last),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.layernorm import check_tables, token_rows
-from geometry.pca.components import Array, row_norms, unit_rows
+from geometry.pca.components import Array, read_only, row_norms, unit_rows
 
 SAMPLE = 4096
 #: Pairs whose sums are computed at a time.
@@ -130,10 +130,8 @@ def random_pairs(
         The tables; only the sampled rows are copied.
     sample, seed
         Number of pairs, and random seed.
-    token_scale
-        The family's factor of token embeddings (√d_model in some).
-    type_row : (d_model,)
-        Vector the family adds to every token (BERT's first token type), or None.
+    token_scale, type_row
+        As in :func:`geometry.measures.layernorm.layernorm_errors`.
 
     Raises
     ------
@@ -144,8 +142,7 @@ def random_pairs(
     rng = np.random.default_rng(seed)
     tokens = rng.integers(len(E), size=(sample, 2))
     positions = rng.integers(len(table), size=(sample, 2))
-    for array in (tokens, positions):
-        array.flags.writeable = False
+    read_only(tokens, positions)
     embed = partial(_sums, E, table, token_scale, type_row)
     return RandomPairs(tokens, positions, _compare(embed, tokens, positions), seed)
 
@@ -170,10 +167,8 @@ def interference(
         (a, i) and (b, j): token and position of each.
     among
         Random pairs of the same tables; :func:`random_pairs` if None.
-    token_scale
-        The family's factor of token embeddings (√d_model in some).
-    type_row : (d_model,)
-        Vector the family adds to every token (BERT's first token type), or None.
+    token_scale, type_row
+        As in :func:`geometry.measures.layernorm.layernorm_errors`.
 
     Raises
     ------
@@ -228,8 +223,7 @@ def _sums(
     positions: Indices,
 ) -> Array:
     """(n, d_model) sums of n tokens and positions."""
-    sums: Array = token_rows(E, tokens, scale, type_row) + table[positions]
-    return sums
+    return token_rows(E, tokens, scale, type_row) + table[positions]
 
 
 def _compare(
@@ -242,7 +236,7 @@ def _compare(
         one, other = (embed(tokens[part, k], positions[part, k]) for k in (0, 1))
         found[:2, part] = _alike(one, other)
         found[2:, part] = _alike(_layernorm(one), _layernorm(other))
-    found.flags.writeable = False
+    read_only(found)
     return Likeness(*found)
 
 

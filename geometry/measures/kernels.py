@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.heads import HeadProjections
-from geometry.pca.components import Array, check_range, check_table
+from geometry.pca.components import Array, block_means, check_range, check_table, read_only
 
 #: Queries whose scores are in memory at a time.
 BLOCK_ROWS = 128
@@ -139,12 +139,9 @@ def head_kernels(
     one, none = (
         attention[:, lags == lag][:, 0] if lag in lags else np.zeros(n_heads) for lag in (1, 0)
     )
-    found = HeadKernels(
-        heads.layer, (first, last), lags, scores, attention, one, none, near, distance, by_lag, maps
-    )
-    for array in (lags, scores, attention, one, none, near, distance, by_lag, maps):
-        array.flags.writeable = False
-    return found
+    arrays = (lags, scores, attention, one, none, near, distance, by_lag, maps)
+    read_only(*arrays)
+    return HeadKernels(heads.layer, (first, last), *arrays)
 
 
 def _share_by_lag(scores: Array, pairs: Array, squares: Array) -> Array:
@@ -178,7 +175,7 @@ def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int])
             rows = slice(block.rows.start - first, block.rows.stop - first)
             part = block.cells[:, low - block.start : high - block.start]
             np.multiply(part, inverse[:, None], out=found[rows, low - first : high - first])
-    found.flags.writeable = False
+    read_only(found)
     return found
 
 
@@ -214,11 +211,7 @@ def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
     table = check_table(rows)
     if size < 1:
         raise ValueError(f"a block has at least one position, got {size}")
-    starts = np.arange(0, len(table), size)
-    lengths = np.diff([*starts, len(table)])
-    means = np.add.reduceat(table, starts, axis=0) / lengths[:, None]
-    averaged: Array = np.repeat(means, lengths, axis=0)
-    return averaged
+    return np.repeat(*block_means(table, size), axis=0)
 
 
 class _Block:
@@ -266,8 +259,7 @@ class _Block:
         np.exp(self.cells, out=self.cells)
         for columns in beside:
             self._buffer[:, columns] = 0.0
-        inverse: Floats = 1 / (self._buffer @ np.ones(self._buffer.shape[1], self._buffer.dtype))
-        return inverse
+        return 1 / (self._buffer @ np.ones(self._buffer.shape[1], self._buffer.dtype))
 
 
 def _blocks(heads: HeadProjections, head: int, first: int, last: int) -> Iterator[_Block]:

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from geometry.pca.components import Array
 
-__all__ = ["alibi_slopes", "bucket_of"]
-
 
 def alibi_slopes(n_heads: int, *, most: float = 8.0, every_other: bool = False) -> Array:
     """Return the slopes of ALiBi (Press et al. 2021, arXiv:2108.12409): 2^(−8h/H), h from 1.
@@ -39,8 +37,7 @@ def alibi_slopes(n_heads: int, *, most: float = 8.0, every_other: bool = False) 
     """
 
     def of_power(count: int) -> Array:
-        slopes: Array = 2.0 ** (-most * np.arange(1, count + 1) / count)
-        return slopes
+        return 2.0 ** (-most * np.arange(1, count + 1) / count)
 
     below = 2 ** math.floor(math.log2(n_heads))
     if below == n_heads:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, check_range, check_table, row_norms, unit_rows
+from geometry.pca.components import Array, check_range, check_table, read_only, row_norms, unit_rows
 from geometry.pca.unit import unit_of
 
 #: Token rows converted to float64 at a time.
@@ -153,8 +153,7 @@ def layernorm_errors(
     constant = np.broadcast_to(of_tokens[:, None] + mean_norm**2, exact.shape)
     # Both keep the direction of x and change only its length, so comparing lengths suffices.
     errors = (_length_error(exact, orthogonal), _length_error(exact, constant))
-    for array in (chosen, *errors):
-        array.flags.writeable = False
+    read_only(chosen, *errors)
     return LayerNormErrors(chosen, len(tokens), (first, last), *errors, mean_norm * unit)
 
 
@@ -246,8 +245,7 @@ def token_position_cosines(
         histogram += _count(np.minimum(cosines, bins - 1, out=cosines).astype(np.uint8))[:bins]
         if on_block is not None:
             on_block((start + len(block)) / len(tokens))
-    for array in (largest, where, histogram):
-        array.flags.writeable = False
+    read_only(largest, where, histogram)
     return TokenPositionCosines(largest, where, histogram)
 
 

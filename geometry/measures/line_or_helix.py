@@ -18,7 +18,7 @@ from geometry.checkpoints.threads import one_thread
 from geometry.measures.block_norm import BlockNorm
 from geometry.measures.lookback import longest_lag, look_back
 from geometry.measures.synthetic import DIRECTIONS, KINDS, CurveKind, SyntheticCurve
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 
 #: Rows that are not neighbours count as alike if they are nearer than this share of the mean step.
 #: A circle that overlaps itself passes each of its rows at half a step at most.
@@ -130,8 +130,7 @@ def survival(curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1) -> Su
         if token_norm:
             drawn[1][:, -1] = np.hypot(after[:, DIRECTIONS - 1], after[:, -1])
         mean_square = float(np.einsum("ij,ij->", rows, rows) / len(rows))
-        for array in drawn:
-            array.flags.writeable = False
+        read_only(*drawn)
         return Survival(
             curve,
             distances(rows),
@@ -196,8 +195,7 @@ def distances(rows: Array) -> Distances:
     """
     steps = np.linalg.norm(np.diff(rows, axis=0), axis=1)
     others = _by_tree(rows) if rows.shape[1] <= TREE_DIMENSIONS else _by_products(rows)
-    for array in (steps, others):
-        array.flags.writeable = False
+    read_only(steps, others)
     return Distances(steps, others)
 
 

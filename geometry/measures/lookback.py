@@ -18,7 +18,7 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.rigid_motion import Motion, best_rotations
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_table_unit, in_unit
 
 Scoring = Literal["even_odd", "halves"]
@@ -77,13 +77,11 @@ class LookBack:
     def angles(self) -> Array:
         """(L, k // 2) rotation angle of every plane, in radians, 0 to π, decreasing."""
         if self.rotations.shape[1] != 3:
-            return np.array([Motion(*pair).angles for pair in self._motions()])
+            pairs = zip(self.rotations, self.shifts, strict=True)
+            return np.array([Motion(*pair).angles for pair in pairs])
         sines, cosines = _turns(self.rotations)
         angles: Array = np.arctan2(np.linalg.norm(sines, axis=1), cosines)[:, None]
         return angles
-
-    def _motions(self) -> list[tuple[Array, Array]]:
-        return list(zip(self.rotations, self.shifts, strict=True))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -213,8 +211,7 @@ def look_back_each(
             for kind, motion in motions.items():
                 r2[kind][:, block] = _score(scored, *motion)
     shifts = in_table_unit(shifts, unit)
-    for array in (wanted, *r2.values(), rotations, shifts):
-        array.flags.writeable = False
+    read_only(wanted, *r2.values(), rotations, shifts)
     return tuple(
         LookBack(scoring, wanted, {kind: r2[kind][at] for kind in KINDS}, rotations[at], shifts[at])
         for at in range(s)

@@ -20,7 +20,7 @@ from geometry.measures.lookback import (
     look_back,
     look_back_each,
 )
-from geometry.pca.components import Array, PositionPCA, check_range, check_table, rows_of_range
+from geometry.pca.components import Array, PositionPCA, read_only, rows_of_range
 from geometry.pca.pca import fit_pca
 
 SHARE = 0.999
@@ -92,28 +92,20 @@ def look_back_range(
     RangeError
         When the range leaves the table, or is too short for a lag of 1.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    m = last - first + 1
-    pca = fit_pca(table, (first, last), MOST if n_components is None else n_components)
+    rows, positions = rows_of_range(W_pos, positions)
+    m = len(rows)
+    pca = fit_pca(W_pos, positions, MOST if n_components is None else n_components)
     k = len(pca.components)
     if n_components is None:
         k = int((np.cumsum(pca.explained_variance_ratio) < SHARE).sum()) + 1
         k = min(k, len(pca.components), max(1, (m - 3) // 2))
-    check_length((first, last), k)
-    pca = PositionPCA(
-        pca.positions,
-        pca.mean,
-        pca.components[:k],
-        pca.singular_values[:k],
-        pca.explained_variance_ratio[:k],
-        pca.exact,
-    )
-    coordinates = pca.project(table[first : last + 1])
-    coordinates.flags.writeable = False
+    check_length(positions, k)
+    pca = pca.first(k)
+    coordinates = pca.project(rows)
+    read_only(coordinates)
     if lags is None:
         lags = all_lags(m, k) if k <= MANY else spread_lags(m, k)
-    found = look_back(coordinates, lags, scoring=scoring, first=first, tell=tell)
+    found = look_back(coordinates, lags, scoring=scoring, first=positions[0], tell=tell)
     return RangeLookBack(pca, coordinates, found)
 
 

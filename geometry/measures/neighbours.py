@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, PositionPCA, check_range, check_table, row_norms
+from geometry.pca.components import (
+    Array,
+    PositionPCA,
+    check_range,
+    check_table,
+    read_only,
+    row_norms,
+)
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import off_subspace_residual
 
@@ -147,7 +154,7 @@ def position_details(
     row = table[position : position + 1]
     shown = [c - 1 for c in components if c <= len(pca.components)]
     coordinates = pca.project(row)[0, shown]
-    coordinates.flags.writeable = False
+    read_only(coordinates)
     residual = float(off_subspace_residual(row, pca, components)[0])
     distances = _distances(table, position)
     beside = [i for i in (position - 1, position + 1) if 0 <= i < len(table)]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.measures.stretches import AFTER, measure_stretch
-from geometry.pca.components import Array, check_table, row_norms
+from geometry.pca.components import Array, check_table, read_only, row_norms
 from geometry.pca.unit import in_table_unit, in_unit
 
 CACHED = 128
@@ -103,7 +103,7 @@ def norm_profile(W_pos: npt.ArrayLike, *, after: int = AFTER, centred: bool = Fa
     found = measure_stretch(norms[0], after)
     raw, about = (_beyond(share) for share in _shares(*norms))
     values, about_mean = (in_table_unit(one, unit) for one in norms)
-    values.flags.writeable = about_mean.flags.writeable = False
+    read_only(values, about_mean)
     return NormProfile(
         values,
         about_mean,

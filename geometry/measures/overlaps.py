@@ -10,7 +10,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.evidence.null import Band, Null, band_of, null_of
 from geometry.evidence.random_frames import random_frame
 from geometry.measures.directions import Directions
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 
 CORNER = 30
 ALONG = 0.1
@@ -130,8 +130,7 @@ def sum_overlaps(rows: Directions, columns: Directions) -> OverlapSums:
 def along_diagonal(p: int, q: int) -> npt.NDArray[np.bool_]:
     """Mask (p, q) of the tenth to either side of the diagonal."""
     down, across = (np.arange(p) + 0.5) / p, (np.arange(q) + 0.5) / q
-    mask: npt.NDArray[np.bool_] = np.abs(down[:, None] - across) <= ALONG
-    return mask
+    return np.abs(down[:, None] - across) <= ALONG
 
 
 def check_rank(rank: int, have: int) -> int:
@@ -214,7 +213,7 @@ def sparsity(vectors: Array) -> Sparsity:
     large = np.abs(vectors) > LARGE
     squares = np.sort(vectors**2, axis=1)[:, ::-1]
     union = np.flatnonzero(large.any(axis=0))
-    union.flags.writeable = False
+    read_only(union)
     return Sparsity(
         tuple(large.sum(axis=1).tolist()),
         union,
@@ -276,5 +275,4 @@ def random_directions(k: int, d: int, seed: int = 0) -> Array:
     """Orthonormal random directions (k, d), for comparison: sparse in no basis."""
     normal = np.random.default_rng(seed).standard_normal((d, k))
     Q, _ = np.linalg.qr(normal)
-    directions: Array = Q.T
-    return directions
+    return Q.T

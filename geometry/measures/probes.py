@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.spectra import spectrum
-from geometry.pca.components import Array, about_mean, check_table, row_norms
+from geometry.pca.components import Array, about_mean, check_table, read_only, row_norms
 from geometry.pca.unit import in_unit
 
 N_ROWS = 512
@@ -99,7 +99,7 @@ def position_probe(rows: npt.ArrayLike) -> Probe:
         for fold, (train, test) in enumerate(_fifths(order)):
             guess = np.round(_least_squares(gram, position[train], train, test))
             found[seed, fold] = np.abs(guess - position[test]).mean()
-    found.flags.writeable = False
+    read_only(found)
     return Probe(found)
 
 
@@ -146,7 +146,7 @@ def order_probe(rows: npt.ArrayLike) -> Probe:
             weights, intercept = _logistic(pairs[np.ix_(train, train)], later[train])
             guess = pairs[np.ix_(test, train)] @ weights + intercept > 0
             found[seed, fold] = 100 * np.mean(guess != (later[test] > 0))
-    found.flags.writeable = False
+    read_only(found)
     return Probe(found)
 
 

@@ -58,8 +58,7 @@ class Motion:
 
     def carry(self, points: npt.ArrayLike) -> Array:
         """Map points (m, k)."""
-        carried: Array = np.asarray(points, dtype=np.float64) @ self.rotation.T + self.shift
-        return carried
+        return np.asarray(points, dtype=np.float64) @ self.rotation.T + self.shift
 
     @property
     def angles(self) -> Array:
@@ -117,8 +116,7 @@ class Motion:
             turned = turning * np.exp(1j * share * angles) + part * pull
             moved = start + share * shift
             moved[:, : 2 * n : 2], moved[:, 1 : 2 * n : 2] = turned.real, turned.imag
-            there: Array = moved @ basis.T
-            return there
+            return moved @ basis.T
 
         return at
 

@@ -17,19 +17,6 @@ import numpy.typing as npt
 
 from geometry.pca.components import Array
 
-__all__ = [
-    "Ramp",
-    "lag_kernel",
-    "llama3",
-    "longrope",
-    "stretched_base",
-    "turn",
-    "turning",
-    "turning_rates",
-    "turns",
-    "yarn",
-]
-
 
 def turning_rates(base: float, width: int) -> Array:
     """Return the unscaled rates θᵢ of the pairs of ``width`` entries.
@@ -45,8 +32,7 @@ def turning_rates(base: float, width: int) -> Array:
     -------
     (width / 2,) float64, radians per position, falling from 1
     """
-    rates: Array = base ** (-np.arange(0, width, 2) / width)
-    return rates
+    return base ** (-np.arange(0, width, 2) / width)
 
 
 def turning(rates: npt.ArrayLike, n_positions: int, factor: float = 1.0) -> Array:
@@ -107,8 +93,7 @@ def turn(vectors: npt.ArrayLike, angles: npt.ArrayLike, *, interleaved: bool) ->
 
 def turns(rates: npt.ArrayLike, n_positions: int) -> Array:
     """Return how often each pair turns from the first of so many positions to the last."""
-    found: Array = np.asarray(rates, dtype=np.float64) * (n_positions - 1) / (2 * math.pi)
-    return found
+    return np.asarray(rates, dtype=np.float64) * (n_positions - 1) / (2 * math.pi)
 
 
 def lag_kernel(
@@ -143,8 +128,7 @@ def stretched_base(base: float, width: int, by: float) -> float:
     The fastest stays as it is: "NTK-aware" scaling. "dynamic" scaling by a factor f uses it beyond
     the context, with ``by`` = f·length/context − (f − 1).
     """
-    stretched: float = base * by ** (width / (width - 2)) if width > 2 else base
-    return stretched
+    return base * by ** (width / (width - 2)) if width > 2 else base
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +154,7 @@ def llama3(rates: Array, factor: float, ramp: Ramp) -> Array:
     """Slow the slow pairs as Llama 3.1 does: between the bounds by the number of turns."""
     cycles = rates * ramp.context / (2 * math.pi)
     kept = np.clip((cycles - ramp.slow) / (ramp.fast - ramp.slow), 0.0, 1.0)
-    slowed: Array = (1 - kept) * rates / factor + kept * rates
-    return slowed
+    return (1 - kept) * rates / factor + kept * rates
 
 
 def yarn(base: float, width: int, factor: float, ramp: Ramp, *, whole_pairs: bool = True) -> Array:
@@ -208,5 +191,4 @@ def yarn(base: float, width: int, factor: float, ramp: Ramp, *, whole_pairs: boo
 
 def longrope(base: float, width: int, factors: Sequence[float]) -> Array:
     """Return the rates by LongRoPE: each pair slowed by a factor of its own."""
-    slowed: Array = turning_rates(base, width) / np.asarray(factors, dtype=np.float64)
-    return slowed
+    return turning_rates(base, width) / np.asarray(factors, dtype=np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct
 
-from geometry.pca.components import Array, about_mean
+from geometry.pca.components import Array, about_mean, read_only
 from geometry.pca.curve import ROUNDING
 from geometry.pca.unit import in_unit
 
@@ -68,7 +68,7 @@ def roughness(coordinates: npt.ArrayLike) -> Roughness:
     points, _ = in_unit(points)
     centred = about_mean(points)
     angles = _turning_angles(points)
-    angles.flags.writeable = False
+    read_only(angles)
     known = angles[np.isfinite(angles)]
     energy = _energy(centred)
     slow = 2 * len(points) // SHORT_PERIOD

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, check_table, row_norms
+from geometry.pca.components import Array, check_table, read_only, row_norms
 
 BLOCK = 4096
 """Rows processed at a time, so that a large table is never copied whole."""
@@ -58,8 +58,7 @@ def row_lengths(W_pos: npt.ArrayLike) -> RowLengths:
         for lengths, vectors in zip(found, measured, strict=True):
             lengths.append(row_norms(vectors))
     arrays = [np.concatenate(lengths) for lengths in found]
-    for array in arrays:
-        array.flags.writeable = False
+    read_only(*arrays)
     return RowLengths(*arrays)
 
 

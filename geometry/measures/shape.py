@@ -22,7 +22,7 @@ from scipy.optimize import leastsq
 from geometry.checkpoints.memo import Recent
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_unit
 
 __all__ = ["Best", "ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
@@ -155,8 +155,7 @@ def _all_fits(points: Array, check: Callable[[], None]) -> Mapping[ShapeName, Sh
     fits: dict[ShapeName, ShapeFit] = {}
     for fit in (line, circle, helix, drifting):
         scored = replace(fit, score=_score(points, fit, check)).times(unit)
-        for array in (scored.values, scored.centre, scored.frame):
-            array.setflags(write=False)
+        read_only(scored.values, scored.centre, scored.frame)
         fits[fit.name] = scored
     return MappingProxyType(fits)
 
@@ -317,8 +316,7 @@ def _refined(
             rows[8] = (scale * s / half)[:, None] * frame[2]
         if name == "drifting_helix":
             rows[9] = (scale * s / half)[:, None] * around
-        derivatives: Array = rows.reshape(len(x), -1)
-        return derivatives
+        return rows.reshape(len(x), -1)
 
     x0 = np.zeros(FREE[name])
     x0[6], x0[7] = start.radius / scale, start.omega * half

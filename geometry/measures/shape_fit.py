@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, about_mean
+from geometry.pca.components import Array, about_mean, read_only
 from geometry.pca.unit import in_table_unit
 
 ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
@@ -130,8 +130,7 @@ def closed(
     values = curve_at(steps(len(points)), centre, frame, radius, drift, omega, climb)
     sse = float(((points - values) ** 2).sum())
     sst = float((about_mean(points) ** 2).sum())
-    for array in (values, centre, frame):
-        array.flags.writeable = False
+    read_only(values, centre, frame)
     return ShapeFit(
         name,
         1.0 - sse / sst if sst > 0.0 else 0.0,

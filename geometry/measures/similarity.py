@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
 from geometry.evidence.null import Band, Null, band_of, null_of
-from geometry.pca.components import Array, rows_of_range, unit_rows
+from geometry.pca.components import Array, block_means, read_only, rows_of_range, unit_rows
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA, fit_pca
 from geometry.pca.unit import in_unit
@@ -81,14 +81,13 @@ def similarity(
     m = len(units)
     block = 1 if m <= MOST else -(-m // BLOCKS)
     # The mean cosine of all pairs of two blocks is the product of the blocks' mean unit rows.
-    means = units if block == 1 else _means(units, block)
+    means = units if block == 1 else block_means(units, block)[0]
     cosines = np.clip(means @ means.T, -1.0, 1.0)
     if block == 1:
         by_lag = np.array([np.trace(cosines, offset) for offset in range(m)]) / (m - np.arange(m))
     else:
         by_lag = _mean_by_lag(units)
-    for array in (cosines, by_lag):
-        array.flags.writeable = False
+    read_only(cosines, by_lag)
     return Similarity(positions, cosines, by_lag, block)
 
 
@@ -137,15 +136,7 @@ def mean_by_offset(cosines: npt.ArrayLike, grid: tuple[int, int]) -> Array:
         sums[top : top + rows, left : left + columns] += pairs[row, column]
     down, across = (n - np.abs(np.arange(1 - n, n)) for n in grid)
     means: Array = sums / np.outer(down, across)
-    means.flags.writeable = False
-    return means
-
-
-def _means(rows: Array, block: int) -> Array:
-    """Return the mean of every `block` rows; the last may be of fewer."""
-    starts = np.arange(0, len(rows), block)
-    counts = np.minimum(len(rows) - starts, block)
-    means: Array = np.add.reduceat(rows, starts, axis=0) / counts[:, None]
+    read_only(means)
     return means
 
 
@@ -173,7 +164,7 @@ def mean_by_lag(
         As :func:`similarity`.
     """
     by_lag = _mean_by_lag(_units(W_pos, positions, pca)[1])
-    by_lag.flags.writeable = False
+    read_only(by_lag)
     return by_lag
 
 
@@ -188,8 +179,7 @@ def _mean_by_lag(units: Array) -> Array:
         found = fft.rfft(units[:, start : start + columns], n=length, axis=0)
         power += np.einsum("ij,ij->i", found.real, found.real)
         power += np.einsum("ij,ij->i", found.imag, found.imag)
-    by_lag: Array = fft.irfft(power, n=length)[:m] / (m - np.arange(m))
-    return by_lag
+    return fft.irfft(power, n=length)[:m] / (m - np.arange(m))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
-from geometry.pca.components import Array, about_mean, rows_of_range
+from geometry.pca.components import Array, about_mean, read_only, rows_of_range
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA
 from geometry.pca.unit import in_table_unit, in_unit
@@ -113,8 +113,7 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
     coefficients[0] += mean
     results: tuple[Array, ...] = (cycles, *in_table_unit(coefficients, unit), r2)
-    for array in results:
-        array.flags.writeable = False
+    read_only(*results)
     return Sinusoids(positions, *results)
 
 
@@ -143,7 +142,7 @@ def r2_after_projection(
     rest = centred - (centred @ basis.T) @ basis
     sse, sst = (np.einsum("ij,ij->j", part, part) for part in (rest, centred))
     r2: Array = 1.0 - np.divide(sse, sst, out=np.ones_like(sse), where=sst > 0.0)
-    r2.flags.writeable = False
+    read_only(r2)
     return r2
 
 
@@ -310,8 +309,7 @@ def _geometric(angle: Array, m: int) -> npt.NDArray[np.complex128]:
     ratio = np.sin(m * angle / 2) / np.where(small, 1.0, half)
     turned = ratio * np.exp(0.5j * (m - 1) * angle)
     # Where it is small, angles are multiples of 2π or nearly so, and every term is about 1.
-    sums: npt.NDArray[np.complex128] = np.where(small, m, turned)
-    return sums
+    return np.where(small, m, turned)
 
 
 def _quadratic(inverse: Array, cosine: Array, sine: Array) -> Array:

@@ -9,15 +9,6 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "FoundSinusoid",
-    "Sinusoid",
-    "find_sinusoid",
-    "off_sinusoid",
-    "sinusoid",
-    "sinusoid_in_two",
-]
-
 #: Layout of a computed table.
 Sinusoid = Literal["interleaved", "marian", "tensor2tensor"]
 _WORDS = {

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import entr
 
 from geometry.measures.directions import BLOCK_ROWS, gram
-from geometry.pca.components import Array
+from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_table_unit, in_unit
 
 TOP = 30
@@ -79,7 +79,7 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
     else:
         singular_values = np.linalg.svd(values.astype(np.float64, copy=False), compute_uv=False)
     singular_values = in_table_unit(singular_values, unit)
-    singular_values.flags.writeable = False
+    read_only(singular_values)
     return summarise(singular_values)
 
 
@@ -91,3 +91,45 @@ def summarise(singular_values: Array) -> Spectrum:
     total = float(shares.sum())
     energy = float(shares[:TOP].sum()) / total if total > 0.0 else 0.0
     return Spectrum(singular_values, total, energy)
+
+
+def gaussian_singular_values(shape: tuple[int, int], norm: float, seed: int = 0) -> Array:
+    """Singular values of a matrix of independent normal numbers, scaled to a norm.
+
+    Parameters
+    ----------
+    shape
+        Rows and columns.
+    norm
+        Frobenius norm of the matrix.
+    seed
+        Seed of the random numbers.
+
+    Returns
+    -------
+    (min(shape),) float64, falling, read-only
+
+    Notes
+    -----
+    The matrix itself is never formed. Householder reflections, which preserve singular values, turn
+    it into a bidiagonal one whose entries are independent and chi-distributed: sampling these gives
+    the same distribution, from d numbers and not n·d.
+
+    References
+    ----------
+    Silverstein, "The smallest eigenvalue of a large dimensional Wishart matrix", 1985.
+    Dumitriu and Edelman, "Matrix models for beta ensembles", 2002.
+    """
+    from scipy.linalg import eigvalsh_tridiagonal
+
+    n, d = max(shape), min(shape)
+    rng = np.random.default_rng(seed)
+    diagonal = rng.chisquare(n - np.arange(d))
+    above = rng.chisquare(d - 1 - np.arange(d - 1)) if d > 1 else np.zeros(0)
+    squares = diagonal.copy()
+    squares[1:] += above
+    eigenvalues = eigvalsh_tridiagonal(squares, np.sqrt(diagonal[:-1] * above))
+    values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
+    values *= norm / np.sqrt((values**2).sum())
+    read_only(values)
+    return values

@@ -230,8 +230,7 @@ def mean_free_directions(count: int, d_model: int, seed: int = 0) -> Array:
     """
     drawn = np.random.default_rng(seed).standard_normal((d_model, count))
     drawn -= drawn.mean(axis=0)
-    directions: Array = np.linalg.qr(drawn)[0].T
-    return directions
+    return np.linalg.qr(drawn)[0].T
 
 
 def curve_like(rows: npt.ArrayLike, helix: ShapeFit | None = None) -> SyntheticCurve:

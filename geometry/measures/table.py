@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.number_files import write_numbers
-from geometry.pca.components import Array, PositionPCA, check_range, check_table, row_norms
+from geometry.pca.components import Array, PositionPCA, row_norms, rows_of_range
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 
@@ -55,10 +55,8 @@ def tabulate(
     RangeError
         When the range leaves the table.
     """
-    table = check_table(W_pos)
-    first, last = check_range(positions, len(table))
-    pca = fit_pca(table, (first, last), n_components)
-    rows = table[first : last + 1]
+    rows, (first, last) = rows_of_range(W_pos, positions)
+    pca = fit_pca(W_pos, positions, n_components)
     return PositionTable(
         np.arange(first, last + 1),
         row_norms(rows),

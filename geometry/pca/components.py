@@ -1,6 +1,6 @@
 """The result of a PCA of positions, and conventions shared by all methods."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,15 @@ class PositionPCA:
     def rank(self) -> int:
         """Number of the components along which the range varies; the others are arbitrary."""
         return int(np.count_nonzero(self.singular_values))
+
+    def first(self, count: int) -> "PositionPCA":
+        """Return the first components alone, or all where there are fewer."""
+        return replace(
+            self,
+            components=self.components[:count],
+            singular_values=self.singular_values[:count],
+            explained_variance_ratio=self.explained_variance_ratio[:count],
+        )
 
     def project(self, rows: npt.ArrayLike) -> Array:
         """Return the coordinates of any rows in this basis.
@@ -181,18 +190,28 @@ def make_pca(
         Unit of the given numbers, in the table's units.
     """
     variances = np.maximum(eigenvalues, 0.0)
-    largest = np.abs(components).argmax(axis=1)
-    signs = np.where(components[np.arange(len(components)), largest] < 0.0, -1.0, 1.0)
     ratios = variances / total_variance if total_variance > 0.0 else np.zeros_like(variances)
     arrays = (
         in_table_unit(mean, unit),
-        components * signs[:, None],
+        with_signs(components),
         in_table_unit(np.sqrt(variances), unit),
         np.minimum(ratios, 1.0),
     )
+    read_only(*arrays)
+    return PositionPCA(positions, *arrays, exact=exact)
+
+
+def with_signs(vectors: Array) -> Array:
+    """Return rows (k, d) of any sign so that the largest entry of each is positive."""
+    largest = np.abs(vectors).argmax(axis=1)
+    signs = np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)
+    return vectors * signs[:, None]
+
+
+def read_only(*arrays: np.ndarray) -> None:
+    """Make arrays of a result read-only: it is cached, and shown in several places."""
     for array in arrays:
         array.flags.writeable = False
-    return PositionPCA(positions, *arrays, exact=exact)
 
 
 def about_mean(rows: Array) -> Array:
@@ -203,11 +222,17 @@ def about_mean(rows: Array) -> Array:
     return centred
 
 
+def block_means(rows: Array, size: int) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the mean of every so many rows, (b, d), and their number; the last may be fewer."""
+    starts = np.arange(0, len(rows), size)
+    lengths = np.diff(starts, append=len(rows))
+    return np.add.reduceat(rows, starts, axis=0) / lengths[:, None], lengths
+
+
 def unit_rows(rows: Array) -> Array:
     """Divide each row of (m, d) by its Euclidean norm; rows of zeros stay zero."""
     norms = row_norms(rows)[:, None]
-    units: Array = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
-    return units
+    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
 
 
 def row_norms(rows: Array) -> Array:

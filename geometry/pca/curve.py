@@ -9,7 +9,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.threads import one_thread
-from geometry.pca.components import Array, PositionPCA, row_norms
+from geometry.pca.components import Array, PositionPCA, read_only, row_norms
 from geometry.pca.unit import USUAL, in_table_unit, unit_of
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -105,7 +105,7 @@ def place_curve(
     if not 1 / USUAL < float(squares.max()) < USUAL and (unit := unit_of(W_pos)) != 1.0:
         placed = place_curve(W_pos / unit, replace(pca, mean=pca.mean / unit), components)
         coordinates = in_table_unit(placed.coordinates, unit)
-        coordinates.setflags(write=False)
+        read_only(coordinates)
         return replace(placed, pca=pca, coordinates=coordinates)
     # One product gives the coordinates and, from the last column, the distance to the mean.
     basis = np.vstack([pca.components[chosen], pca.mean])
@@ -147,6 +147,6 @@ def make_curve(
     outside = (squared_distance - np.einsum("ij,ij->i", shown, shown)).clip(min=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = np.sqrt(np.where(squared_distance > 0, outside / squared_distance, 0.0))
-    coordinates.setflags(write=False)
-    residual.setflags(write=False)
+    read_only(coordinates)
+    read_only(residual)
     return Curve(pca, tuple(components), coordinates, residual)

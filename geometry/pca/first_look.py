@@ -18,7 +18,7 @@ from geometry.pca.components import (
     make_pca,
 )
 from geometry.pca.curve import Curve, make_curve, place_curve, shown_rows
-from geometry.pca.exact_pca import fit_pca
+from geometry.pca.pca import fit_pca
 from geometry.pca.subspace import krylov_subspaces
 
 TOLERANCE = 1e-4

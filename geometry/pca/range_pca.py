@@ -4,8 +4,8 @@ import numpy.typing as npt
 
 from geometry.checkpoints.threads import one_thread
 from geometry.pca.components import PositionPCA, check_range, check_table, count_components
-from geometry.pca.exact_pca import fit_pca
 from geometry.pca.narrow_table import NarrowTable
+from geometry.pca.pca import fit_pca
 from geometry.pca.reduced_table import ReducedTable
 from geometry.pca.unit import unit_of
 

@@ -48,8 +48,7 @@ class ReducedTable:
             return image
 
         def transposed(Z: Array) -> Array:
-            image: Array = table.T @ Z - np.outer(centre, Z.sum(axis=0))
-            return image
+            return table.T @ Z - np.outer(centre, Z.sum(axis=0))
 
         self._basis = B = _leading_directions(times, transposed, d)
         self._rows = times(B)
@@ -134,8 +133,7 @@ class ReducedTable:
 
 
 def _outside(V: Array, basis: Array) -> Array:
-    outside: Array = V - basis @ (basis.T @ V)
-    return outside
+    return V - basis @ (basis.T @ V)
 
 
 def _leading_directions(times: Product, transposed: Product, d_model: int) -> Array:

@@ -61,8 +61,7 @@ def orthonormal_extension(Q: Array, block: Array, scale: float) -> Array:
     new, triangle = np.linalg.qr(block)
     new = new[:, np.abs(np.diag(triangle)) > RANK_FLOOR * scale]
     # Twice is enough (Kahan, Parlett): the second pass removes what the first left of Q.
-    extension: Array = np.linalg.qr(new - Q @ (Q.T @ new))[0]
-    return extension
+    return np.linalg.qr(new - Q @ (Q.T @ new))[0]
 
 
 def krylov_subspaces(

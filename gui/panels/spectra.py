@@ -11,9 +11,8 @@ import numpy as np
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import RegionStore
 from geometry.hub.faults import Offline
-from geometry.measures.chance import gaussian_singular_values
 from geometry.measures.directions import Directions
-from geometry.measures.spectra import summarise
+from geometry.measures.spectra import gaussian_singular_values, summarise
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Name, Subject
 from gui.panels.kit.choices import Matrices, Number, Toggle
@@ -194,7 +193,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:
         measured = reported.measured
-        subjects = tuple(measured.of_model.subject(name) for name in FIGURES[figure])
+        subjects = tuple(measured.subject(name) for name in FIGURES[figure])
         chance = bool(self.figures.get(figure, {}).get("chance", True))
         return Choices(subjects, measured.rank, chance)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from ratios import ROOT, Report, interleave
 
-from geometry.pca.pca import RangePCA, fit_pca
+from geometry.pca.pca import fit_pca
+from geometry.pca.range_pca import RangePCA
 
 Range = tuple[int, int]
 SMALL_STEPS = [(first, 1023) for first in range(1, 7)] + [

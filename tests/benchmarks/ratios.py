@@ -5,7 +5,7 @@ threads, and the minimum of at least seven runs counts. A benchmark is a script:
 
     from ratios import Report, interleave      # first: it puts the project on the path
 
-    from geometry.pca.pca import RangePCA
+    from geometry.pca.range_pca import RangePCA
 
     report = Report("PCA of one slider tick")
     ours, baseline = interleave(lambda: fast.fit((1, 1023)), lambda: svd(rows))

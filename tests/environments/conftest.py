@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import Completed
-from tests.environments.screens import clean, ended
+from tests.environments.screens import clean, ended, x_screen
 
 #: Seconds after which a start has failed. It takes 2 or 3, on a busy machine several times that.
 PATIENCE = 90
@@ -76,3 +76,10 @@ class App:
 def app(tmp_path) -> App:
     """The application in an empty home."""
     return App(tmp_path / "home")
+
+
+@pytest.fixture(scope="module")
+def screen() -> Iterator[dict[str, str]]:
+    """The environment of programs on an X server of the module's own."""
+    with x_screen() as environment:
+        yield environment

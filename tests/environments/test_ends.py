@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -102,49 +102,47 @@ def read_until(terminal, words):
 # ---- the window ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "number", [NUMBERS[0], *(pytest.param(n, marks=pytest.mark.slow) for n in NUMBERS[1:])]
-)
-def test_a_signal_closes_the_window_and_loses_nothing(app, place, talk, number):
-    with (
-        x_screen() as screen,
-        app.started(
-            talk, environment=screen | place, program=("-c", WORK.format(more=""))
-        ) as process,
-    ):
-        assert process.stdout.readline() == "working\n"
-        process.send_signal(number)
-        assert process.communicate(timeout=PATIENCE) == ("", "")
-    assert process.returncode == 128 + number
-    assert_work_is_kept(app, talk)
-    assert_nothing_is_left(app, process.pid)
+@pytest.fixture
+def working(app, place, talk):
+    """Open the project in a window in which somebody works; its process, once it is at work."""
+
+    @contextmanager
+    def work(screen, more="", before="", **how):
+        script = ("-c", before + WORK.format(more=more))
+        environment = screen | place
+        with app.started(talk, environment=environment, program=script, **how) as process:
+            if process.stdout is not None:
+                assert process.stdout.readline() == "working\n"
+            yield process
+        assert_work_is_kept(app, talk)
+        assert_nothing_is_left(app, process.pid)
+
+    return work
 
 
-MORE = {
+#: What may be open in the window: the code that opens it.
+OPEN = {
+    "nothing": "",
     "question": "self.window.close()",
     "file dialog": "self.window.work.save_as()",
     "message": "self.window.workspaces.save_as('')",
     "menu": "self.window.show_menu(QPoint(300, 300))",
     "lesson": "self.window.lesson_player.open()",
 }
+CLOSED = [("nothing", number) for number in NUMBERS] + [(one, NUMBERS[0]) for one in [*OPEN][1:]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("more", MORE.values(), ids=MORE)
-def test_also_while_something_is_open_in_it(app, place, talk, more):
-    with (
-        x_screen() as screen,
-        app.started(
-            talk, environment=screen | place, program=("-c", WORK.format(more=more))
-        ) as process,
-    ):
-        assert process.stdout.readline() == "working\n"
-        process.terminate()
-        process.terminate()  # as timeout(1) does
+@pytest.mark.parametrize(
+    ("opened", "number"),
+    [CLOSED[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in CLOSED[1:])],
+)
+def test_a_signal_closes_the_window_and_loses_nothing(working, opened, number):
+    with x_screen() as screen, working(screen, OPEN[opened]) as process:
+        process.send_signal(number)
+        if opened != "nothing":
+            process.send_signal(number)  # again, as timeout(1) does
         assert process.communicate(timeout=PATIENCE) == ("", "")
-    assert process.returncode == 128 + signal.SIGTERM
-    assert_work_is_kept(app, talk)
-    assert_nothing_is_left(app, process.pid)
+    assert process.returncode == 128 + number
 
 
 #: Sends the process a signal just before something is imported.
@@ -178,14 +176,10 @@ def test_ctrl_c_ends_even_the_first_imports_without_a_traceback(app):
 
 
 @pytest.mark.slow
-def test_a_signal_that_is_ignored_stays_so(app, place, talk):
+def test_a_signal_that_is_ignored_stays_so(working):
     """As under nohup, and Ctrl+C for what a shell has started in the background."""
-    script = f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{WORK.format(more='')}"
-    with (
-        x_screen() as screen,
-        app.started(talk, environment=screen | place, program=("-c", script)) as process,
-    ):
-        assert process.stdout.readline() == "working\n"
+    before = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    with x_screen() as screen, working(screen, before=before) as process:
         process.send_signal(signal.SIGHUP)
         process.terminate()
         assert process.communicate(timeout=PATIENCE) == ("", "")
@@ -193,62 +187,40 @@ def test_a_signal_that_is_ignored_stays_so(app, place, talk):
 
 
 @pytest.mark.slow
-def test_the_end_of_the_x_server_loses_nothing(app, place, talk):
-    with ExitStack() as display:
-        screen = display.enter_context(x_screen())
-        with app.started(
-            talk, environment=screen | place, program=("-c", WORK.format(more=""))
-        ) as process:
-            assert process.stdout.readline() == "working\n"
-            display.close()  # before anything is kept, which takes some seconds
-            assert process.wait(PATIENCE) == 1
-            assert "Traceback" not in process.stderr.read()
-    assert_work_is_kept(app, talk)
-    assert_nothing_is_left(app, process.pid)
+def test_the_end_of_the_x_server_loses_nothing(working):
+    with ExitStack() as display, working(display.enter_context(x_screen())) as process:
+        display.close()  # before anything is kept, which takes some seconds
+        assert process.wait(PATIENCE) == 1
+        assert "Traceback" not in process.stderr.read()
 
 
 @pytest.mark.slow
-def test_the_end_of_a_wayland_compositor_loses_no_more_than_some_seconds(app, place, talk):
-    with ExitStack() as display:
-        screen = display.enter_context(wayland())
-        with app.started(
-            talk, environment=screen | place, program=("-c", WORK.format(more=""))
-        ) as process:
-            assert process.stdout.readline() == "working\n"
-            while not is_kept(app):
-                assert process.poll() is None
-                time.sleep(0.01)  # it needs the cores
-            display.close()
-            assert process.wait(PATIENCE) > 0
-    assert_work_is_kept(app, talk)
-    assert_nothing_is_left(app, process.pid)
+def test_the_end_of_a_wayland_compositor_loses_no_more_than_some_seconds(app, working):
+    with ExitStack() as display, working(display.enter_context(wayland())) as process:
+        while not is_kept(app):
+            assert process.poll() is None
+            time.sleep(0.01)  # it needs the cores
+        display.close()
+        assert process.wait(PATIENCE) > 0
 
 
 @pytest.mark.slow
-def test_the_end_of_the_terminal_closes_the_window(app, place, talk):
+def test_the_end_of_the_terminal_closes_the_window(working):
     ours, theirs = os.openpty()
-    with (
-        x_screen() as screen,
-        app.started(
-            talk, environment=screen | place, program=("-c", WORK.format(more="")), terminal=theirs
-        ) as process,
-    ):
+    with x_screen() as screen, working(screen, terminal=theirs) as process:
         os.close(theirs)
         read_until(ours, b"working\r\n")
         os.close(ours)
         assert process.wait(PATIENCE) == 128 + signal.SIGHUP
-    assert_work_is_kept(app, talk)
-    assert_nothing_is_left(app, process.pid)
 
 
 @pytest.mark.slow
 def test_output_that_nobody_reads_does_not_disturb_the_window(app, place, talk):
     more = "print('x' * 100_000, file=sys.stderr); sys.stderr.flush()"
+    program = ("-c", WORK.format(more=more))
     with (
         x_screen() as screen,
-        app.started(
-            talk, environment=screen | place, program=("-c", WORK.format(more=more))
-        ) as process,
+        app.started(talk, environment=screen | place, program=program) as process,
     ):
         process.stderr.close()
         assert process.stdout.readline() == "working\n"

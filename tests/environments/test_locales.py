@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.environments.screens import locale_folder, x_screen
+from tests.environments.screens import locale_folder
 
 #: Shows what a locale could change: in fields, and in what the C library writes to files.
 NUMBERS = """
@@ -20,12 +20,6 @@ ctypes.CDLL(None).snprintf(buffer, 20, b"%.2f", ctypes.c_double(0.5))
 print([field.text() for field in fields], entered.value(), buffer.value.decode())
 """
 EVERYWHERE = "['12345', '1.50'] 2.25 0.50\n"
-
-
-@pytest.fixture(scope="module")
-def screen():
-    with x_screen() as environment:
-        yield environment
 
 
 def environment_of(name, folder):

@@ -9,7 +9,6 @@ from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import write_work
 from gui.state.camera import CameraPose, Place
 from gui.state.work import OtherView, Work
-from tests.environments.screens import x_screen
 
 POSE = CameraPose(np.array([3.0, 4.0, 5.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0)
 SAMPLE = Work(
@@ -29,12 +28,6 @@ VIEWS = {
     "huge": at(position=POSE.position * 1e300),
     "tiny": at(position=POSE.position * 1e-300),
 }
-
-
-@pytest.fixture(scope="module")
-def screen():
-    with x_screen() as environment:
-        yield environment
 
 
 @pytest.mark.slow

@@ -22,6 +22,18 @@ def cache(tmp_path) -> Path:
     return tmp_path / "our cache"
 
 
+@pytest.fixture(scope="session")
+def gpt2_table(gpt2_folder) -> np.ndarray:
+    """GPT-2's positions, (1024, 768)."""
+    return open_model(gpt2_folder).W_pos
+
+
+@pytest.fixture(scope="session")
+def minilm_table(minilm_folder) -> np.ndarray:
+    """MiniLM's positions, (512, 384)."""
+    return open_model(minilm_folder).W_pos
+
+
 @pytest.fixture
 def open_array(tmp_path) -> Callable[[np.ndarray], PositionalModel]:
     """Open an array as a bare table in a file."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
-from geometry.claims.measured_range import first_three
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import LookBack, Scoring, Turning, all_lags, follow_turning
 from geometry.measures.lookback_range import RangeLookBack, look_back_nulls, look_back_range
@@ -171,7 +170,7 @@ def of_measured(measured: Measurements) -> OfPositions:
                 f"looking back is measured in three components, but {why_fewer(measured.pca)}"
             )
         raise RangeError(f"the range {first}–{last} has too few positions for looking back")
-    pca, n = first_three(measured.pca), len(all_lags(last - first + 1, 3))
+    pca, n = measured.pca.first(3), len(all_lags(last - first + 1, 3))
     even_odd, halves = look_back["even_odd"].first(n), look_back["halves"].first(n)
     back = RangeLookBack(pca, pca.project(measured.rows), even_odd)
     motions = Motions(even_odd, follow_turning(even_odd), np.degrees(even_odd.angles))

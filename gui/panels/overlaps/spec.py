@@ -212,7 +212,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         choices = super().choices_for_report(reported, figure)
         if choices.view == "pair":
             return choices
-        return replace(choices, rows=reported.measured.of_model.subject("W_Q"))
+        return replace(choices, rows=reported.measured.subject("W_Q"))
 
     def result_for_report(
         self, reported: Reported, choices: Choices
@@ -223,7 +223,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             return question, question.answer(reported.context)
         # The report's subjects, whose decompositions are cached.
         rows, columns = (
-            [reported.measured.of_model.subject(subject.name) for subject in some]
+            [reported.measured.subject(subject.name) for subject in some]
             for some in (question.rows, question.columns)
         )
         cells = tuple(_cell(reported, row, column) for row in rows for column in columns)

@@ -159,7 +159,7 @@ _NUMBERS: dict[str, Fact] = {
         _E,
     ),
     "capture_chance": Fact(
-        "capture by chance", lambda f: format_percent(f.of_model.capture.chance, 0), _E
+        "capture by chance", lambda f: format_percent(f.of_model.capture_chance, 0), _E
     ),
     "cosine_token": Fact(
         "largest cosine of a token and a position",
@@ -197,7 +197,7 @@ _NUMBERS: dict[str, Fact] = {
     "directions_e": Fact("the same for E", lambda f: str(f.directions_for_most("E")), _E),
     "capture_first": Fact(
         "capture of E's first direction",
-        lambda f: format_percent(float(f.of_model.capture.values[0]), 0),
+        lambda f: format_percent(float(f.of_model.capture[0]), 0),
         _E,
     ),
     "capture_about_mean": Fact(
@@ -362,7 +362,7 @@ _MEASURED: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] =
     "early_varied": (lambda f: f.early_variation >= VARIED * f.of_model.norms.cv, ()),
     "inner_outlier": (lambda f: bool(f.inner_outliers), ()),
     "common_word": (lambda f: f.common_word, _E),
-    "mean_first": (lambda f: f.first_about_mean <= f.of_model.capture.values[0] / 2, _E),
+    "mean_first": (lambda f: f.first_about_mean <= f.of_model.capture[0] / 2, _E),
     "readers": (lambda f: min(f.top3("W_Q"), f.top3("W_K")) >= 1, _QK),
     "values_apart": (lambda f: f.corner("W_V", "P") < 1, _V),
     "gain_hides": (lambda f: f.top3("W_Q", fold_ln=True) <= f.top3("W_Q") / 2, _Q),
@@ -378,7 +378,7 @@ CONDITIONS = frozenset((*FEATURES, *_MEASURED))
 
 def _apart(findings: Findings) -> bool:
     """Return whether P's directions are those that tokens use least."""
-    chance = findings.of_model.capture.chance
+    chance = findings.of_model.capture_chance
     return findings.captured(0.0, 0.5) < chance < findings.captured(0.9, 1.0)
 
 

@@ -224,7 +224,7 @@ class Findings:
         from geometry.claims.claim_spaces import first_without_mean
 
         share = self._cache("lesson mean row", lambda: first_without_mean(self.measured))
-        return float(share * self.of_model.capture.values[0])
+        return float(share * self.of_model.capture[0])
 
     def top3(self, name: Name, *, fold_ln: bool = False) -> float:
         """Overlap of a weight's three strongest directions with P's, 0 to 3."""
@@ -234,7 +234,7 @@ class Findings:
         """Return a corner of squared overlaps, over chance."""
         from geometry.claims.claim_spaces import corner
 
-        return corner(rows, columns, which)(self.measured)
+        return corner(self.measured, rows, columns, which)
 
     @property
     def gain_ratio(self) -> float:
@@ -274,7 +274,7 @@ class Findings:
 
     def captured(self, first: float, last: float) -> float:
         """Mean capture of a part of the token directions, by shares of their number."""
-        values = self.of_model.capture.values
+        values = self.of_model.capture
         return float(values[int(first * len(values)) : max(int(last * len(values)), 1)].mean())
 
     @property

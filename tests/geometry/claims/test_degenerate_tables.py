@@ -11,7 +11,7 @@ from geometry.claims.scalar_results import scalar_results
 from geometry.models.sources.opening import open_model
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
-from tests.degenerate_tables import FLAT, SCALED, SCALES, TABLES, helix, write_gpt2_of
+from tests.degenerate_tables import FLAT, SCALED, SCALES, TABLES, helix, leaves, write_gpt2_of
 
 SPACES = ("pca.", "shape.", "lookback.", "directions.", "overlap.", "capture.", "curve.")
 """Claims about components and directions."""
@@ -35,22 +35,10 @@ def report_of(model_of):
     return cache(lambda name: report(model_of(name), nulls=False))
 
 
-def flat(value, path=""):
-    """Yield the numbers of a report with their dotted names."""
-    if isinstance(value, dict):
-        for name, one in value.items():
-            yield from flat(one, f"{path}.{name}" if path else name)
-    elif isinstance(value, list):
-        for at, one in enumerate(value):
-            yield from flat(one, f"{path}.{at}")
-    else:
-        yield path, value
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_a_report_ends_with_numbers_or_with_none(name, report_of):
     found = report_of(name)
-    numbers = [value for _, value in flat(found) if isinstance(value, float)]
+    numbers = [value for _, value in leaves(found) if isinstance(value, float)]
     assert all(map(math.isfinite, numbers))
     shares = (found["pca"]["explained_variance_ratio"], found["pca"]["off_subspace_residual"])
     for share in shares:
@@ -65,7 +53,7 @@ def test_a_report_ends_with_numbers_or_with_none(name, report_of):
                                   "rows of all sizes", "times 1e-200", "times 1e+200"])  # fmt: skip
 def test_so_it_does_beside_random_curves(name, model_of):
     found = report(model_of(name))
-    assert all(math.isfinite(value) for _, value in flat(found) if isinstance(value, float))
+    assert all(math.isfinite(value) for _, value in leaves(found) if isinstance(value, float))
 
 
 def test_what_does_not_vary_has_no_shares_and_nothing_holds_of_it(report_of, model_of):
@@ -133,7 +121,7 @@ def test_no_claim_about_more_directions_than_there_are(name, report_of):
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_scale_of_a_table_changes_nothing_but_its_lengths(scale, report_of):
-    usual, found = dict(flat(report_of("helix"))), dict(flat(report_of(f"times {scale:g}")))
+    usual, found = dict(leaves(report_of("helix"))), dict(leaves(report_of(f"times {scale:g}")))
     assert found.keys() - usual.keys() == {"model.warnings.0"}
     for name, value in usual.items():
         if name.startswith(("claims", *BESIDE_TOKENS)):

@@ -1,6 +1,7 @@
 """What is measured once: for which claims the shown range matters, and what is kept."""
 
 import threading
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_bounds_that_a_width_cannot_reach_are_not_applied(gpt2):
 @pytest.mark.slow
 def test_layer_and_gain_reach_the_overlaps(gpt2):
     plain, folded, deeper = (
-        report(gpt2, rank=D, **options)["overlaps"]["W_Q_P"]["top3"]
+        report(gpt2, rank=D, nulls=False, **options)["overlaps"]["W_Q_P"]["top3"]
         for options in ({}, {"fold_ln": True}, {"layer": 1})
     )
     assert len({plain, folded, deeper}) == 3
@@ -101,20 +102,15 @@ def test_what_the_network_kept_from_being_told_is_asked_again(gpt2, monkeypatch)
     claim = next(claim for claim in CLAIMS if claim.id == "layernorm.orthogonal")
     measured = Measurements(gpt2)
 
-    def fail(name):
-        raise NoNetwork("The Hub cannot be reached.")
-
     with monkeypatch.context() as patch:
-        patch.setattr(gpt2.store, "read", fail)
+        no_network = NoNetwork("The Hub cannot be reached.")
+        patch.setattr(gpt2.store, "read", Mock(side_effect=no_network))
         assert check(claim, measured).why_null == "The Hub cannot be reached."
     assert check(claim, measured).value is not None
 
 
 def test_a_verdict_that_is_given_up_is_none(gpt2):
-    def tell(share, message):
-        raise Cancelled
-
-    measured = Measurements(gpt2, None, MeasuredModel(gpt2, tell=tell))
+    measured = Measurements(gpt2, None, MeasuredModel(gpt2, tell=Mock(side_effect=Cancelled)))
     claim = next(claim for claim in CLAIMS if claim.id == "layernorm.orthogonal")
     with pytest.raises(Cancelled):
         check(claim, measured)

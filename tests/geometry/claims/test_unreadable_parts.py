@@ -14,6 +14,7 @@ from geometry.claims.scalar_results import scalar_results
 from geometry.models.sources.opening import open_model
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
+from tests.degenerate_tables import leaves
 
 SIZES = {
     "gpt2": {"n_positions": 32, "n_embd": 16, "n_layer": 1, "n_head": 4, "vocab_size": 40},
@@ -92,15 +93,6 @@ def damaged(healthy, tmp_path):
         return tmp_path, found
 
     return write
-
-
-def leaves(value, path=""):
-    """The numbers of a report by their dotted names."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}".lstrip("."))
-    else:
-        yield path, value
 
 
 def check(folder, found, expected):

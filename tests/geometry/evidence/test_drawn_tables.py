@@ -151,13 +151,15 @@ def test_shared_energy_is_that_of_random_frames(p, q, d):
 
 
 def test_a_number_is_as_rare_as_the_draws_that_reach_it():
-    null = null_of("walk", "walks", np.arange(100.0))
-    assert null.share_from(95.0) == 0.05
+    null = null_of("walk", "walks", np.arange(100.0)[::-1])
+    assert null.draws == 100
+    assert null.band == pytest.approx((4.95, 49.5, 94.05))
+    assert (null.share_from(95), null.share_from(-1), null.share_from(100)) == (0.05, 1.0, 0.0)
     assert null.share_from(4.0, "below") == 0.05
-    assert null.share_from(200.0) == 0.0
-    low, high = null.interval_from(200.0)
-    assert low == 0.0
-    assert high == pytest.approx(1 - 0.025 ** (1 / 100))
+    # R: binom.test(5, 100), (100, 100), (0, 100)
+    assert null.interval_from(95) == pytest.approx((0.01643, 0.11284), abs=1e-5)
+    assert null.interval_from(-1) == pytest.approx((0.96378, 1.0), abs=1e-5)
+    assert null.interval_from(100) == pytest.approx((0.0, 0.03622), abs=1e-5)
     # Rounding does not make a number rarer than its equal.
     assert null_of("walk", "walks", np.full(9, 0.1 + 0.2)).share_from(0.3) == 1.0
     band = band_of("walk", "walks", [[0, 1], [10, 3], [20, 5]])

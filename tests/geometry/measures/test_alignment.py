@@ -15,7 +15,6 @@ from geometry.measures.alignment import (
     in_basis,
     share_held,
 )
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 SEEDS = st.integers(0, 10_000)
@@ -219,17 +218,16 @@ def test_another_width_is_refused(table):
         angles_between(pca, pca, (9, 10))
 
 
-def test_gpt2s_halves(gpt2_folder):
+def test_gpt2s_halves(gpt2_table):
     """The components of one half of the positions, applied to the other one."""
-    W = open_model(gpt2_folder).W_pos
-    early, late = fit_pca(W, (1, 511), 3), fit_pca(W, (512, 1022), 3)
-    rows = W[512:1023]
+    early, late = fit_pca(gpt2_table, (1, 511), 3), fit_pca(gpt2_table, (512, 1022), 3)
+    rows = gpt2_table[512:1023]
     held = share_held(rows, early)
     assert held < share_held(rows, late) == pytest.approx(late.explained_variance_ratio.sum())
-    assert held > 10 * 3 / W.shape[1], "far more than three directions at random"
+    assert held > 10 * 3 / gpt2_table.shape[1], "far more than three directions at random"
     angles = angles_between(early, late)
     assert (np.diff(angles) >= 0).all()
     assert 0 < angles[0] < angles[2] < np.pi / 2
-    whole = disparity(W[1:512], rows)
+    whole = disparity(gpt2_table[1:512], rows)
     assert 0 < whole < 1
-    assert whole == pytest.approx(scipy.spatial.procrustes(W[1:512], rows)[2], abs=1e-9)
+    assert whole == pytest.approx(scipy.spatial.procrustes(gpt2_table[1:512], rows)[2], abs=1e-9)

@@ -1,6 +1,7 @@
 """Attention by position alone: against plain loops, closed forms, modules, and GPT-2's heads."""
 
 import tracemalloc
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -193,12 +194,8 @@ def test_it_tells_of_each_head_and_can_be_stopped():
     told: list[float] = []
     head_kernels(random_heads(), (0, 299), on_head=told.append)
     assert told == [0.5, 1.0]
-
-    def stop(share: float) -> None:
-        raise InterruptedError
-
     with pytest.raises(InterruptedError):
-        head_kernels(random_heads(), (0, 299), on_head=stop)
+        head_kernels(random_heads(), (0, 299), on_head=Mock(side_effect=InterruptedError))
 
 
 def test_many_positions_take_little_memory():

@@ -23,7 +23,6 @@ from geometry.measures.synthetic import (
     curve_like,
     mean_free_directions,
 )
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 CURVES = st.builds(
@@ -254,9 +253,9 @@ def test_without_a_helix_it_has_the_rows_own_spacing():
     assert curve_like(np.ones((5, 3))).spacing == 1.0
 
 
-def test_gpt2s_own_helix(gpt2_folder):
-    rows = open_model(gpt2_folder).W_pos[1:1023]
-    points = fit_pca(open_model(gpt2_folder).W_pos, (1, 1022), 3).project(rows)
+def test_gpt2s_own_helix(gpt2_table):
+    rows = gpt2_table[1:1023]
+    points = fit_pca(gpt2_table, (1, 1022), 3).project(rows)
     fits = fit_shapes(points).fits
     curve = curve_like(rows, fits["helix"])
     assert curve.turns == pytest.approx(1.85, abs=0.02)

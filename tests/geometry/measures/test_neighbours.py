@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.neighbours import PairDistance, pair_distance, position_details
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 
@@ -15,17 +14,16 @@ def random_walk(seed, n=60, d=7):
     return np.random.default_rng(seed).standard_normal((n, d)).cumsum(axis=0)
 
 
-def test_gpt2(gpt2_folder):
-    table = open_model(gpt2_folder).W_pos
-    pca = fit_pca(table, (1, 1022))
-    details = position_details(table, pca, 300)
+def test_gpt2(gpt2_table):
+    pca = fit_pca(gpt2_table, (1, 1022))
+    details = position_details(gpt2_table, pca, 300)
     assert details.position == 300
     assert round(details.norm, 2) == 3.28
     assert [n.position for n in details.neighbours] == [299, 301]
     assert all(0.998 < n.cosine < 1 for n in details.neighbours)
     assert len(details.nearest) == 5
-    assert details.residual == pytest.approx(off_subspace_residual(table, pca)[300])
-    assert round(position_details(table, pca, 1).residual, 3) == 0.885
+    assert details.residual == pytest.approx(off_subspace_residual(gpt2_table, pca)[300])
+    assert round(position_details(gpt2_table, pca, 1).residual, 3) == 0.885
 
 
 @settings(max_examples=30)

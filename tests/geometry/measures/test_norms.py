@@ -17,8 +17,8 @@ def random_table(seed, n=40, d=6):
     return np.random.default_rng(seed).lognormal(size=(n, d))
 
 
-def test_gpt2(gpt2_folder):
-    profile = norm_profile(open_model(gpt2_folder).W_pos)
+def test_gpt2(gpt2_table):
+    profile = norm_profile(gpt2_table)
     some = profile.values[[0, 1, 2, 10, 100, 500, 1022, 1023]]
     expected = [9.876, 5.192, 4.585, 3.773, 3.358, 3.384, 3.858, 0.118]
     assert np.round(some, 3).tolist() == expected
@@ -28,13 +28,13 @@ def test_gpt2(gpt2_folder):
     assert profile.outlyingness[[0, 1023]].min() > 2
     assert np.delete(profile.outlyingness, [0, 1023]).max() < 1
     assert not profile.values.flags.writeable
-    steps = row_lengths(open_model(gpt2_folder).W_pos).steps
+    steps = row_lengths(gpt2_table).steps
     assert len(steps) == 1023
     assert steps[:10].mean() > 3 * steps[100:1022].mean()
 
 
-def test_minilm(minilm_folder):
-    profile = norm_profile(open_model(minilm_folder).W_pos)
+def test_minilm(minilm_table):
+    profile = norm_profile(minilm_table)
     assert np.round(profile.values[[0, 1, 511]], 3).tolist() == [2.362, 0.491, 0.970]
     assert profile.outliers == profile.outliers_about_mean == (0, 127, 510, 511)
 
@@ -126,8 +126,8 @@ def test_an_added_vector_and_a_rotation_hide_no_outlier(seed, magnitude, directi
 
 
 @pytest.mark.parametrize("size", [0.1, 3.0, 100.0, 1e6, 1e10])
-def test_an_added_vector_of_any_size_hides_no_outlier_of_gpt2(gpt2_folder, size):
-    W_pos = open_model(gpt2_folder).W_pos.astype(np.float64)
+def test_an_added_vector_of_any_size_hides_no_outlier_of_gpt2(gpt2_table, size):
+    W_pos = gpt2_table.astype(np.float64)
     added = np.random.default_rng(7).standard_normal(768)
     found = norm_profile(W_pos + size * added / np.linalg.norm(added))
     assert found.outliers_about_mean == (0, 1023)
@@ -206,12 +206,11 @@ def test_too_few_values_are_measured_whole(after):
     assert found.mean == pytest.approx(values.mean())
 
 
-def test_a_profile_measured_from_elsewhere_is_the_profile_of_that(gpt2_folder):
-    W_pos = open_model(gpt2_folder).W_pos
-    first = norm_profile(W_pos)
+def test_a_profile_measured_from_elsewhere_is_the_profile_of_that(gpt2_table):
+    first = norm_profile(gpt2_table)
     assert first.after == AFTER
     for after in (0, 3, 500, 1022, 1023, 4000):
-        moved, fresh = first.measured_from(after), norm_profile(W_pos, after=after)
+        moved, fresh = first.measured_from(after), norm_profile(gpt2_table, after=after)
         assert moved.values is first.values
         assert moved.about_mean is first.about_mean
         assert moved.outliers == fresh.outliers

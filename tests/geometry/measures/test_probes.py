@@ -19,12 +19,6 @@ from geometry.measures.probes import (
     position_probe,
 )
 from geometry.measures.sinusoids import sinusoid
-from geometry.models.sources.opening import open_model
-
-
-@pytest.fixture(scope="module")
-def gpt2(gpt2_folder):
-    return open_model(gpt2_folder).W_pos
 
 
 def smooth(n: int, d: int, seed: int) -> np.ndarray:
@@ -39,8 +33,8 @@ def rotation(d: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_gpt2(gpt2):
-    position, order = position_probe(gpt2), order_probe(gpt2)
+def test_gpt2(gpt2_table):
+    position, order = position_probe(gpt2_table), order_probe(gpt2_table)
     assert position.error == pytest.approx(1.02, abs=0.05)
     assert position.spread == pytest.approx(0.05, abs=0.01)
     assert position.folds.shape == (SHUFFLES, FOLDS)
@@ -49,8 +43,8 @@ def test_gpt2(gpt2):
     assert abs(order.error - 1.56) < 1.5 * order.spread
     assert order.error < 3
     assert not position.folds.flags.writeable
-    assert centred_stable_rank(gpt2[1:512]) == pytest.approx(2.054, abs=5e-4)
-    assert neighbour_mean_r2(gpt2[1:1023]) == pytest.approx(0.998, abs=5e-4)
+    assert centred_stable_rank(gpt2_table[1:512]) == pytest.approx(2.054, abs=5e-4)
+    assert neighbour_mean_r2(gpt2_table[1:1023]) == pytest.approx(0.998, abs=5e-4)
 
 
 @pytest.mark.slow

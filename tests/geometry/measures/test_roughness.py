@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from geometry.measures.roughness import roughness
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 
@@ -81,9 +80,8 @@ def test_what_is_no_curve_is_refused(points):
 
 
 @pytest.mark.parametrize(("positions", "turns"), [((1, 1022), 1.84), ((100, 1022), 1.62)])
-def test_gpt2_goes_round_as_its_fitted_helix_does(gpt2_folder, positions, turns):
-    P = open_model(gpt2_folder).W_pos
+def test_gpt2_goes_round_as_its_fitted_helix_does(gpt2_table, positions, turns):
     first, last = positions
-    found = roughness(fit_pca(P, positions, 3).project(P[first : last + 1]))
+    found = roughness(fit_pca(gpt2_table, positions, 3).project(gpt2_table[first : last + 1]))
     assert found.loops == pytest.approx(turns, abs=0.05)
     assert found.high_frequency_energy < 1e-4

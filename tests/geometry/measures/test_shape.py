@@ -1,6 +1,7 @@
 """Curves are told apart, and their turns counted, whatever the phase, the pose and the noise."""
 
 import tracemalloc
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from scipy.spatial.transform import Rotation
 
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.shape import fit_shapes, rotation_derivatives, rotation_of
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from tests.geometry.evidence.rates import process, walk
 
@@ -135,19 +135,17 @@ def test_pose_and_size_do_not_matter(seed, size):
         ((100, 1022), [0.240, 0.738, 0.969, 0.969], 1.62),
     ],
 )  # fmt: skip
-def test_gpt2(gpt2_folder, positions, r2, turns):
-    W_pos = open_model(gpt2_folder).W_pos
-    rows = W_pos[positions[0] : positions[1] + 1]
-    shapes = fit_shapes(fit_pca(W_pos, positions, 3).project(rows))
+def test_gpt2(gpt2_table, positions, r2, turns):
+    rows = gpt2_table[positions[0] : positions[1] + 1]
+    shapes = fit_shapes(fit_pca(gpt2_table, positions, 3).project(rows))
     assert [round(fit.r2, 3) for fit in shapes.fits.values()] == r2
     assert round(shapes.fits["helix"].turns, 2) == turns
     assert shapes.best == "helix"
     assert shapes.described is shapes.fits["helix"]
 
 
-def test_minilm_has_no_helix(minilm_folder):
-    W_pos = open_model(minilm_folder).W_pos
-    shapes = fit_shapes(fit_pca(W_pos, (1, 511), 3).project(W_pos[1:]))
+def test_minilm_has_no_helix(minilm_table):
+    shapes = fit_shapes(fit_pca(minilm_table, (1, 511), 3).project(minilm_table[1:]))
     assert shapes.best == "none"
 
 
@@ -209,21 +207,13 @@ def test_a_fit_can_be_stopped_at_every_step():
     calls = []
     found = fit_shapes(points[:60], check=lambda: calls.append(None))
     assert len(calls) > 60
-    stop_at = len(calls)
-
-    def check():
-        nonlocal stop_at
-        stop_at -= 1
-        if not stop_at:
-            raise InterruptedError
-
     for steps in (1, len(calls) // 2, len(calls)):
-        stop_at = steps
         other = points[1:] + steps
+        check = Mock(side_effect=[*[None] * (steps - 1), InterruptedError])
         with pytest.raises(InterruptedError):
             fit_shapes(other, check=check)
-        assert fit_shapes(other, check=check).fits["helix"].r2 > 0.9, "one that failed was kept"
-    assert fit_shapes(points[:60], check=check).fits is found.fits
+        assert fit_shapes(other).fits["helix"].r2 > 0.9, "one that failed was kept"
+    assert fit_shapes(points[:60]).fits is found.fits
 
 
 def test_the_same_points_are_fitted_once():

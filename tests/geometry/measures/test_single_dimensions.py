@@ -6,7 +6,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from geometry.measures.single_dimensions import _inverse_grams, best_sinusoids, r2_after_projection
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 
 
@@ -109,19 +108,18 @@ def test_single_rows_that_stand_out_have_no_end_of_peaks():
     assert (found.r2[::60] > dense_r2(np.eye(300)[:, ::60], 8) - 1e-6).all()
 
 
-def test_gpt2s_dimensions_have_their_best_waves(gpt2_folder):
-    rows = open_model(gpt2_folder).W_pos[1:1023].astype(np.float64)
+def test_gpt2s_dimensions_have_their_best_waves(gpt2_table):
+    rows = gpt2_table[1:1023].astype(np.float64)
     found = best_sinusoids(rows, (0, 1021))
     # Two entries of the first 256 have two peaks of nearly the same height.
     some = [int(k) for k in np.argsort(-found.r2[:256])[-12:]]
     assert (found.r2[some] > dense_r2(rows[:, some], 16) - 1e-6).all()
 
 
-def test_r2_is_that_of_the_fitted_values(gpt2_folder):
-    W_pos = open_model(gpt2_folder).W_pos
-    found = best_sinusoids(W_pos, (1, 1022))
+def test_r2_is_that_of_the_fitted_values(gpt2_table):
+    found = best_sinusoids(gpt2_table, (1, 1022))
     for column in (0, 138, 300, 767):
-        values = W_pos[1:1023, column]
+        values = gpt2_table[1:1023, column]
         sse = ((values - found.values(column)) ** 2).sum()
         expected = 1 - sse / ((values - values.mean()) ** 2).sum()
         assert found.r2[column] == pytest.approx(expected, abs=1e-9)

@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.measures.chance import gaussian_singular_values
-from geometry.measures.spectra import spectrum
-from geometry.models.sources.opening import open_model
+from geometry.measures.spectra import gaussian_singular_values, spectrum
 
 
-def test_gpt2(gpt2_folder):
-    found = spectrum(open_model(gpt2_folder).W_pos)
+def test_gpt2(gpt2_table):
+    found = spectrum(gpt2_table)
     values = found.singular_values
     assert values.shape == (768,)
     assert np.round(values[:6], 2).tolist() == [61.95, 60.94, 53.24, 22.70, 15.98, 14.88]

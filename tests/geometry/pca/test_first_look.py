@@ -32,14 +32,12 @@ def test_agrees_with_the_exact_components(positions):
     assert error(table, positions) < 1e-4
 
 
-def test_agrees_on_gpt2(gpt2_folder):
-    from geometry.models.sources.opening import open_model
+def test_agrees_on_gpt2(gpt2_table):
 
-    W_pos = open_model(gpt2_folder).W_pos
-    assert error(W_pos, (1, 1023)) < 1e-4
-    ratio = first_look(W_pos, (1, 1023)).pca.explained_variance_ratio
+    assert error(gpt2_table, (1, 1023)) < 1e-4
+    ratio = first_look(gpt2_table, (1, 1023)).pca.explained_variance_ratio
     np.testing.assert_allclose(
-        ratio, fit_pca(W_pos, (1, 1023), 3).explained_variance_ratio, rtol=1e-5
+        ratio, fit_pca(gpt2_table, (1, 1023), 3).explained_variance_ratio, rtol=1e-5
     )
 
 

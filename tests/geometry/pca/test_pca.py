@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca, off_subspace_residual, procrustes_rotation
-
-
-@pytest.fixture(scope="module")
-def gpt2(gpt2_folder):
-    return open_model(gpt2_folder).W_pos
 
 
 def random_table(seed, n, d, decay=0.8):
@@ -29,16 +23,17 @@ def line_up(coordinates, reference):
     return coordinates * np.sign((coordinates * reference).sum(axis=0))
 
 
-def test_gpt2_and_minilm(gpt2, minilm_folder):
-    ratio = fit_pca(gpt2, (1, 1023)).explained_variance_ratio
+def test_gpt2_and_minilm(gpt2_table, minilm_table):
+    ratio = fit_pca(gpt2_table, (1, 1023)).explained_variance_ratio
     assert np.round(100 * ratio[:3], 2).tolist() == [33.69, 32.61, 24.75]
     assert round(100 * ratio[:3].sum(), 2) == 91.06
-    assert round(100 * fit_pca(gpt2, (100, 1023)).explained_variance_ratio[:3].sum(), 2) == 95.11
-    residual = off_subspace_residual(gpt2, fit_pca(gpt2, (1, 1022)))
+    later = fit_pca(gpt2_table, (100, 1023)).explained_variance_ratio
+    assert round(100 * later[:3].sum(), 2) == 95.11
+    residual = off_subspace_residual(gpt2_table, fit_pca(gpt2_table, (1, 1022)))
     assert residual.shape == (1024,)
     assert round(float(np.median(residual[1:1023])), 3) == 0.230
     assert round(float(residual[1]), 3) == 0.885
-    ratio = fit_pca(open_model(minilm_folder).W_pos, (1, 511)).explained_variance_ratio
+    ratio = fit_pca(minilm_table, (1, 511)).explained_variance_ratio
     assert len(ratio) == 10
     assert round(100 * ratio[:3].sum(), 1) == 36.3
 
@@ -46,9 +41,9 @@ def test_gpt2_and_minilm(gpt2, minilm_folder):
 @pytest.mark.parametrize(
     "positions", [(1, 1023), (100, 400), (0, 255), (3, 90), (0, 12), (7, 7), (0, 1023)]
 )
-def test_as_numpy_decomposes(gpt2, positions):
-    pca = fit_pca(gpt2, positions)
-    rows = gpt2[positions[0] : positions[1] + 1]
+def test_as_numpy_decomposes(gpt2_table, positions):
+    pca = fit_pca(gpt2_table, positions)
+    rows = gpt2_table[positions[0] : positions[1] + 1]
     U, S, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
     k = min(10, len(rows))
     assert pca.exact
@@ -146,8 +141,8 @@ def test_columns_in_another_order(table):
     np.testing.assert_allclose(after.components, before.components[:, order], atol=1e-8)
 
 
-def test_results_are_read_only_and_repeatable(gpt2):
-    pca, again = fit_pca(gpt2, (1, 1023)), fit_pca(gpt2, (1, 1023))
+def test_results_are_read_only_and_repeatable(gpt2_table):
+    pca, again = fit_pca(gpt2_table, (1, 1023)), fit_pca(gpt2_table, (1, 1023))
     for name in ("mean", "components", "singular_values", "explained_variance_ratio"):
         assert not getattr(pca, name).flags.writeable
         assert np.array_equal(getattr(pca, name), getattr(again, name))

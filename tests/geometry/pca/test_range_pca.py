@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
-from geometry.models.sources.opening import open_model
 from geometry.pca import range_pca, reduced_table
-from geometry.pca.pca import RangePCA, fit_pca
+from geometry.pca.pca import fit_pca
+from geometry.pca.range_pca import RangePCA
 from geometry.pca.reduced_table import ReducedTable
 from geometry.pca.ritz_bounds import coordinate_errors
 from geometry.pca.subspace import krylov_subspaces, spectral_norm_bound
@@ -19,13 +19,8 @@ TIE = 4e-3
 
 
 @pytest.fixture(scope="module")
-def gpt2(gpt2_folder):
-    return open_model(gpt2_folder).W_pos
-
-
-@pytest.fixture(scope="module")
-def fast_gpt2(gpt2):
-    return RangePCA(gpt2)
+def fast_gpt2(gpt2_table):
+    return RangePCA(gpt2_table)
 
 
 @pytest.fixture
@@ -42,13 +37,8 @@ def bounds(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def minilm(minilm_folder):
-    return open_model(minilm_folder).W_pos
-
-
-@pytest.fixture(scope="module")
-def fast_minilm(minilm):
-    return RangePCA(minilm)
+def fast_minilm(minilm_table):
+    return RangePCA(minilm_table)
 
 
 def error(table, fast, positions, k, shown=None, bounds=()):
@@ -93,28 +83,28 @@ ranges = st.tuples(st.integers(0, 1023), st.integers(0, 1023)).map(lambda ends: 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ranges, st.integers(1, 10))
-def test_any_range_of_gpt2(gpt2, fast_gpt2, bounds, positions, k):
+def test_any_range_of_gpt2(gpt2_table, fast_gpt2, bounds, positions, k):
     k = min(k, positions[1] - positions[0] or 1)
-    assert error(gpt2, fast_gpt2, positions, k, bounds=bounds) <= TOLERANCE
+    assert error(gpt2_table, fast_gpt2, positions, k, bounds=bounds) <= TOLERANCE
 
 
-def test_a_sign_is_free_where_two_entries_nearly_tie(gpt2, fast_gpt2):
-    assert error(gpt2, fast_gpt2, (14, 269), 2) <= TOLERANCE
+def test_a_sign_is_free_where_two_entries_nearly_tie(gpt2_table, fast_gpt2):
+    assert error(gpt2_table, fast_gpt2, (14, 269), 2) <= TOLERANCE
 
 
 @settings(max_examples=40)
 @given(ranges, st.integers(1, 10))
-def test_any_range_of_minilm(minilm, fast_minilm, positions, k):
+def test_any_range_of_minilm(minilm_table, fast_minilm, positions, k):
     positions = (positions[0] // 2, positions[1] // 2)
     k = min(k, positions[1] - positions[0] or 1)
-    assert error(minilm, fast_minilm, positions, k) <= TOLERANCE
+    assert error(minilm_table, fast_minilm, positions, k) <= TOLERANCE
 
 
 @settings(max_examples=20)
 @given(ranges)
-def test_ten_components_of_which_three_are_shown(gpt2, fast_gpt2, positions):
+def test_ten_components_of_which_three_are_shown(gpt2_table, fast_gpt2, positions):
     if positions[1] - positions[0] > 10:
-        assert error(gpt2, fast_gpt2, positions, 10, shown=3) <= TOLERANCE
+        assert error(gpt2_table, fast_gpt2, positions, 10, shown=3) <= TOLERANCE
 
 
 def test_the_fast_path_is_taken(fast_gpt2, monkeypatch):
@@ -129,8 +119,8 @@ def test_the_fast_path_is_taken(fast_gpt2, monkeypatch):
             assert pca.components.shape == (3, 768)
 
 
-def test_long_range_is_prepared_with_equal_answers(gpt2, fast_gpt2):
-    fast = RangePCA(gpt2)
+def test_long_range_is_prepared_with_equal_answers(gpt2_table, fast_gpt2):
+    fast = RangePCA(gpt2_table)
     assert fast.is_ready((10, 10 + range_pca.SHORT - 2))
     assert not fast.is_ready((10, 10 + range_pca.SHORT - 1))
     fast.fit((10, 100))
@@ -141,7 +131,7 @@ def test_long_range_is_prepared_with_equal_answers(gpt2, fast_gpt2):
     assert np.array_equal(ahead, lazily)
 
 
-def test_nothing_depends_on_the_tick_before(gpt2, fast_gpt2):
+def test_nothing_depends_on_the_tick_before(gpt2_table, fast_gpt2):
     fast_gpt2.fit((400, 900))
     after_a_jump = fast_gpt2.fit((1, 1000)).components
     fast_gpt2.fit((1, 999))
@@ -186,10 +176,10 @@ def test_no_gap_at_all_and_fewer_directions_than_components():
             RangePCA(np.eye(5)).fit(positions, k)
 
 
-def test_the_bound_holds_and_not_by_miles(gpt2):
-    reduced = ReducedTable(gpt2)
+def test_the_bound_holds_and_not_by_miles(gpt2_table):
+    reduced = ReducedTable(gpt2_table)
     B = reduced._basis
-    truth = np.linalg.norm((gpt2 - gpt2.mean(axis=0)) @ (np.eye(768) - B @ B.T), 2)
+    truth = np.linalg.norm((gpt2_table - gpt2_table.mean(axis=0)) @ (np.eye(768) - B @ B.T), 2)
     assert truth <= reduced._missed <= 3 * truth
 
 
