@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
-from gui.window.actions import COMMANDS, MENUS, Actions
+from gui.window.actions import COMMANDS, MENUS, TIPS, Actions
 from gui.window.parts import handlers
 
 KEYS = Qt.KeyboardModifier
@@ -51,7 +51,8 @@ def test_titles_are_sentence_case_and_tips_are_sentences():
         assert command.title[0].isupper()
         assert not command.title.endswith((".", "!"))
         assert not command.tip.endswith((".", "!"))
-        assert not command.tip or command.tip[0].isupper()
+        assert command.tip[0].isupper()
+    assert len(TIPS) == len(COMMANDS)
 
 
 def test_every_command_stands_in_a_menu_with_its_keys(actions):
