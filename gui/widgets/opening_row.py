@@ -6,13 +6,7 @@ import re
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QProgressBar, QPushButton, QSizePolicy, QToolTip, QWidget
 
 from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.transfer import TransferProgress

@@ -121,9 +121,7 @@ def source_kind(source: Source, *, word: bool = False) -> str:
 
 
 def typed_sources(
-    text: str,
-    open_model: Callable[[Source], object] | None,
-    add: Callable[[Source], object] | None,
+    text: str, open_model: Callable[[Source], object] | None, add: Callable[[Source], object] | None
 ) -> list[Item]:
     """Return items for a typed path, id of the Hub, or formula.
 

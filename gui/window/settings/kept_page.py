@@ -78,12 +78,7 @@ class KeptPage(QWidget):
         self.limit.set_nbytes(self._cache.max_bytes)
         self._jobs.start(
             LISTING,
-            Job(
-                lambda: list_kept(self._cache),
-                self._show,
-                self._on_list_failed,
-                self._on_slow,
-            ),
+            Job(lambda: list_kept(self._cache), self._show, self._on_list_failed, self._on_slow),
         )
 
     def release(self) -> None:

@@ -6,14 +6,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QTextDocumentFragment
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractItemView,
-    QGroupBox,
-    QLabel,
-    QMenu,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QGroupBox, QLabel, QMenu, QWidget
 
 from geometry.checkpoints.plain_text import visible, visible_lines
 from gui.widgets.label import PlainLabel, label, message_box, without_keys

@@ -4,13 +4,7 @@ import pytest
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
