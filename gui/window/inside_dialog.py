@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLayout,
     QLineEdit,
-    QProgressBar,
     QPushButton,
     QSpinBox,
     QWidget,
@@ -28,6 +27,7 @@ from gui.style.theme import GRID, format_bytes, format_count, format_part
 from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.share_bar import ShareBar
 from gui.widgets.texts_choice import TextsChoice
 from gui.widgets.tooltips import wrapped
 
@@ -53,8 +53,6 @@ _COUNTERS = {
     "brackets": "Bracket depth",
     "newline": "Since the newline",
 }
-_STEPS = 1000
-"""Steps of the bar during a download."""
 _DEVICES = ("cpu", "cuda", "mps")
 
 
@@ -89,9 +87,7 @@ class InsideDialog(QDialog):
         self.control = QCheckBox("Also a network with random weights")
         self.control.setChecked(_USUAL.control)
         self.control.setToolTip(wrapped("Neighbours are alike in random networks, too"))
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Progress")
+        self.bar = ShareBar("Progress")
         self.message = label("", "muted", wrap=True)
         self.buttons = QDialogButtonBox()
         self.measure = self.buttons.addButton(MEASURE, QDialogButtonBox.ButtonRole.ActionRole)
@@ -173,7 +169,7 @@ class InsideDialog(QDialog):
         self.stop.setVisible(running)
         self.bar.setVisible(running)
         self.show_message("Starting…" if running else "")
-        self.bar.setRange(0, 0)
+        self.bar.show_share(None)
 
     def show_progress(self, progress: WorkerProgress) -> None:
         """Show the progress of the measurement."""
@@ -185,8 +181,7 @@ class InsideDialog(QDialog):
 
     def show_download(self, progress: TransferProgress) -> None:
         """Show the progress of a download."""
-        self.bar.setRange(0, _STEPS)  # a number of bytes may be too large for a bar
-        self.bar.setValue(round(_STEPS * progress.done / max(progress.total, 1)))
+        self.bar.show_share(progress.done / max(progress.total, 1))
         text = f"Downloading {progress.what}: {format_part(progress.done, progress.total)}"
         if progress.bytes_per_second is not None:
             text += f", {format_bytes(progress.bytes_per_second)}/s"

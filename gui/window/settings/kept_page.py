@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLineEdit,
     QMessageBox,
-    QProgressBar,
     QPushButton,
     QSizePolicy,
     QWidget,
@@ -33,6 +32,7 @@ from gui.widgets.amount_box import AmountBox
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label, message_box
 from gui.widgets.links import open_folder
+from gui.widgets.share_bar import ShareBar
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE
@@ -102,10 +102,7 @@ class KeptPage(QWidget):
         self.limit.setToolTip(wrapped("Size limit, such as 500 MB or 2 GB; Enter applies it"))
         self.limit.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.limit.setFixedWidth(11 * GRID)
-        self.bar = QProgressBar()
-        self.bar.setRange(0, 1000)
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Share of the limit in use")
+        self.bar = ShareBar("Share of the limit in use")
         self.note = label(role="small")
 
     def _build_list(self) -> None:
@@ -150,7 +147,7 @@ class KeptPage(QWidget):
         self._kept = kept
         share = kept.usage / self._cache.max_bytes
         self.usage.setText(f"{format_bytes(kept.usage)} of at most")
-        self.bar.setValue(min(round(1000 * share), 1000))
+        self.bar.show_share(share)
         self.bar.setToolTip(wrapped(f"{format_percent(share)} of the limit"))
         self.table.show_commits(kept.commits)
         self.table.show_message("" if kept.commits else EMPTY)
