@@ -220,8 +220,14 @@ def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout) -> None:
     """Add a button below the content that closes the dialog."""
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
-    margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-    vbox((content, 1), buttons, parent=dialog, spacing=2 * GRID, margins=margins)
+    vbox((content, 1), buttons, parent=dialog, spacing=2 * GRID, margins=2 * GRID)
+
+
+def show_in_front(window: QWidget) -> None:
+    """Show a window that does not block the others, in front of them."""
+    window.showNormal() if window.isMinimized() else window.show()
+    window.raise_()
+    window.activateWindow()
 
 
 def _run(dialog: QDialog) -> int:

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLayout,
     QLineEdit,
-    QPushButton,
     QSpinBox,
     QWidget,
 )
@@ -24,7 +23,8 @@ from PySide6.QtWidgets import (
 from geometry.inside.settings import COUNTERS, PositionsSettings
 from geometry.models.sources.locating import path_exists
 from gui.style.theme import GRID, format_bytes, format_count, format_part
-from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.boxes import Item, form, grid, hbox, in_a_row, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.share_bar import ShareBar
@@ -101,54 +101,28 @@ class InsideDialog(QDialog):
         self.show_running(False)
 
     def _lay_out(self) -> None:
-        browse, folder = QPushButton("Folder…"), QPushButton("Folder…")
-        for button in (browse, folder):
-            button.setAutoDefault(False)
+        browse, folder = push_button("Folder…"), push_button("Folder…")
         browse.clicked.connect(lambda: _choose(self, self.source))
         folder.clicked.connect(lambda: _choose(self, self.out))
         boxes, self._fields = QWidget(), QWidget()
         places = grid(boxes, 2 * GRID, GRID // 2)
         for number, box in enumerate(self.counters.values()):
             places.addWidget(box, number // 2, number % 2)
-        sizes = hbox(
-            self.windows,
-            label("windows of", "muted"),
-            self.length,
-            label("tokens", "muted"),
-            1,
-            spacing=GRID,
-        )
-        form = grid(self._fields, 2 * GRID, GRID)
-        rows: tuple[tuple[str, QWidget | QLayout], ...] = (
+        rows: tuple[tuple[str, Item], ...] = (
             ("Model", hbox((self.source, 1), browse, spacing=GRID)),
             ("Texts", self.texts),
-            ("Size", sizes),
+            ("Size", in_a_row(self.windows, "windows of", self.length, "tokens")),
             ("Counters", boxes),
             ("Control", self.control),
             ("Device", self.device),
             ("Result", hbox((self.out, 1), folder, spacing=GRID)),
         )
-        top = Qt.AlignmentFlag.AlignTop
-        for row, (name, part) in enumerate(rows):
-            form.addWidget(
-                label(name, "muted"), row, 0, top if part is boxes else Qt.AlignmentFlag(0)
-            )
-            if isinstance(part, QLayout):
-                form.addLayout(part, row, 1)
-            else:
-                form.addWidget(part, row, 1)
+        fields = form(self._fields, rows)
+        counters = fields.itemAtPosition(rows.index(("Counters", boxes)), 0)
+        counters.setAlignment(Qt.AlignmentFlag.AlignTop)
         about = label(ABOUT, "muted", wrap=True)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        column = vbox(
-            about,
-            self._fields,
-            self.bar,
-            self.message,
-            self.buttons,
-            parent=self,
-            spacing=2 * GRID,
-            margins=margins,
-        )
+        parts = (about, self._fields, self.bar, self.message, self.buttons)
+        column = vbox(*parts, parent=self, spacing=2 * GRID, margins=2 * GRID)
         for text in (about, self.message):
             text.setFixedWidth(WIDTH)
         column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)

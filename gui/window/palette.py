@@ -185,10 +185,8 @@ class Palette(QFrame):
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.list.itemClicked.connect(self._run)
-        self.nothing = label(NOTHING)
-        self.nothing.setProperty("role", "muted")
-        parts, margins = (self.field, self.list, self.nothing), (GRID, GRID, GRID, GRID)
-        vbox(*parts, parent=self, spacing=GRID, margins=margins)
+        self.nothing = label(NOTHING, "muted")
+        vbox(self.field, self.list, self.nothing, parent=self, spacing=GRID, margins=GRID)
         self.field.installEventFilter(self)
         self.setFixedWidth(min(WIDTH, window.width() - 4 * GRID))
         self._show_matching("")
@@ -297,7 +295,7 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
         if actions[command.name].isEnabled() and command.name != "palette"
     ]
     items += [
-        Item(f"Show {dock.title}", "Panels", _bring(window, dock.name))
+        Item(f"Show {dock.title}", "Panels", partial(window.focus_on, dock.name))
         for dock in DOCKS
         if dock.name not in ("lesson", "bookmarks")  # which have commands
     ]
@@ -323,7 +321,3 @@ def _source_items(
         kind = f"Models, {row.state}"
         items.append(Item(f"{verb} {row.entry.title}", kind, partial(call, source)))
     return items
-
-
-def _bring(window: HostWindow, dock: str) -> Callable[[], None]:
-    return lambda: window.focus_on(dock)

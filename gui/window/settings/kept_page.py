@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLineEdit,
     QMessageBox,
-    QPushButton,
     QSizePolicy,
     QWidget,
 )
@@ -30,6 +29,7 @@ from gui.services.kept_models import (
 from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label, message_box
 from gui.widgets.links import open_folder
 from gui.widgets.share_bar import ShareBar
@@ -95,7 +95,7 @@ class KeptPage(QWidget):
         self.folder.setCursorPosition(0)
         self.folder.setAccessibleName("Cache folder")
         self.folder.setToolTip(wrapped(f"Downloads are cached in {self._cache.root}"))
-        self.open_folder = _button("Open folder", "Show the folder in the file manager")
+        self.open_folder = push_button("Open folder", "Show the folder in the file manager")
         self.usage = label()
         self.limit = AmountBox(MIN_CACHE, MAX_CACHE)
         self.limit.setAccessibleName("Size limit of the cache")
@@ -110,10 +110,10 @@ class KeptPage(QWidget):
         self.table.setMinimumHeight(6 * ROW_HEIGHT)
         # As high as possible; the page scrolls if this minimum is too high.
         self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
-        self.remove = _button(
+        self.remove = push_button(
             "Remove", "Remove the selected models; reopening them downloads them again (Delete)"
         )
-        self.clear = _button("Clear all…", "Remove everything from the cache")
+        self.clear = push_button("Clear all…", "Remove everything from the cache")
         self.message = label(role="small")
 
     def _arrange(self) -> None:
@@ -253,11 +253,3 @@ class KeptPage(QWidget):
         self.message.setText(str(error))
         self._enable()
         self.refresh()
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    # Enter belongs to the focused field.
-    button.setAutoDefault(False)
-    button.setToolTip(wrapped(tip))
-    return button

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gui.state.values import Notice
 from gui.window.actions import COMMANDS
+from gui.window.dialogs import show_in_front
 from gui.window.settings.keys import usable
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ class KeyChanger:
         if self.dialog is None:
             self.dialog = KeysDialog(self.changed, self._window)
             self.dialog.keysChanged.connect(self.apply)
-        self.dialog.show()
-        self.dialog.raise_()
-        self.dialog.activateWindow()
+        show_in_front(self.dialog)
 
     def apply(self, keys: Mapping[str, str]) -> None:
         """Use and store keys by their commands' names; other commands have their defaults."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gui.services.jobs.jobs import Jobs
 from gui.services.notices import is_offline_by_environment
+from gui.window.dialogs import show_in_front
 
 if TYPE_CHECKING:
     from gui.window.main_window import MainWindow
@@ -27,9 +28,7 @@ class SettingsPage:
         """Show the dialog."""
         if self.dialog is None:
             self.dialog = self._make()
-        self.dialog.show()
-        self.dialog.raise_()
-        self.dialog.activateWindow()
+        show_in_front(self.dialog)
 
     def release(self) -> None:
         """Close it, and stop listening; called by the owner before the window is deleted."""
