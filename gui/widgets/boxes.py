@@ -73,9 +73,9 @@ def _around(margins: Margins) -> QMargins:
     return QMargins(*(margins if isinstance(margins, tuple) else (margins,) * 4))
 
 
-def grid(parent: QWidget, across: int, down: int, *, margins: Margins = 0) -> QGridLayout:
+def grid(parent: QWidget | None, across: int, down: int, *, margins: Margins = 0) -> QGridLayout:
     """Return an empty grid; ``across`` and ``down`` are the spacings in pixels."""
-    layout = QGridLayout(parent)
+    layout = QGridLayout(parent) if parent else QGridLayout()
     layout.setContentsMargins(_around(margins))
     layout.setHorizontalSpacing(across)
     layout.setVerticalSpacing(down)

@@ -243,14 +243,12 @@ class Palette(QFrame):
             QTimer.singleShot(0, self._window, item.run)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.field and isinstance(event, QKeyEvent):
-            if event.type() == QEvent.Type.KeyPress and event.key() in _TO_THE_LIST:
+        pressed = watched is self.field and event.type() == QEvent.Type.KeyPress
+        if pressed and isinstance(event, QKeyEvent):
+            if event.key() in _TO_THE_LIST:
                 QApplication.sendEvent(self.list, event)
                 return True
-            if event.type() == QEvent.Type.KeyPress and event.key() in (
-                Qt.Key.Key_Return,
-                Qt.Key.Key_Enter,
-            ):
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self._run(self.list.currentItem())
                 return True
         return super().eventFilter(watched, event)

@@ -136,9 +136,8 @@ class Workspaces(QObject):
         self._window, self._lessons, self._menu = window, lessons, menu
         self.current = "explore"
         self._arranging = False
-        self._side: dict[str, tuple[str, ...]] = {
-            "analyse": LEFT_DOCKS
-        }  # Docks to show again, by workspace
+        # Docks to show again, by workspace
+        self._side: dict[str, tuple[str, ...]] = {"analyse": LEFT_DOCKS}
         self._before_teaching = "explore"
         self._layouts: dict[str, Layout] = {}
         self._own: list[QAction] = []

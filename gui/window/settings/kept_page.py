@@ -8,7 +8,6 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QGridLayout,
     QLineEdit,
     QMessageBox,
     QSizePolicy,
@@ -28,7 +27,7 @@ from gui.services.kept_models import (
 )
 from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
-from gui.widgets.boxes import hbox, vbox
+from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.buttons import push_button
 from gui.widgets.label import label, message_box
 from gui.widgets.links import open_folder
@@ -118,9 +117,7 @@ class KeptPage(QWidget):
 
     def _arrange(self) -> None:
         amount = hbox(self.usage, self.limit, 1, spacing=GRID)
-        form = QGridLayout()
-        form.setHorizontalSpacing(GRID)
-        form.setVerticalSpacing(GRID)
+        form = grid(None, GRID, GRID)
         form.setColumnStretch(1, 1)
         form.addWidget(label("Folder", "muted"), 0, 0)
         form.addWidget(self.folder, 0, 1)
