@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 import main
 from gui.commands import run_window
@@ -29,6 +27,7 @@ from gui.window.work.unsaved_work import UnsavedWork
 from tests.command_line import ROOT
 from tests.gui.dialogs import answer_file
 from tests.gui.file_calls import OnGuiThread, SlowDisk, heard
+from tests.gui.on_screen import drop
 from tests.gui.training_stage import write_trained
 from tests.gui.window.survey.survey_table import write_survey
 
@@ -76,23 +75,10 @@ def driven(files, wait_until_idle, monkeypatch):
 
     def make(application):
         disk, folder, table, other = files
-        return Drive(
-            application, partial(wait_until_idle, application), partial(answer_file, monkeypatch),
-            folder, table, other, disk,
-        )  # fmt: skip
+        settle, answer = partial(wait_until_idle, application), partial(answer_file, monkeypatch)
+        return Drive(application, settle, answer, folder, table, other, disk)
 
     return make
-
-
-def drop(window, path):
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    at = QPoint(400, 300)
-    how = (
-        Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier,
-    )  # fmt: skip
-    QApplication.sendEvent(window, QDragEnterEvent(at, *how))
-    QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
 def type_in(palette, text):
@@ -211,12 +197,10 @@ def each_panel(drive):
             drive.settle()
 
 
-@pytest.mark.parametrize(
-    "gestures",
-    [opening, looking, comparing, saving, exporting, surveying,
-     pytest.param(each_panel, marks=pytest.mark.slow)],
-    ids=lambda gestures: gestures.__name__,
-)  # fmt: skip
+GESTURES = (opening, looking, comparing, saving, exporting, surveying)
+
+
+@pytest.mark.parametrize("gestures", [*GESTURES, pytest.param(each_panel, marks=pytest.mark.slow)])
 def test_the_gui_thread_asks_no_disk(application, driven, gestures):
     drive, asked = driven(application), OnGuiThread()
     with heard(asked):
@@ -275,12 +259,10 @@ def open_recent_menu(drive):
     return lambda: str(drive.disk / "gone") in drive.session.missing
 
 
-@pytest.mark.parametrize(
-    "gesture",
-    [open_model, open_missing, drop_table, open_project, save_project, add_beside,
-     open_recent_menu],
-    ids=lambda gesture: gesture.__name__,
-)  # fmt: skip
+OPENING = (open_model, open_missing, drop_table, open_project)
+
+
+@pytest.mark.parametrize("gesture", [*OPENING, save_project, add_beside, open_recent_menu])
 def test_a_slow_disk_stops_no_window(application, driven, qtbot, gesture):
     drive = driven(application)
     drive.open(drive.folder)

@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
 from gui.window.main_window import TITLE_BAR, first_size
+from tests.gui.on_screen import drop
 
 LEFT = Qt.MouseButton.LeftButton
 NONE, CONTROL, SHIFT = (
@@ -18,17 +19,6 @@ NONE, CONTROL, SHIFT = (
     Qt.KeyboardModifier.ControlModifier,
     Qt.KeyboardModifier.ShiftModifier,
 )
-
-
-def drop(window, path):
-    """Drop a path onto the middle of the window."""
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    at, how = QPoint(400, 300), (Qt.DropAction.CopyAction, data, LEFT, NONE)
-    enter = QDragEnterEvent(at, *how)
-    QApplication.sendEvent(window, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
 def test_dropped_file_is_copied(window, qtbot, settle, write_table):

@@ -12,18 +12,15 @@ from hypothesis import strategies as st
 
 from geometry.hub.tensor_cache import MAX_BYTES
 from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
-from gui.state.session import Session
+from gui.state.session import REMEMBERED, Session
 from gui.style.theme import COLORMAPS
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE, Settings
 
 IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-REMEMBERED = (
-    "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
-    "opacity", "outside", "projection", "keep_turned", "recent", "prompt", "folders",
-    "compare_columns", "surveys",
-)  # fmt: skip
+KEPT = (*REMEMBERED, "recent", "prompt", "folders", "compare_columns", "surveys")
+"""Fields of a session."""
 
 
 @pytest.fixture
@@ -31,6 +28,9 @@ def path(tmp_path):
     return tmp_path / "settings.json"
 
 
+OTHER_LOOK = {"colormap": "viridis", "cyclic_colormap": "batlow", "color_span": "table"}
+OTHER_LOOK |= {"outside": "faint", "projection": "parallel", "curve_parts": "points"}
+OTHER_LOOK |= {"line_width": 3.5, "point_size": 12.0, "opacity": 0.25, "keep_turned": True}
 LAYOUT = Layout(
     {"left": Split("column", (Tabs(("a",), "a", 40), Tabs(("b", "c"), "c", 60)), 200)},
     {"d": "bottom"},
@@ -50,20 +50,19 @@ def loaded(path):
 
 
 def remembered(session):
-    return {name: getattr(session, name) for name in REMEMBERED}
+    return {name: getattr(session, name) for name in KEPT}
 
 
 def test_everything_comes_back(path):
     session = Session(
-        colormap="viridis", cyclic_colormap="batlow", color_span="table",
-        outside="faint", projection="parallel",
-        line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
+        **OTHER_LOOK,
         compare_columns=(("turns", 80), ("range", 0)),
-        keep_turned=True, recent=("/models/a, b", "openai-community/gpt2"),
+        recent=("/models/a, b", "openai-community/gpt2"),
         prompt="Hello, “Adam” = 100 %;",
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},
         surveys=("/surveys/a.parquet", "/surveys/b.parquet"),
-    )  # fmt: skip
+    )
+    assert all(getattr(session, name) != getattr(Session(), name) for name in REMEMBERED)
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
     assert Settings(path).last_source == "/models/a, b"
@@ -151,17 +150,11 @@ def test_a_damaged_file_is_put_aside_with_a_sentence(path, name):
     assert loaded(path).colormap == "viridis"
 
 
-WRONG = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5),
-    st.lists(st.integers(), max_size=3), st.dictionaries(st.text(max_size=3), st.integers()),
-)  # fmt: skip
-KEYS = (
-    "look/theme", "model/last", "model/recent", "network/offline", "network/cache_limit", "prompt",
-    "view/colormap", "view/color_span", "view/keep_turned", "view/outside", "view/projection",
-    "view/cyclic_colormap", "view/line_width", "view/point_size", "view/curve_parts",
-    "view/opacity",
-    "window", "docks",
-)  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+LISTS = st.lists(st.integers(), max_size=3)
+WRONG = PLAIN | LISTS | st.dictionaries(st.text(max_size=3), st.integers())
+OTHERS = ("look/theme", "model/last", "model/recent", "prompt", "window", "docks")
+KEYS = (*REMEMBERED.values(), *OTHERS, "network/offline", "network/cache_limit")
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), WRONG))

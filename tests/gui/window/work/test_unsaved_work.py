@@ -96,15 +96,9 @@ def test_name_that_is_not_utf_8_is_kept(start_application, write_gpt2, tmp_path,
 
 KEEPER = """
 import sys, time
-from pathlib import Path
-from gui.commands.application import Application
-from gui.commands.qt_start import prepare_qt
 from gui.window.work.unsaved_work import SLOT, UnsavedWork
-from gui.window.settings.settings import Settings
-qt = prepare_qt()
-application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
-while application.session.model is None or not application.idle:
-    qt.processEvents()
+from tests.gui.alone import start
+application = start(*sys.argv[1:3], (30, 90), offline=True)
 application.findChild(UnsavedWork).keep()
 application.jobs.deliver(SLOT, 60_000)
 print("kept", flush=True)

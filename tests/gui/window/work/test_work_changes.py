@@ -352,27 +352,19 @@ def test_the_end_of_the_session_asks_nothing_and_keeps_everything(opened, asked)
 
 CHANGER = """
 import sys, time
-from pathlib import Path
-from gui.commands.application import Application
-from gui.commands.qt_start import prepare_qt
 from gui.window.work.unsaved_work import UnsavedWork
-from gui.window.settings.settings import Settings
-qt = prepare_qt()
-application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], offline=True)
+from tests.gui.alone import settle, start
+application = start(*sys.argv[1:3], offline=True)
 application.ask_before_losing_work()
 session = application.session
-def settle():
-    while session.model is None or session.work is None or not application.idle:
-        qt.processEvents()
-settle()
 application.controller.comparing.add(sys.argv[3], (3, 40))
-settle()
+settle(application)
 session.selection = (5, 7)
 session.prompt = "hello"
 unsaved = application.findChild(UnsavedWork)
 before, deadline = unsaved._file._content, time.monotonic() + 60
 while unsaved._file._content == before and time.monotonic() < deadline:
-    qt.processEvents()  # the timer keeps it
+    application._qt.processEvents()  # the timer keeps it
 print("kept" if unsaved._file._content != before else "not kept", flush=True)
 time.sleep(600)
 """
