@@ -12,10 +12,8 @@ from gui.window.actions import COMMANDS, MENUS, TIPS, Actions
 from gui.window.parts import handlers
 
 KEYS = Qt.KeyboardModifier
-NONE, SHIFT, CONTROL, ALT, KEYPAD = (
-    KEYS.NoModifier, KEYS.ShiftModifier, KEYS.ControlModifier, KEYS.AltModifier,
-    KEYS.KeypadModifier,
-)  # fmt: skip
+NONE, KEYPAD = KEYS.NoModifier, KEYS.KeypadModifier
+SHIFT, CONTROL, ALT = KEYS.ShiftModifier, KEYS.ControlModifier, KEYS.AltModifier
 
 
 @pytest.fixture

@@ -206,8 +206,8 @@ def test_letters_are_commands_also_while_a_closed_list_has_the_focus(window):
     camera.frame()
     window.wait()
     framed = camera.place.pose
-    for combo in (window.panels["view"].findChildren(DropDown)[0],
-                  window.panels["positions"].components.combos[0]):  # fmt: skip
+    combos = window.panels["positions"].components.combos
+    for combo in (window.panels["view"].findChildren(DropDown)[0], combos[0]):
         camera.zoom(1.5)
         window.wait()
         combo.setFocus()

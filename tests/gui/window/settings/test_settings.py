@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from geometry.hub.tensor_cache import MAX_BYTES
 from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
 from gui.state.session import REMEMBERED, Session
-from gui.style.theme import COLORMAPS
+from gui.style.theme import COLORMAPS, TEXT
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE, Settings
 
 IN_ONE_FILE = hypothesis_settings(
@@ -153,8 +153,9 @@ def test_a_damaged_file_is_put_aside_with_a_sentence(path, name):
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 LISTS = st.lists(st.integers(), max_size=3)
 WRONG = PLAIN | LISTS | st.dictionaries(st.text(max_size=3), st.integers())
-OTHERS = ("look/theme", "model/last", "model/recent", "prompt", "window", "docks")
-KEYS = (*REMEMBERED.values(), *OTHERS, "network/offline", "network/cache_limit")
+OTHERS = ("model/last", "model/recent", "network/offline", "network/cache_limit", "prompt")
+LOOK = ("look/theme", "look/text_size", "start/colormap", "start/range", "window", "docks")
+KEYS = (*REMEMBERED.values(), *OTHERS, *LOOK)
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), WRONG))
@@ -168,6 +169,8 @@ def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
     assert all(isinstance(r, str) for r in session.recent)
     assert isinstance(settings.last_source, str)
     assert settings.layout is None
+    look = settings.theme, settings.text_size, settings.colormap, settings.first_range
+    assert look == ("system", TEXT, "", "typical")
     assert MIN_CACHE <= settings.cache_limit <= MAX_CACHE
 
 
