@@ -24,7 +24,7 @@ from gui.panels.table import GROUPS, PANELS
 from gui.services.jobs.jobs import gui_first
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
-from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_button
+from gui.window.arrangement.docks import DockTitle, is_docked, share, tab_bars, title_button
 
 CLOSER = 12
 """Pixels by which a tab is narrower if there is little room, as in the style sheet."""
@@ -112,14 +112,12 @@ class DockTabs(QObject):
     @property
     def is_open(self) -> bool:
         """Whether any of the panels is in the window."""
-        return any(not (dock.isHidden() or dock.isFloating()) for dock in self._docks.values())
+        return any(map(is_docked, self._docks.values()))
 
     def close(self) -> None:
         """Hide all docked panels."""
         self.restore_maximized()
-        self._closed = tuple(
-            name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
-        )
+        self._closed = tuple(name for name, dock in self._docks.items() if is_docked(dock))
         for dock in self._docks.values():
             if not dock.isFloating() and not dock.visibleRegion().isEmpty():
                 orientation, place = self._orientation(dock), _place_of(self._window, dock)
@@ -274,9 +272,9 @@ class DockTabs(QObject):
 
     def _store_share(self, dock: QDockWidget) -> None:
         """Store a dock's share of the window, unless the window is being resized."""
-        width, docked = self._window.width(), not (dock.isFloating() or dock.isHidden())
+        width = self._window.width()
         beside = self._orientation(dock) is Qt.Orientation.Horizontal
-        if docked and width == self._settled_width and beside:
+        if is_docked(dock) and width == self._settled_width and beside:
             self._share_beside = dock.width() / width
 
     def _keep_share(self) -> None:
@@ -290,7 +288,7 @@ class DockTabs(QObject):
         self._settled_width = self._window.width()
 
     def _is_beside(self, dock: QDockWidget) -> bool:
-        visible = not (dock.isFloating() or dock.isHidden() or dock.visibleRegion().isEmpty())
+        visible = is_docked(dock) and not dock.visibleRegion().isEmpty()
         return visible and self._orientation(dock) is Qt.Orientation.Horizontal
 
     def _fit(self, bar: QTabBar) -> None:

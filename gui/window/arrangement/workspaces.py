@@ -18,7 +18,7 @@ from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
 from gui.window.arrangement.dock_tabs import first_height
-from gui.window.arrangement.docks import share
+from gui.window.arrangement.docks import is_docked, share
 from gui.window.arrangement.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import LessonPlayer
@@ -274,8 +274,7 @@ class Workspaces(QObject):
             docks[name].setVisible(not hides)
 
     def _shown_at_sides(self) -> tuple[str, ...]:
-        docks = self._window.docks
-        return tuple(n for n in SIDE if not (docks[n].isHidden() or docks[n].isFloating()))
+        return tuple(name for name in SIDE if is_docked(self._window.docks[name]))
 
     # ---- the menu ----
 

@@ -170,7 +170,8 @@ class SurveyWindow(QWidget):
         ):
             part.setAccessibleName(name)
             part.setToolTip(wrapped(name))
-        for box in (self.x_box, self.y_box, self.color_box):
+        self._boxes = self.x_box, self.y_box, self.color_box
+        for box in self._boxes:
             box.setMaxVisibleItems(24)
             box.setMinimumContentsLength(10)
         self.selection = label(role="muted")
@@ -235,7 +236,7 @@ class SurveyWindow(QWidget):
         self._splitter_moved = True
 
     def _connect(self) -> None:
-        for box in (self.x_box, self.y_box, self.color_box):
+        for box in self._boxes:
             box.activated.connect(self._on_column)
         for check in (self.log_x, self.log_y, self.lines):
             check.clicked.connect(self._on_checked)
@@ -255,13 +256,12 @@ class SurveyWindow(QWidget):
         self.columns.clicked.connect(self._show_columns_menu)
 
     def _fill_columns(self) -> None:
-        choices = self.choices
-        boxes = self.x_box, self.y_box, self.color_box
-        for box, name in zip(boxes, (choices.x, choices.y, choices.color), strict=True):
+        chosen = (self.choices.x, self.choices.y, self.choices.color)
+        for box, name in zip(self._boxes, chosen, strict=True):
             with QSignalBlocker(box):
                 box.clear()
                 for column in self.survey.columns.values():
-                    if column.name in (choices.x, choices.y, choices.color) or column.known.any():
+                    if column.name in chosen or column.known.any():
                         box.addItem(column.title, column.name)
                 box.setCurrentIndex(box.findData(name))
 
@@ -269,7 +269,7 @@ class SurveyWindow(QWidget):
 
     def _on_column(self) -> None:
         columns = self.survey.columns
-        x, y, color = (box.currentData() for box in (self.x_box, self.y_box, self.color_box))
+        x, y, color = (box.currentData() for box in self._boxes)
         before = self.choices
         log_x = before.log_x if x == before.x else is_wide(columns[x])
         log_y = before.log_y if y == before.y else is_wide(columns[y])
