@@ -385,9 +385,7 @@ class Maximized:
 
     def _on_toggled(self) -> None:
         """Restore the others when no maximised panel is left in the window."""
-        if self.layout is None or not self._kept:
-            return
-        if not all(dock.isHidden() or dock.isFloating() for dock in self._kept):
+        if self.layout is None or not self._kept or any(map(is_docked, self._kept)):
             return
         closed = [dock for dock in self._kept if dock.isHidden()]
         floating = {dock: dock.pos() for dock in self._kept if dock not in closed}
