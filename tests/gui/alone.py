@@ -1,5 +1,9 @@
 """The application in a process of its own, for scripts of tests."""
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,18 @@ def start(settings: str, *arguments: Any, **how: Any) -> Application:
     application = Application(prepare_qt(), Settings(Path(settings)), *arguments, **how)
     settle(application)
     return application
+
+
+@contextmanager
+def killed(code: str, *arguments: object) -> Iterator[str]:
+    """Run a script, and kill its process at the end; the first line that it prints."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None
+            yield child.stdout.readline()
+        finally:
+            child.kill()
 
 
 def settle(application: Application) -> None:

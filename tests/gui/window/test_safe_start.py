@@ -151,10 +151,8 @@ def test_failed_start_leads_to_a_safe_one(tmp_path, monkeypatch):
     marks = tmp_path / "helixscope" / FOLDER
 
     def start(end, *, kill=False):
-        child = subprocess.Popen(
-            [sys.executable, "-c", RUN, end],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        child = subprocess.Popen([sys.executable, "-c", RUN, end], text=True, **pipes)
         if kill:
             first = child.stdout.readline()
             assert child.stdout.readline() == "hangs\n"

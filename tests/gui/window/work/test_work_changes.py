@@ -1,10 +1,6 @@
 """Changed work: the mark in the title, and the question before it is lost."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer
@@ -17,6 +13,7 @@ from gui.window.arrangement.docks import DOCKS
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.settings.settings import Settings
 from gui.window.work.save_work import SLOT
+from tests.gui.alone import killed
 from tests.gui.dialogs import LEFT, answer_file
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -373,16 +370,8 @@ time.sleep(600)
 @pytest.mark.slow
 def test_kill_keeps_the_changes(start_application, talk, other, tmp_path, wait_until_idle, qtbot):
     ini, before = tmp_path / "killed" / "settings.json", talk.read_bytes()
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHANGER, ini, talk, other],
-        stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
-    )  # fmt: skip
-    try:
-        assert child.stdout.readline() == "kept\n"
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+    with killed(CHANGER, ini, talk, other) as line:
+        assert line == "kept\n"
     application = start_application(settings=Settings(ini))
     session = application.session
     assert talk.read_bytes() == before
