@@ -262,26 +262,34 @@ def open_recent_menu(drive):
 OPENING = (open_model, open_missing, drop_table, open_project)
 
 
+@pytest.fixture
+def go_round(qtbot):
+    """Let the event loop turn while a disk is silent that has been asked."""
+
+    def turn(disk):
+        beats, heart = [], QTimer(interval=0)
+        heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
+        heart.start()
+        qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+        heart.stop()
+
+    return turn
+
+
 @pytest.mark.parametrize("gesture", [*OPENING, save_project, add_beside, open_recent_menu])
-def test_a_slow_disk_stops_no_window(application, driven, qtbot, gesture):
+def test_a_slow_disk_stops_no_window(application, driven, go_round, gesture):
     drive = driven(application)
     drive.open(drive.folder)
     drive.answer(drive.disk / "mine.helix")
     drive.window.work.save_as()
     drive.settle()
     drive.open(drive.other if gesture is open_project else drive.folder)
-    disk, beats = SlowDisk(drive.disk), []
-    heart = QTimer(interval=0)
-    heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
+    disk = SlowDisk(drive.disk)
     with heard(disk):
-        try:
+        with disk.silent():
             done = gesture(drive)
-            heart.start()
-            qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+            go_round(disk)
             assert not done()
-        finally:
-            heart.stop()
-            disk.answers.set()
         drive.settle()
     assert done()
     assert not disk.on_gui_thread, "\n\n".join(disk.on_gui_thread)
@@ -292,19 +300,19 @@ def test_esc_gives_up_a_project_on_a_slow_disk(application, driven, qtbot):
     drive.open(drive.folder)
     disk = SlowDisk(drive.disk)
     with heard(disk):
-        try:
+        with disk.silent():
             drive.controller.open(str(drive.disk / "mine.helix"))
             qtbot.waitUntil(lambda: bool(drive.session.opening))
             assert drive.controller.cancel()
             assert not drive.session.opening
-        finally:
-            disk.answers.set()
         drive.settle()
     assert drive.session.notice is None
 
 
 @pytest.mark.parametrize("how", ["argument", "last model", "last project"])
-def test_a_slow_disk_stops_no_start(start_application, driven, files, settings, qtbot, how):
+def test_a_slow_disk_stops_no_start(
+    start_application, driven, files, settings, qtbot, go_round, how
+):
     folder = files[1]
     if how == "last project":
         drive = driven(start_application(folder))
@@ -313,19 +321,13 @@ def test_a_slow_disk_stops_no_start(start_application, driven, files, settings, 
         drive.application.close()
     elif how == "last model":
         settings._set("model/last", str(folder))
-    disk, beats = SlowDisk(files[0]), []
+    disk = SlowDisk(files[0])
     with heard(disk):
-        try:
+        with disk.silent():
             application = start_application(folder if how == "argument" else None, wait=False)
             assert application.window.isVisible()
-            heart = QTimer(application, interval=0)
-            heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
-            heart.start()
-            qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+            go_round(disk)
             assert application.session.model is None
-        finally:
-            disk.answers.set()
-        heart.stop()
         qtbot.waitUntil(lambda: application.session.model is not None)
         driven(application).settle()
     assert application.session.model.home == folder
@@ -339,13 +341,10 @@ def test_the_command_line_does_not_wait_for_a_slow_disk(monkeypatch, files, caps
     monkeypatch.setattr(
         run_window, "run_window", lambda source, *_, **__: opened.append(source.text)
     )
-    with heard(disk):
-        try:
-            with pytest.raises(typer.Exit):
-                main.open_command(str(files[1]))
-            assert opened == [str(files[1])]
-        finally:
-            disk.answers.set()
+    with heard(disk), disk.silent():
+        with pytest.raises(typer.Exit):
+            main.open_command(str(files[1]))
+        assert opened == [str(files[1])]
     assert not disk.on_gui_thread
     monkeypatch.setattr(main, "CHECK_S", 60)
     with pytest.raises(typer.Exit):  # one that answers
