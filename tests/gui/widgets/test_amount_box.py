@@ -19,7 +19,6 @@ NBSP = "\N{NO-BREAK SPACE}"
 @pytest.fixture
 def box(qtbot):
     window = QWidget()
-    qtbot.addWidget(window)
     made, other = AmountBox(100 * MB, 1000 * GB), QPushButton("Other")
     layout = QVBoxLayout(window)
     layout.addWidget(made)
@@ -27,10 +26,7 @@ def box(qtbot):
     made.set_nbytes(2 * GB)
     made.kept_alive, made.other, made.said = window, other, []
     made.chosen.connect(made.said.append)
-    window.show()
-    qtbot.waitUntil(window.isVisible)
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
+    put_on_screen(qtbot, window, active=True)
     made.setFocus()
     return made
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QRadioButton
 from geometry.checkpoints.stores import TensorInfo
 from gui.style.theme import LIGHT
 from gui.window.table_dialog import TableDialog
+from tests.gui.on_screen import put_on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 PE = TensorInfo("encoder.pe", (1, 514, 48), "F32", 0)
@@ -20,11 +21,7 @@ def ask(qtbot, dress):
     dress(LIGHT)
 
     def show(*candidates, first_rows=()):
-        dialog = TableDialog(None, candidates, first_rows)
-        qtbot.addWidget(dialog)
-        with qtbot.waitExposed(dialog):
-            dialog.show()
-        return dialog
+        return put_on_screen(qtbot, TableDialog(None, candidates, first_rows))
 
     return show
 
