@@ -21,6 +21,7 @@ from gui.window.survey.curves import NONE as NO_CURVES
 from gui.window.survey.rows import SurveyRows, sorted_rows, value_text
 from gui.window.survey.scatter import make_scatter, usual_choices
 from gui.window.survey.window import SurveyWindow, progress_text
+from tests.gui.on_screen import put_on_screen
 from tests.gui.window.survey.survey_table import FAILED, SEEDS, STEPS, entries, row, write_survey
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -43,11 +44,8 @@ def shown(qtbot, dress, survey, controller):
     made.opened, made.several = [], []
     made.openRequested.connect(made.opened.append)
     made.besideRequested.connect(made.several.append)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
     made.owner = owner  # it would be collected
-    return made
+    return put_on_screen(qtbot, made, active=True)
 
 
 def pixel(window, point):
