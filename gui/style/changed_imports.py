@@ -49,7 +49,7 @@ class _Finder(MetaPathFinder):
             changed = _without(LATER[fullname], load)
         else:
             changed = _with_defaults(Path(spec.origin), load)
-        spec.loader.exec_module = changed  # type: ignore[method-assign]
+        spec.loader.exec_module = changed  # type: ignore[assignment, method-assign]
         return spec
 
 

@@ -16,7 +16,7 @@ class ScrollColumn(QScrollArea):
 
     accessible_role = QAccessible.Role.Grouping
 
-    def __init__(self, inside: QWidget) -> None:
+    def __init__(self, inside: QWidget | None = None) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
@@ -26,7 +26,8 @@ class ScrollColumn(QScrollArea):
         bar = self.verticalScrollBar()
         bar.setEnabled(False)  # and so not drawn, while there is nothing to scroll
         bar.rangeChanged.connect(self._on_range_changed)
-        self.setWidget(inside)
+        if inside is not None:
+            self.setWidget(inside)
 
     @Slot(int, int)
     def _on_range_changed(self, low: int, high: int) -> None:

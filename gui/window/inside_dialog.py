@@ -119,6 +119,7 @@ class InsideDialog(QDialog):
         )
         fields = form(self._fields, rows)
         counters = fields.itemAtPosition(rows.index(("Counters", boxes)), 0)
+        assert counters is not None
         counters.setAlignment(Qt.AlignmentFlag.AlignTop)
         about = label(ABOUT, "muted", wrap=True)
         parts = (about, self._fields, self.bar, self.message, self.buttons)
