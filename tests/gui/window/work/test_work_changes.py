@@ -354,6 +354,8 @@ from tests.gui.alone import settle, start
 application = start(*sys.argv[1:3], offline=True)
 application.ask_before_losing_work()
 session = application.session
+while session.work is None:
+    application._qt.processEvents()
 application.controller.comparing.add(sys.argv[3], (3, 40))
 settle(application)
 session.selection = (5, 7)
