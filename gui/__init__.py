@@ -4,8 +4,6 @@ Folders are layers: each imports those below it in this list and nothing above i
 `window`, `panels`, `export`, `viewport`, `plots`, `services`, `scene`, `widgets`, `state`, `style`.
 """
 
-from gui.style.matplotlib_start import use_defaults
-from gui.style.pyvista_start import leave_out_pyplot
+from gui.style.changed_imports import change_imports
 
-use_defaults()
-leave_out_pyplot()
+change_imports()

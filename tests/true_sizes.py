@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.small_models import gpt2_block
+from tests.small_models import gpt2_layer
 
 #: Layers and width; a head has 64 of that.
 SHAPES = {
@@ -78,7 +78,7 @@ def write_gpt2(
 
 def _tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes in the order of OpenAI's files: by name."""
-    block = {"attn.bias": (1, 1, N_POSITIONS, N_POSITIONS), **gpt2_block(width)}
+    block = {"attn.bias": (1, 1, N_POSITIONS, N_POSITIONS), **gpt2_layer(width)}
     for layer in sorted(range(layers), key=str):
         for part, shape in sorted(block.items()):
             yield f"h.{layer}.{part}", shape

@@ -29,15 +29,7 @@ FIGURE_SPACE = "\N{FIGURE SPACE}"
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 
-COLORMAPS = (
-    "jet",
-    "turbo",
-    "viridis",
-    "plasma",
-    "cividis",
-    "batlow",
-    "romaO",
-)
+COLORMAPS = ("jet", "turbo", "viridis", "plasma", "cividis", "batlow", "romaO")
 """Available colour maps: the article's, then perceptual and colour-blind-safe ones."""
 CYCLIC = "romaO"
 """The cyclic one of these."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
 
 from gui.widgets.position_rows import Column
-from gui.widgets.position_table import PositionTableView
+from gui.widgets.position_table import PositionTableView, translucent
 
 NARROW = 560
 """Narrower panels (pixels) omit spare columns."""
@@ -57,11 +56,7 @@ class ChoiceTable(PositionTableView):
 
     def show_drawn(self, colors: Mapping[int, str]) -> None:
         """Tint the rows of drawn curves with their colours."""
-        tints = {}
-        for key, color in colors.items():
-            tints[key] = QColor(color)
-            tints[key].setAlpha(TINT)
-        self._rows.tint(tints)
+        self._rows.tint({key: translucent(color, TINT) for key, color in colors.items()})
 
 
 def choose(

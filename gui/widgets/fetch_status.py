@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QProgressBar, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import hbox
-from gui.widgets.opening_row import FixedText, is_measured, transfer_lines
+from gui.widgets.opening_row import FixedText, share_of, transfer_lines
+from gui.widgets.share_bar import ShareBar
 
-_STEPS = 1000
 _BAR_WIDTH = 120
 _BUTTON = QSize(7 * GRID, 20)
 
@@ -18,30 +18,20 @@ _BUTTON = QSize(7 * GRID, 20)
 def transfer_text(progress: TransferProgress | None) -> str:
     """Describe a download and its progress in one line."""
     line = " ".join(filter(None, transfer_lines(progress)))
-    if progress is None or progress.waiting or not is_measured(progress):
+    if progress is None or progress.waiting or share_of(progress) is None:
         return line
     return f"Downloading {progress.what}: {line}"
 
 
-class FetchBar(QProgressBar):
-    """A thin progress bar, indeterminate if the size is unknown."""
+class FetchBar(ShareBar):
+    """A bar of a download's progress, indeterminate if the size is unknown."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setTextVisible(False)
-        self.setFixedHeight(4)
-        self.setAccessibleName("Downloading")
-        self.setRange(0, 0)
+        super().__init__("Downloading")
 
     def show_transfer(self, progress: TransferProgress | None) -> None:
         """Show a download's progress; None for no download."""
-        if progress is None or not is_measured(progress):
-            if self.maximum():
-                self.setRange(0, 0)
-            return
-        if self.maximum() != _STEPS:
-            self.setRange(0, _STEPS)
-        self.setValue(min(_STEPS, _STEPS * progress.done // progress.total))
+        self.show_share(share_of(progress))
 
 
 class FetchStatus(QWidget):

@@ -6,19 +6,14 @@ import re
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
 
 from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, TEXT, Theme, format_bytes, format_part
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.fonts import sized
+from gui.widgets.share_bar import ShareBar
 from gui.widgets.tooltips import wrapped
 
 SMALL_PIECE = 200_000
@@ -36,7 +31,7 @@ def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
         return f"Downloading {progress.what}: {format_bytes(progress.done)} so far", ""
     if progress.total <= 0:
         return f"Requesting {progress.what}…", ""
-    if not is_measured(progress):
+    if share_of(progress) is None:
         return f"Reading {progress.what}…", ""
     text = format_part(progress.done, progress.total)
     if progress.bytes_per_second is not None and progress.done < progress.total:
@@ -44,12 +39,11 @@ def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
     return text, ""
 
 
-def is_measured(progress: TransferProgress | None) -> bool:
-    """Return whether a download's progress can be shown as a bar."""
-    return progress is not None and progress.total >= SMALL_PIECE
-
-
-_STEPS = 1000
+def share_of(progress: TransferProgress | None) -> float | None:
+    """Return the share of a download that is done, None if it is not to be shown as a bar."""
+    if progress is None or progress.total < SMALL_PIECE:
+        return None
+    return progress.done / progress.total
 
 
 class FixedText(QWidget):
@@ -168,10 +162,7 @@ class OpeningRow(QWidget):
         super().__init__()
         self.name = FixedText(1, TEXT, Qt.TextElideMode.ElideMiddle)
         self.details = FixedText(2, SMALL)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setFixedHeight(4)
-        self.bar.setAccessibleName("Opening")
+        self.bar = ShareBar("Opening")
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Cancel opening; the current model stays open")
         below = hbox((self.details, 1), self.cancel, spacing=GRID)
@@ -192,12 +183,6 @@ class OpeningRow(QWidget):
     def show_transfer(self, progress: TransferProgress | None) -> None:
         """Show the progress; None if there is no download, or not yet."""
         self.details.set_text(*transfer_lines(progress))
-        if progress is None or not is_measured(progress):
-            self.details.tip = ""
-            if self.bar.maximum():
-                self.bar.setRange(0, 0)
-            return
-        self.details.tip = progress.what
-        if self.bar.maximum() != _STEPS:
-            self.bar.setRange(0, _STEPS)
-        self.bar.setValue(min(_STEPS, _STEPS * progress.done // progress.total))
+        share = share_of(progress)
+        self.details.tip = "" if progress is None or share is None else progress.what
+        self.bar.show_share(share)

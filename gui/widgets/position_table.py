@@ -100,9 +100,9 @@ class PositionTableView(QTableView):
     def set_tints(self, hover: int | None, selected: Iterable[int], theme: Theme) -> None:
         """Tint the rows of the hovered and of the selected positions."""
         shown = {row.position for row in self._rows.rows}
-        tints = {position: _tone(theme.accent, 44) for position in selected if position in shown}
+        tints = {at: translucent(theme.accent, 44) for at in selected if at in shown}
         if hover in shown:
-            tints[hover] = _tone(theme.hover, 72)
+            tints[hover] = translucent(theme.hover, 72)
         self._rows.tint(tints)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -205,7 +205,8 @@ class PositionTableView(QTableView):
         self.setMaximumHeight(header + count * ROW_HEIGHT)
 
 
-def _tone(color: str, alpha: int) -> QColor:
+def translucent(color: str, alpha: int) -> QColor:
+    """Return a colour with an opacity of 0 to 255."""
     tone = QColor(color)
     tone.setAlpha(alpha)
     return tone

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip
 from gui.style.theme import SMALL, TEXT, Theme
 from gui.style.token_text import has_bytes, is_special, token_label, token_runs
 from gui.widgets.fonts import sized
+from gui.widgets.position_table import translucent
 from gui.widgets.tooltips import wrapped
 
 CHIP_HEIGHT = 22
@@ -217,9 +218,9 @@ class TokenFlow(QAbstractScrollArea):
         theme = self._theme
         fill, line = QColor(theme.field), QColor(theme.line)
         if chip.position in self._selection:
-            fill, line = _tone(theme.accent, 36), QColor(theme.accent)
+            fill, line = translucent(theme.accent, 36), QColor(theme.accent)
         if chip.position == self._hover:
-            fill = _tone(theme.hover, 72)
+            fill = translucent(theme.hover, 72)
         current = self._selection[-1:] == (chip.position,)
         pen = QPen(line, 2 if current else 1)
         if chip.special:
@@ -294,9 +295,3 @@ def _fitted(
         if shown != text:
             break
     return tuple(fitted), used
-
-
-def _tone(color: str, alpha: int) -> QColor:
-    tone = QColor(color)
-    tone.setAlpha(alpha)
-    return tone

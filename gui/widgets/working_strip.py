@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, Signal
-from PySide6.QtWidgets import QFrame, QProgressBar, QPushButton
+from PySide6.QtWidgets import QFrame, QPushButton
 
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import hbox
 from gui.widgets.opening_row import FixedText
+from gui.widgets.share_bar import ShareBar
 
 WIDTH, BAR = 288, 64
 """Maximum width of the strip, and width of its bar, in pixels."""
 CANCELLED = "Stopped before it was complete"
-_STEPS = 1000
 
 
 class WorkingStrip(QFrame):
@@ -27,10 +27,7 @@ class WorkingStrip(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.message = FixedText(1, SMALL)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setFixedHeight(4)
-        self.bar.setAccessibleName("Progress")
+        self.bar = ShareBar("Progress")
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Cancel this figure (Esc); “Compute” starts it again")
         self.cancel.clicked.connect(self.cancelRequested)
@@ -39,16 +36,8 @@ class WorkingStrip(QFrame):
         self.again.clicked.connect(self.againRequested)
         self.again.hide()
         self.bar.setFixedWidth(BAR)
-        margins = (GRID, 1, 1, 1)
-        hbox(
-            (self.message, 1),
-            self.bar,
-            self.cancel,
-            self.again,
-            parent=self,
-            spacing=GRID,
-            margins=margins,
-        )
+        parts = ((self.message, 1), self.bar, self.cancel, self.again)
+        hbox(*parts, parent=self, spacing=GRID, margins=(GRID, 1, 1, 1))
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
@@ -92,9 +81,4 @@ class WorkingStrip(QFrame):
         """Show the progress; ``fraction`` is 0 to 1, or None if unknown."""
         self.message.set_text(f"{message or 'Computing'}…")
         self._show_parts(working=True)
-        if fraction is None:
-            self.bar.setRange(0, 0)
-            return
-        if self.bar.maximum() != _STEPS:
-            self.bar.setRange(0, _STEPS)
-        self.bar.setValue(round(_STEPS * min(max(fraction, 0.0), 1.0)))
+        self.bar.show_share(fraction)

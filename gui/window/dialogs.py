@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from geometry.checkpoints.plain_text import visible_lines
 from gui.style.theme import GRID
-from gui.widgets.boxes import hbox, vbox
+from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.scroll_column import ScrollColumn
 from gui.window.actions import COMMANDS, Command
@@ -201,27 +201,31 @@ def is_step(command: Command) -> bool:
 
 
 def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
-    grid = QGridLayout()
-    grid.setHorizontalSpacing(2 * GRID)
-    grid.setVerticalSpacing(0)  # so that all fit on a small screen
+    column = grid(None, 2 * GRID, 0)  # without gaps, so that all fit on a small screen
     for title, rows in groups:
-        if grid.count():
-            grid.setRowMinimumHeight(grid.rowCount(), GRID // 2)
-        grid.addWidget(label(title, "heading"), grid.rowCount(), 0, 1, 2)
+        if column.count():
+            column.setRowMinimumHeight(column.rowCount(), GRID // 2)
+        column.addWidget(label(title, "heading"), column.rowCount(), 0, 1, 2)
         for keys, meaning in rows:
-            row = grid.rowCount()
-            grid.addWidget(label(keys, "muted"), row, 0)
-            grid.addWidget(label(meaning), row, 1)
-    grid.setRowStretch(grid.rowCount(), 1)
-    return grid
+            row = column.rowCount()
+            column.addWidget(label(keys, "muted"), row, 0)
+            column.addWidget(label(meaning), row, 1)
+    column.setRowStretch(column.rowCount(), 1)
+    return column
 
 
 def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout) -> None:
     """Add a button below the content that closes the dialog."""
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
-    margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-    vbox((content, 1), buttons, parent=dialog, spacing=2 * GRID, margins=margins)
+    vbox((content, 1), buttons, parent=dialog, spacing=2 * GRID, margins=2 * GRID)
+
+
+def show_in_front(window: QWidget) -> None:
+    """Show a window that does not block the others, in front of them."""
+    window.showNormal() if window.isMinimized() else window.show()
+    window.raise_()
+    window.activateWindow()
 
 
 def _run(dialog: QDialog) -> int:

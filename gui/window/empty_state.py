@@ -81,15 +81,8 @@ class EmptyState(Panel):
         layout = QVBoxLayout(inside)
         layout.setSpacing(2 * GRID)
         layout.addStretch(1)
-        for widget in (
-            self.title,
-            self._words,
-            self._buttons,
-            self.lesson,
-            self.bar,
-            self.details,
-            self.cancel,
-        ):
+        wait = (self.bar, self.details, self.cancel)
+        for widget in (self.title, self._words, self._buttons, self.lesson, *wait):
             layout.addLayout(hbox(1, widget, 1))
         layout.addStretch(1)
         self.listen(session.events.model, self._on_state_changed)

@@ -16,8 +16,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLayout,
     QLineEdit,
-    QProgressBar,
-    QPushButton,
     QSpinBox,
     QWidget,
 )
@@ -25,9 +23,11 @@ from PySide6.QtWidgets import (
 from geometry.inside.settings import COUNTERS, PositionsSettings
 from geometry.models.sources.locating import path_exists
 from gui.style.theme import GRID, format_bytes, format_count, format_part
-from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.boxes import Item, form, grid, hbox, in_a_row, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.share_bar import ShareBar
 from gui.widgets.texts_choice import TextsChoice
 from gui.widgets.tooltips import wrapped
 
@@ -53,8 +53,6 @@ _COUNTERS = {
     "brackets": "Bracket depth",
     "newline": "Since the newline",
 }
-_STEPS = 1000
-"""Steps of the bar during a download."""
 _DEVICES = ("cpu", "cuda", "mps")
 
 
@@ -89,9 +87,7 @@ class InsideDialog(QDialog):
         self.control = QCheckBox("Also a network with random weights")
         self.control.setChecked(_USUAL.control)
         self.control.setToolTip(wrapped("Neighbours are alike in random networks, too"))
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Progress")
+        self.bar = ShareBar("Progress")
         self.message = label("", "muted", wrap=True)
         self.buttons = QDialogButtonBox()
         self.measure = self.buttons.addButton(MEASURE, QDialogButtonBox.ButtonRole.ActionRole)
@@ -105,54 +101,29 @@ class InsideDialog(QDialog):
         self.show_running(False)
 
     def _lay_out(self) -> None:
-        browse, folder = QPushButton("Folder…"), QPushButton("Folder…")
-        for button in (browse, folder):
-            button.setAutoDefault(False)
+        browse, folder = push_button("Folder…"), push_button("Folder…")
         browse.clicked.connect(lambda: _choose(self, self.source))
         folder.clicked.connect(lambda: _choose(self, self.out))
         boxes, self._fields = QWidget(), QWidget()
         places = grid(boxes, 2 * GRID, GRID // 2)
         for number, box in enumerate(self.counters.values()):
             places.addWidget(box, number // 2, number % 2)
-        sizes = hbox(
-            self.windows,
-            label("windows of", "muted"),
-            self.length,
-            label("tokens", "muted"),
-            1,
-            spacing=GRID,
-        )
-        form = grid(self._fields, 2 * GRID, GRID)
-        rows: tuple[tuple[str, QWidget | QLayout], ...] = (
+        rows: tuple[tuple[str, Item], ...] = (
             ("Model", hbox((self.source, 1), browse, spacing=GRID)),
             ("Texts", self.texts),
-            ("Size", sizes),
+            ("Size", in_a_row(self.windows, "windows of", self.length, "tokens")),
             ("Counters", boxes),
             ("Control", self.control),
             ("Device", self.device),
             ("Result", hbox((self.out, 1), folder, spacing=GRID)),
         )
-        top = Qt.AlignmentFlag.AlignTop
-        for row, (name, part) in enumerate(rows):
-            form.addWidget(
-                label(name, "muted"), row, 0, top if part is boxes else Qt.AlignmentFlag(0)
-            )
-            if isinstance(part, QLayout):
-                form.addLayout(part, row, 1)
-            else:
-                form.addWidget(part, row, 1)
+        fields = form(self._fields, rows)
+        counters = fields.itemAtPosition(rows.index(("Counters", boxes)), 0)
+        assert counters is not None
+        counters.setAlignment(Qt.AlignmentFlag.AlignTop)
         about = label(ABOUT, "muted", wrap=True)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        column = vbox(
-            about,
-            self._fields,
-            self.bar,
-            self.message,
-            self.buttons,
-            parent=self,
-            spacing=2 * GRID,
-            margins=margins,
-        )
+        parts = (about, self._fields, self.bar, self.message, self.buttons)
+        column = vbox(*parts, parent=self, spacing=2 * GRID, margins=2 * GRID)
         for text in (about, self.message):
             text.setFixedWidth(WIDTH)
         column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
@@ -173,7 +144,7 @@ class InsideDialog(QDialog):
         self.stop.setVisible(running)
         self.bar.setVisible(running)
         self.show_message("Starting…" if running else "")
-        self.bar.setRange(0, 0)
+        self.bar.show_share(None)
 
     def show_progress(self, progress: WorkerProgress) -> None:
         """Show the progress of the measurement."""
@@ -185,8 +156,7 @@ class InsideDialog(QDialog):
 
     def show_download(self, progress: TransferProgress) -> None:
         """Show the progress of a download."""
-        self.bar.setRange(0, _STEPS)  # a number of bytes may be too large for a bar
-        self.bar.setValue(round(_STEPS * progress.done / max(progress.total, 1)))
+        self.bar.show_share(progress.done / max(progress.total, 1))
         text = f"Downloading {progress.what}: {format_part(progress.done, progress.total)}"
         if progress.bytes_per_second is not None:
             text += f", {format_bytes(progress.bytes_per_second)}/s"

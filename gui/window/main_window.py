@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gui.window.measure_inside import InsideMeasurer
     from gui.window.notice_bar import NoticeBar
     from gui.window.save_turntable import TurntableSaver
-    from gui.window.settings.key_changer import KeyChanger
+    from gui.window.settings.page import KeyChanger
     from gui.window.settings.settings import Settings
     from gui.window.status_bar import StatusBar
     from gui.window.summary import Summary
@@ -49,6 +49,13 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = QSize(1440, 900)
 MINIMUM_WIDTHS = {LEFT: 272, RIGHT: 220}
 """Minimum widths of the columns in logical pixels."""
+CONTEXT_MENU = (
+    ("view_side", "view_article", "frame", "spin"),
+    ("select_box", "select_lasso", "focus_on_selection", "measure"),
+    ("parallel", "faint", "sphere"),
+    ("save_picture", "copy_picture", "export_scene"),
+)
+"""Groups of commands in the viewport's context menu."""
 
 
 def first_size(available: QSize) -> QSize:
@@ -245,30 +252,9 @@ class MainWindow(HostWindow):
     def show_menu(self, at: QPoint) -> None:
         """Show the viewport's context menu at a point of the screen."""
         menu = QMenu(self)
-        names = (
-            "view_side",
-            "view_article",
-            "frame",
-            "spin",
-            "",
-            "select_box",
-            "select_lasso",
-            "focus_on_selection",
-            "measure",
-            "",
-            "parallel",
-            "faint",
-            "sphere",
-            "",
-            "save_picture",
-            "copy_picture",
-            "export_scene",
-        )
-        for name in names:
-            if name:
-                menu.addAction(self.commands.by_name[name])
-            else:
-                menu.addSeparator()
+        for group in CONTEXT_MENU:
+            menu.addSeparator()  # Qt shows none at the top
+            menu.addActions([self.commands.by_name[name] for name in group])
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 

@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Cancelled, Transfer
 from gui.services.fetching import Fetch
 from gui.services.notices import notice_of
+from gui.window.dialogs import show_in_front
 
 # The dialog is not needed for the first frame, so it is imported later.
 if TYPE_CHECKING:
@@ -62,9 +63,7 @@ class InsideMeasurer:
         dialog = self.dialog
         if not dialog.running and (source or model is not None):
             dialog.show_source(source or (model.source.text if model is not None else ""))
-        dialog.show()
-        dialog.raise_()
-        dialog.activateWindow()
+        show_in_front(dialog)
 
     def close(self) -> None:
         """Stop, because the window is closing; partial sums are kept."""

@@ -50,17 +50,9 @@ class NoticeBar(Panel):
         self.close_button.setAccessibleName("Close this notice")
         self.close_button.clicked.connect(self.dismissed)
         words = vbox(self._text, self._advice, spacing=0)
-        hbox(
-            (words, 1),
-            self.whole_button,
-            self.retry_button,
-            self.inside_button,
-            self.tables_button,
-            self.details_button,
-            self.close_button,
-            parent=self,
-            margins=(2 * GRID, GRID, GRID, GRID),
-        )
+        offers = (self.whole_button, self.retry_button, self.inside_button, self.tables_button)
+        parts = ((words, 1), *offers, self.details_button, self.close_button)
+        hbox(*parts, parent=self, margins=(2 * GRID, GRID, GRID, GRID))
         self.listen(session.events.notice, self._on_notice_changed)
         self._on_notice_changed(session.notice)
 

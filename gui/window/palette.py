@@ -120,9 +120,7 @@ def source_kind(source: Source, *, word: bool = False) -> str:
 
 
 def typed_sources(
-    text: str,
-    open_model: Callable[[Source], object] | None,
-    add: Callable[[Source], object] | None,
+    text: str, open_model: Callable[[Source], object] | None, add: Callable[[Source], object] | None
 ) -> list[Item]:
     """Return items for a typed path, id of the Hub, or formula.
 
@@ -186,10 +184,8 @@ class Palette(QFrame):
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.list.itemClicked.connect(self._run)
-        self.nothing = label(NOTHING)
-        self.nothing.setProperty("role", "muted")
-        parts, margins = (self.field, self.list, self.nothing), (GRID, GRID, GRID, GRID)
-        vbox(*parts, parent=self, spacing=GRID, margins=margins)
+        self.nothing = label(NOTHING, "muted")
+        vbox(self.field, self.list, self.nothing, parent=self, spacing=GRID, margins=GRID)
         self.field.installEventFilter(self)
         self.setFixedWidth(min(WIDTH, window.width() - 4 * GRID))
         self._show_matching("")
@@ -246,14 +242,12 @@ class Palette(QFrame):
             QTimer.singleShot(0, self._window, item.run)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.field and isinstance(event, QKeyEvent):
-            if event.type() == QEvent.Type.KeyPress and event.key() in _TO_THE_LIST:
+        pressed = watched is self.field and event.type() == QEvent.Type.KeyPress
+        if pressed and isinstance(event, QKeyEvent):
+            if event.key() in _TO_THE_LIST:
                 QApplication.sendEvent(self.list, event)
                 return True
-            if event.type() == QEvent.Type.KeyPress and event.key() in (
-                Qt.Key.Key_Return,
-                Qt.Key.Key_Enter,
-            ):
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self._run(self.list.currentItem())
                 return True
         return super().eventFilter(watched, event)
@@ -298,7 +292,7 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
         if actions[command.name].isEnabled() and command.name != "palette"
     ]
     items += [
-        Item(f"Show {dock.title}", "Panels", _bring(window, dock.name))
+        Item(f"Show {dock.title}", "Panels", partial(window.focus_on, dock.name))
         for dock in DOCKS
         if dock.name not in ("lesson", "bookmarks")  # which have commands
     ]
@@ -324,7 +318,3 @@ def _source_items(
         kind = f"Models, {row.state}"
         items.append(Item(f"{verb} {row.entry.title}", kind, partial(call, source)))
     return items
-
-
-def _bring(window: HostWindow, dock: str) -> Callable[[], None]:
-    return lambda: window.focus_on(dock)

@@ -23,7 +23,7 @@ from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import vbox
 from gui.widgets.label import without_keys
 from gui.window import dialogs, exports
-from gui.window.actions import COMMANDS, Actions
+from gui.window.actions import FIELDS, Actions
 from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.arrangement.focus_navigation import focus_next_panel, focus_view
 from gui.window.arrangement.layout import apply_layout
@@ -39,7 +39,7 @@ from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.measure_inside import InsideMeasurer
 from gui.window.notice_bar import NoticeBar
 from gui.window.save_turntable import TurntableSaver
-from gui.window.settings.key_changer import KeyChanger
+from gui.window.settings.page import KeyChanger
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
 from gui.window.survey.opener import SurveyOpener
@@ -233,7 +233,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     """Return the handler of each command, by its name in :data:`gui.window.actions.COMMANDS`."""
     view, controller = window.viewport.camera, window.controller
     return {
-        **{c.name: _switch(window, *c.field) for c in COMMANDS if c.field},
+        **{name: _switch(window, *field) for name, field in FIELDS.items()},
         "open_folder": window.open_folder,
         "open_file": window.open_file,
         "open_tokens": window.open_tokens,
@@ -357,11 +357,9 @@ def connect_switches(session: Session, commands: Actions, listening: Listening) 
     def show(name: str, field: str, on: object) -> None:
         commands.by_name[name].setChecked(getattr(session, field) == on)
 
-    for command in COMMANDS:
-        if command.field:
-            field, on, _ = command.field
-            listening.to(session.events[field], partial(show, command.name, field, on))
-            show(command.name, field, on)
+    for name, (field, on, _) in FIELDS.items():
+        listening.to(session.events[field], partial(show, name, field, on))
+        show(name, field, on)
 
 
 def connect_centre(window: MainWindow) -> None:

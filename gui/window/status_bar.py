@@ -48,13 +48,10 @@ class StatusBar(QStatusBar):
         self.addPermanentWidget(self.jobs)
         events = session.events
         self._listening = Listening()
-        for signal, slot in (
-            (events.status, self._on_status_changed),
-            (events.transfer, self._on_transfer_changed),
-            (events.offline, self._on_offline_changed),
-            (events.jobs, self._on_jobs_changed),
-        ):
-            self._listening.to(signal, slot)
+        self._listening.to(events.status, self._on_status_changed)
+        self._listening.to(events.transfer, self._on_transfer_changed)
+        self._listening.to(events.offline, self._on_offline_changed)
+        self._listening.to(events.jobs, self._on_jobs_changed)
         self._on_offline_changed()
         self._on_transfer_changed()
 

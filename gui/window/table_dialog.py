@@ -68,8 +68,7 @@ class TableDialog(QDialog):
         for first in first_rows or (_AUTOMATIC, *EXAMPLES):
             self._add_row(first)
         fields = self._row_fields() if first_rows else self._table_fields()
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        vbox((fields, 1), self.buttons, parent=self, spacing=2 * GRID, margins=margins)
+        vbox((fields, 1), self.buttons, parent=self, spacing=2 * GRID, margins=2 * GRID)
         self.list.currentItemChanged.connect(self._show_counts)
         self.rows.buttonToggled.connect(self._update_button)
         self._show_counts()

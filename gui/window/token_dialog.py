@@ -8,12 +8,12 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLayout,
     QLineEdit,
-    QPushButton,
     QWidget,
 )
 
 from gui.style.theme import GRID
-from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.boxes import form, hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -50,8 +50,7 @@ class TokenDialog(QDialog):
         self.model.setAccessibleName("Model")
         self.model.setPlaceholderText("A folder, or a model’s id on the Hub")
         self.model.setToolTip(wrapped("A model with a tokenizer"))
-        self.browse = QPushButton("File…")
-        self.browse.setAutoDefault(False)
+        self.browse = push_button("File…")
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Open | QDialogButtonBox.StandardButton.Cancel
         )
@@ -74,20 +73,9 @@ class TokenDialog(QDialog):
         about = label(ABOUT, "muted", wrap=True)
         about.setFixedWidth(WIDTH)
         fields = QWidget()
-        form = grid(fields, 2 * GRID, GRID)
-        rows: tuple[tuple[str, QWidget | QLayout], ...] = (
-            ("List", self.words),
-            ("File", hbox((self.file, 1), self.browse, spacing=GRID)),
-            ("Model", self.model),
-        )
-        for row, (name, part) in enumerate(rows):
-            form.addWidget(label(name, "muted"), row, 0)
-            if isinstance(part, QLayout):
-                form.addLayout(part, row, 1)
-            else:
-                form.addWidget(part, row, 1)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        column = vbox(about, fields, self.buttons, parent=self, spacing=2 * GRID, margins=margins)
+        file = hbox((self.file, 1), self.browse, spacing=GRID)
+        form(fields, (("List", self.words), ("File", file), ("Model", self.model)))
+        column = vbox(about, fields, self.buttons, parent=self, spacing=2 * GRID, margins=2 * GRID)
         column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
 
     def _show(self) -> None:

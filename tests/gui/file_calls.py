@@ -111,6 +111,14 @@ class SlowDisk:
         self.asked, self.answers = threading.Event(), threading.Event()
         self.on_gui_thread: list[str] = []
 
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Let it be silent within the block, and answer from then on."""
+        try:
+            yield
+        finally:
+            self.answers.set()
+
     def __call__(self, call: str, path: str) -> None:
         if not path.startswith(self._folder):
             return

@@ -1,9 +1,10 @@
 """Widgets on the screen, in tests, and events that QTest has no function for."""
 
+from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QContextMenuEvent, QWheelEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDropEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
@@ -40,6 +41,18 @@ def turn_wheel(
         False,
     )  # fmt: skip
     QApplication.sendEvent(widget, event)
+
+
+def drop(window: QWidget, path: Path) -> None:
+    """Drop a file or folder onto a window."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    copied, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    at, how = QPoint(400, 300), (copied, data, button, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(at, *how)
+    QApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
 def ask_menu(widget: QWidget, at: QPoint) -> QWidget | None:

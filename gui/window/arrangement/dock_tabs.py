@@ -24,10 +24,17 @@ from gui.panels.table import GROUPS, PANELS
 from gui.services.jobs.jobs import gui_first
 from gui.style.theme import GRID
 from gui.widgets.label import without_keys
-from gui.window.arrangement.docks import DockTitle, share, tab_bars, title_button
+from gui.window.arrangement.docks import DockTitle, is_docked, share, tab_bars, title_button
 
 CLOSER = 12
 """Pixels by which a tab is narrower if there is little room, as in the style sheet."""
+BUTTONS = {
+    "maximize": ("□", "Maximise this panel, or bring back the others"),
+    "float": ("↗", "Show this panel in a window of its own"),
+    "close": ("✕", "Close this panel; reopen it from the Panels menu"),
+    "all": ("▾", "Hide the result panels"),
+}
+"""Buttons beside the tabs: what they request, their signs and tips."""
 SPARED = frozenset({"float", "close"})
 """Buttons that are hidden first if there is little room."""
 FIRST_SHARE, FIRST_SHARE_BESIDE = 0.36, 0.5
@@ -70,7 +77,7 @@ class DockTabs(QObject):
         self._shares: dict[Qt.Orientation, float] = {}
         self.closed_bar = GroupBar(self._latest, closed=True)
         self.closed_bar.hide()
-        self._connect(self.closed_bar)
+        self.closed_bar.requested.connect(self._carry_out)
         # Qt creates and fills tab bars after the signal of a moved dock.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update)
@@ -105,14 +112,12 @@ class DockTabs(QObject):
     @property
     def is_open(self) -> bool:
         """Whether any of the panels is in the window."""
-        return any(not (dock.isHidden() or dock.isFloating()) for dock in self._docks.values())
+        return any(map(is_docked, self._docks.values()))
 
     def close(self) -> None:
         """Hide all docked panels."""
         self.restore_maximized()
-        self._closed = tuple(
-            name for name, dock in self._docks.items() if not (dock.isHidden() or dock.isFloating())
-        )
+        self._closed = tuple(name for name, dock in self._docks.items() if is_docked(dock))
         for dock in self._docks.values():
             if not dock.isFloating() and not dock.visibleRegion().isEmpty():
                 orientation, place = self._orientation(dock), _place_of(self._window, dock)
@@ -120,7 +125,7 @@ class DockTabs(QObject):
                 self._shares[orientation] = _along(orientation, size) / _along(orientation, room)
         for name in self._closed:
             self._docks[name].hide()
-        self._settle()
+        self.update()
 
     def open(self, front: str = "") -> None:
         """Show the hidden panels again, one of them in front."""
@@ -175,9 +180,6 @@ class DockTabs(QObject):
     def settle(self) -> None:
         """Accept the docks' current state, which a layout has set."""
         self._closed = ()
-        self._settle()
-
-    def _settle(self) -> None:
         self._open = self.is_open
         self.update()
 
@@ -231,7 +233,7 @@ class DockTabs(QObject):
             bar.installEventFilter(self)
             bar.currentChanged.connect(self._soon.start)
             self._bars[bar] = GroupBar(self._latest, bar)
-            self._connect(self._bars[bar])
+            self._bars[bar].requested.connect(self._carry_out)
         names = {titles.get(title, title): title for title in tabs}
         front = list(names)[bar.currentIndex()]
         if bar.isVisible():
@@ -241,12 +243,19 @@ class DockTabs(QObject):
         self._bars[bar].show()
         self._bars[bar].raise_()
 
-    def _connect(self, bar: GroupBar) -> None:
-        bar.dockRequested.connect(self.show)
-        bar.maximizeRequested.connect(lambda name: self.maximize(self._dock(name)))
-        bar.floatRequested.connect(lambda name: self._dock(name).setFloating(True))
-        bar.closeRequested.connect(lambda name: self._dock(name).close())
-        bar.allRequested.connect(self.toggle)
+    def _carry_out(self, request: str, name: str) -> None:
+        """Carry out a request of a bar, about a dock if it is not about all of them."""
+        match request:
+            case "all":
+                self.toggle()
+            case "show":
+                self.show(name)
+            case "maximize":
+                self.maximize(self._dock(name))
+            case "float":
+                self._dock(name).setFloating(True)
+            case "close":
+                self._dock(name).close()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(watched, QTabBar):
@@ -263,25 +272,23 @@ class DockTabs(QObject):
 
     def _store_share(self, dock: QDockWidget) -> None:
         """Store a dock's share of the window, unless the window is being resized."""
-        width, docked = self._window.width(), not (dock.isFloating() or dock.isHidden())
+        width = self._window.width()
         beside = self._orientation(dock) is Qt.Orientation.Horizontal
-        if docked and width == self._settled_width and beside:
+        if is_docked(dock) and width == self._settled_width and beside:
             self._share_beside = dock.width() / width
 
     def _keep_share(self) -> None:
-        front, layout = self._beside_the_view(), self._window.layout()
+        # The front panel at a side of the viewport; there is none if panels are below it.
+        front = next(filter(self._is_beside, self._docks.values()), None)
+        layout = self._window.layout()
         if front is not None and layout is not None:
             layout.activate()  # otherwise sizes are outdated
             width = round(self._share_beside * self._window.width())
             share(self._window, {front: width}, Qt.Orientation.Horizontal)
         self._settled_width = self._window.width()
 
-    def _beside_the_view(self) -> QDockWidget | None:
-        """Return the front panel at a side of the viewport; None if panels are below it."""
-        return next(filter(self._is_beside, self._docks.values()), None)
-
     def _is_beside(self, dock: QDockWidget) -> bool:
-        visible = not (dock.isFloating() or dock.isHidden() or dock.visibleRegion().isEmpty())
+        visible = is_docked(dock) and not dock.visibleRegion().isEmpty()
         return visible and self._orientation(dock) is Qt.Orientation.Horizontal
 
     def _fit(self, bar: QTabBar) -> None:
@@ -329,12 +336,8 @@ class GroupBar(QWidget):
         Whether the panels are hidden; then no tab is the current one.
     """
 
-    dockRequested = Signal(str)
-    maximizeRequested = Signal(str)
-    floatRequested = Signal(str)
-    closeRequested = Signal(str)
-    allRequested = Signal()
-    """Hide all panels, or show them again."""
+    requested = Signal(str, str)
+    """To show, maximize, float or close a dock; or "all", to hide all or show them again."""
 
     def __init__(
         self, latest: Mapping[str, str], parent: QWidget | None = None, *, closed: bool = False
@@ -348,44 +351,18 @@ class GroupBar(QWidget):
         self.tabs = _Tabs()
         self.tabs.setProperty("closed", closed)
         self.tabs.setAccessibleName("Groups of panels")
-        self.tabs.clicked.connect(lambda at: self.dockRequested.emit(self._shown_by(at)))
+        self.tabs.requested.connect(lambda what, at: self.requested.emit(what, self._shown_by(at)))
         self.tabs.menuRequested.connect(self._show_menu)
-        self.tabs.maximizeRequested.connect(
-            lambda at: self.maximizeRequested.emit(self._shown_by(at))
-        )
-        self.tabs.closeRequested.connect(lambda at: self.closeRequested.emit(self._shown_by(at)))
         self.tabs.barDoubleClicked.connect(self._on_bar_double_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, GRID, 1)  # the bar's line is below the tabs
         row.setSpacing(0)
         row.addWidget(self.tabs, 1)
         self.buttons: dict[str, QToolButton] = {}
-        signs = [("all", "▴", "Show the result panels", lambda: self.allRequested.emit())]
-        if not closed:
-            signs = [
-                (
-                    "maximize",
-                    "□",
-                    "Maximise this panel, or bring back the others",
-                    lambda: self.maximizeRequested.emit(self._front),
-                ),
-                (
-                    "float",
-                    "↗",
-                    "Show this panel in a window of its own",
-                    lambda: self.floatRequested.emit(self._front),
-                ),
-                (
-                    "close",
-                    "✕",
-                    "Close this panel; reopen it from the Panels menu",
-                    lambda: self.closeRequested.emit(self._front),
-                ),
-                ("all", "▾", "Hide the result panels", lambda: self.allRequested.emit()),
-            ]
-        for name, sign, tip, slot in signs:
-            self.buttons[name] = button = title_button(sign, tip, slot)
-            row.addWidget(button)
+        buttons = {"all": ("▴", "Show the result panels")} if closed else BUTTONS
+        for name, (sign, tip) in buttons.items():
+            self.buttons[name] = title_button(sign, tip, partial(self._request, name))
+            row.addWidget(self.buttons[name])
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()  # Qt's bar below would change the dock in front
@@ -414,10 +391,10 @@ class GroupBar(QWidget):
 
     def _on_bar_double_clicked(self) -> None:
         """Maximise the panel in front, or open the panels, as on a window's title bar."""
-        if self._front:
-            self.maximizeRequested.emit(self._front)
-        else:
-            self.allRequested.emit()
+        self._request("maximize" if self._front else "all")
+
+    def _request(self, what: str, _checked: bool = False) -> None:
+        self.requested.emit(what, self._front)
 
     def _shown_by(self, at: int) -> str:
         """Return the dock that a click on a tab shows."""
@@ -428,16 +405,12 @@ class GroupBar(QWidget):
         menu = QMenu(self)
         for name in list(self._groups.values())[at]:
             action = menu.addAction(without_keys(self._titles[name]))
-            action.triggered.connect(partial(self.dockRequested.emit, name))
+            action.triggered.connect(lambda _=False, name=name: self.requested.emit("show", name))
             action.setCheckable(True)
             action.setChecked(name == self._front)
         menu.addSeparator()
-        for title, signal in (
-            ("Maximise", self.maximizeRequested),
-            ("Float", self.floatRequested),
-            ("Close", self.closeRequested),
-        ):
-            menu.addAction(title, partial(signal.emit, self._shown_by(at)))
+        for title, what in (("Maximise", "maximize"), ("Float", "float"), ("Close", "close")):
+            menu.addAction(title, partial(self.requested.emit, what, self._shown_by(at)))
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(event.globalPos())
 
@@ -445,10 +418,9 @@ class GroupBar(QWidget):
 class _Tabs(QTabBar):
     """A tab bar whose tabs are chosen by a click or a key; other gestures emit signals."""
 
-    clicked = Signal(int)
+    requested = Signal(str, int)
+    """To show, maximize or close the dock of a tab."""
     menuRequested = Signal(int, QContextMenuEvent)
-    maximizeRequested = Signal(int)
-    closeRequested = Signal(int)
     barDoubleClicked = Signal()
     """A double-click beside the tabs."""
 
@@ -460,7 +432,8 @@ class _Tabs(QTabBar):
         self.setExpanding(False)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.tabBarClicked.connect(self._on_pressed)
-        self.currentChanged.connect(self.clicked)  # by a key; a click has come before
+        # By a key; a click has come before.
+        self.currentChanged.connect(lambda at: self.requested.emit("show", at))
 
     def show_tabs(self, titles: Sequence[str], current: str) -> None:
         """Show tabs without a signal."""
@@ -496,13 +469,12 @@ class _Tabs(QTabBar):
             self.setProperty("close", close)
             self.style().unpolish(self)
             self.style().polish(self)
-            QApplication.sendEvent(
-                self, QEvent(QEvent.Type.StyleChange)
-            )  # updates its tabs' places, too
+            # This updates its tabs' places, too.
+            QApplication.sendEvent(self, QEvent(QEvent.Type.StyleChange))
 
     def _on_pressed(self, at: int) -> None:
         if at == self.currentIndex():  # for other tabs, currentChanged is emitted
-            self.clicked.emit(at)
+            self.requested.emit("show", at)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
@@ -511,13 +483,13 @@ class _Tabs(QTabBar):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         at = self.tabAt(event.position().toPoint())
         if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
-            self.closeRequested.emit(at)
+            self.requested.emit("close", at)
         super().mouseReleaseEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         at = self.tabAt(event.position().toPoint())
         if event.button() is Qt.MouseButton.LeftButton:
-            self.maximizeRequested.emit(at) if at >= 0 else self.barDoubleClicked.emit()
+            self.requested.emit("maximize", at) if at >= 0 else self.barDoubleClicked.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()  # Qt would change tabs, and so build one panel after another

@@ -170,6 +170,11 @@ def tab_bars(window: QMainWindow) -> list[QTabBar]:
     return [child for child in window.children() if isinstance(child, QTabBar)]
 
 
+def is_docked(dock: QDockWidget) -> bool:
+    """Return whether a dock is shown in the window, perhaps behind another tab."""
+    return not (dock.isHidden() or dock.isFloating())
+
+
 def share(
     window: QMainWindow, sizes: Mapping[QDockWidget, int], orientation: Qt.Orientation
 ) -> None:

@@ -31,7 +31,7 @@ from gui.state.layout import (
     settled,
 )
 from gui.style.theme import GRID
-from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, share, tab_bars
+from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, is_docked, share, tab_bars
 
 if TYPE_CHECKING:
     from gui.window.host import HostWindow
@@ -223,7 +223,7 @@ def resize_docks(window: HostWindow, layout: Layout) -> None:
     docks = window.docks
     layout = in_window(layout, _size_of(window), NARROW)
     _lay_out(window)
-    shown = {n for n, dock in docks.items() if not (dock.isHidden() or dock.isFloating())}
+    shown = {name for name, dock in docks.items() if is_docked(dock)}
     for area, node in layout.areas.items():
         fronts = _fronts(node, shown)
         if fronts and node.size:

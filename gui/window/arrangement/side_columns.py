@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget
 
 from gui.window.arrangement.dock_panel import DockPanel
-from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, DockTitle, tab_bars
+from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, DockTitle, is_docked, tab_bars
 from gui.window.host import HostWindow
 
 MIN_SIZE = QSize(600, 480)
@@ -90,8 +90,7 @@ class SideColumns(QObject):
     def _column(self, area: Qt.DockWidgetArea) -> list[QDockWidget]:
         """Return the docks of a column that are not hidden, except result panels."""
         docks = [self._window.docks[name] for name in SIDE]
-        shown = [dock for dock in docks if not (dock.isHidden() or dock.isFloating())]
-        return [dock for dock in shown if self._window.dockWidgetArea(dock) == area]
+        return [d for d in docks if is_docked(d) and self._window.dockWidgetArea(d) == area]
 
     def _show_column(self) -> None:
         for dock in self._hidden:

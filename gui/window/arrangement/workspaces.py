@@ -18,7 +18,7 @@ from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
 from gui.window.arrangement.dock_tabs import first_height
-from gui.window.arrangement.docks import share
+from gui.window.arrangement.docks import is_docked, share
 from gui.window.arrangement.layout import apply_layout, drop_dragged_dock, resize_docks, take_layout
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import LessonPlayer
@@ -136,9 +136,8 @@ class Workspaces(QObject):
         self._window, self._lessons, self._menu = window, lessons, menu
         self.current = "explore"
         self._arranging = False
-        self._side: dict[str, tuple[str, ...]] = {
-            "analyse": LEFT_DOCKS
-        }  # Docks to show again, by workspace
+        # Docks to show again, by workspace
+        self._side: dict[str, tuple[str, ...]] = {"analyse": LEFT_DOCKS}
         self._before_teaching = "explore"
         self._layouts: dict[str, Layout] = {}
         self._own: list[QAction] = []
@@ -275,8 +274,7 @@ class Workspaces(QObject):
             docks[name].setVisible(not hides)
 
     def _shown_at_sides(self) -> tuple[str, ...]:
-        docks = self._window.docks
-        return tuple(n for n in SIDE if not (docks[n].isHidden() or docks[n].isFloating()))
+        return tuple(name for name in SIDE if is_docked(self._window.docks[name]))
 
     # ---- the menu ----
 
@@ -387,9 +385,7 @@ class Maximized:
 
     def _on_toggled(self) -> None:
         """Restore the others when no maximised panel is left in the window."""
-        if self.layout is None or not self._kept:
-            return
-        if not all(dock.isHidden() or dock.isFloating() for dock in self._kept):
+        if self.layout is None or not self._kept or any(map(is_docked, self._kept)):
             return
         closed = [dock for dock in self._kept if dock.isHidden()]
         floating = {dock: dock.pos() for dock in self._kept if dock not in closed}

@@ -12,6 +12,7 @@ from gui.panels.table import GROUPS, PANELS
 from gui.state.values import Notice
 from gui.style.theme import Theme
 from gui.window.arrangement.docks import DOCKS
+from gui.window.dialogs import show_in_front
 
 if TYPE_CHECKING:
     from gui.window.guide.window import GuideWindow
@@ -33,10 +34,8 @@ class GuideOpener:
         guide = self._guide_window()
         if guide is not None:
             title = self._panel_in_use()  # before another window is shown
-            guide.showNormal() if guide.isMinimized() else guide.show()
+            show_in_front(guide)
             guide.go(guide.guide.about_panel(title))  # only a visible page is laid out
-            guide.raise_()
-            guide.activateWindow()
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""

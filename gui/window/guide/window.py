@@ -108,7 +108,7 @@ class GuideWindow(QWidget):
         parted.setStretchFactor(1, 1)
         parted.setChildrenCollapsible(False)
         parted.setSizes([CONTENTS, SIZE.width() - CONTENTS])
-        vbox(parted, parent=self, margins=(GRID, GRID, GRID, GRID))
+        vbox(parted, parent=self, margins=GRID)
         self.setTabOrder(self.page, self.back)
 
     def _connect(self) -> None:
@@ -120,10 +120,8 @@ class GuideWindow(QWidget):
         self.hits.itemClicked.connect(self._on_hit)
         self.page.followed.connect(self.go)
         for keys, act in (
-            (
-                "Alt+Left",
-                lambda: self._go_in_history(-1),
-            ),  # a button's own shortcut would wait for its animation
+            # A button's own shortcut would wait for its animation.
+            ("Alt+Left", lambda: self._go_in_history(-1)),
             ("Alt+Right", lambda: self._go_in_history(1)),
             ("Alt+Home", self._go_home),
             ("Ctrl+F", self._start_search),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import cast
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.state.session import Session
 from gui.state.values import FirstRange
 from gui.style.theme import COLORMAPS, GRID, TEXT, TEXT_SIZES
+from gui.widgets.boxes import grid
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
@@ -88,10 +89,7 @@ class AppearancePage(QWidget):
         self._session.want(first_range=wanted)
 
     def _arrange(self) -> None:
-        form = QGridLayout(self)
-        form.setContentsMargins(0, 0, 0, 0)
-        form.setHorizontalSpacing(GRID)
-        form.setVerticalSpacing(GRID // 2)
+        form = grid(self, GRID, GRID // 2)
         form.setColumnMinimumWidth(2, GRID)
         form.setColumnStretch(5, 1)
         controls = (

@@ -16,9 +16,11 @@ from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
+from gui.window.actions import TIPS
 from gui.window.dialogs import room_on_screen
 from gui.window.settings.appearance_page import AppearancePage
 from gui.window.settings.kept_page import KeptPage
@@ -115,31 +117,19 @@ class SettingsDialog(QDialog):
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
         close.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
-        self.defaults = buttons.addButton("Reset appearance", QDialogButtonBox.ButtonRole.ResetRole)
-        self.defaults.setAutoDefault(False)
-        self.defaults.setToolTip(wrapped(RESET_TIP))
+        self.defaults = push_button("Reset appearance", RESET_TIP)
         self.defaults.clicked.connect(self.appearance.reset)
-        self.keys = buttons.addButton("Keyboard shortcuts…", QDialogButtonBox.ButtonRole.ActionRole)
-        self.keys.setAutoDefault(False)
-        self.keys.setToolTip(wrapped("Change or remove the keys of commands"))
+        buttons.addButton(self.defaults, QDialogButtonBox.ButtonRole.ResetRole)
+        self.keys = push_button("Keyboard shortcuts…", TIPS["change_keys"])
         self.keys.clicked.connect(self.keysRequested)
+        buttons.addButton(self.keys, QDialogButtonBox.ButtonRole.ActionRole)
         look, downloads, network = (
             label(title, "title") for title in ("Appearance", "Downloads", "Network")
         )
         inside = QWidget()
-        column = vbox(
-            look,
-            self.appearance,
-            downloads,
-            (self.kept, 1),
-            network,
-            self.offline,
-            self.token,
-            parent=inside,
-            spacing=GRID,
-        )
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        vbox((ScrollColumn(inside), 1), buttons, parent=self, spacing=GRID, margins=margins)
+        above = (look, self.appearance, downloads, (self.kept, 1))
+        column = vbox(*above, network, self.offline, self.token, parent=inside, spacing=GRID)
+        vbox((ScrollColumn(inside), 1), buttons, parent=self, spacing=GRID, margins=2 * GRID)
         # In reading order; the places of the buttons depend on the desktop.
         for before, after in itertools.pairwise((self.offline, self.defaults, self.keys, close)):
             self.setTabOrder(before, after)

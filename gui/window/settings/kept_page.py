@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QGridLayout,
     QLineEdit,
     QMessageBox,
-    QProgressBar,
-    QPushButton,
     QSizePolicy,
     QWidget,
 )
@@ -30,9 +27,11 @@ from gui.services.kept_models import (
 )
 from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
-from gui.widgets.boxes import hbox, vbox
+from gui.widgets.boxes import grid, hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label, message_box
 from gui.widgets.links import open_folder
+from gui.widgets.share_bar import ShareBar
 from gui.widgets.tooltips import wrapped
 from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE
@@ -81,12 +80,7 @@ class KeptPage(QWidget):
         self.limit.set_nbytes(self._cache.max_bytes)
         self._jobs.start(
             LISTING,
-            Job(
-                lambda: list_kept(self._cache),
-                self._show,
-                self._on_list_failed,
-                self._on_slow,
-            ),
+            Job(lambda: list_kept(self._cache), self._show, self._on_list_failed, self._on_slow),
         )
 
     def release(self) -> None:
@@ -103,17 +97,14 @@ class KeptPage(QWidget):
         self.folder.setCursorPosition(0)
         self.folder.setAccessibleName("Cache folder")
         self.folder.setToolTip(wrapped(f"Downloads are cached in {self._cache.root}"))
-        self.open_folder = _button("Open folder", "Show the folder in the file manager")
+        self.open_folder = push_button("Open folder", "Show the folder in the file manager")
         self.usage = label()
         self.limit = AmountBox(MIN_CACHE, MAX_CACHE)
         self.limit.setAccessibleName("Size limit of the cache")
         self.limit.setToolTip(wrapped("Size limit, such as 500 MB or 2 GB; Enter applies it"))
         self.limit.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.limit.setFixedWidth(11 * GRID)
-        self.bar = QProgressBar()
-        self.bar.setRange(0, 1000)
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Share of the limit in use")
+        self.bar = ShareBar("Share of the limit in use")
         self.note = label(role="small")
 
     def _build_list(self) -> None:
@@ -121,17 +112,15 @@ class KeptPage(QWidget):
         self.table.setMinimumHeight(6 * ROW_HEIGHT)
         # As high as possible; the page scrolls if this minimum is too high.
         self.table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
-        self.remove = _button(
+        self.remove = push_button(
             "Remove", "Remove the selected models; reopening them downloads them again (Delete)"
         )
-        self.clear = _button("Clear all…", "Remove everything from the cache")
+        self.clear = push_button("Clear all…", "Remove everything from the cache")
         self.message = label(role="small")
 
     def _arrange(self) -> None:
         amount = hbox(self.usage, self.limit, 1, spacing=GRID)
-        form = QGridLayout()
-        form.setHorizontalSpacing(GRID)
-        form.setVerticalSpacing(GRID)
+        form = grid(None, GRID, GRID)
         form.setColumnStretch(1, 1)
         form.addWidget(label("Folder", "muted"), 0, 0)
         form.addWidget(self.folder, 0, 1)
@@ -158,7 +147,7 @@ class KeptPage(QWidget):
         self._kept = kept
         share = kept.usage / self._cache.max_bytes
         self.usage.setText(f"{format_bytes(kept.usage)} of at most")
-        self.bar.setValue(min(round(1000 * share), 1000))
+        self.bar.show_share(share)
         self.bar.setToolTip(wrapped(f"{format_percent(share)} of the limit"))
         self.table.show_commits(kept.commits)
         self.table.show_message("" if kept.commits else EMPTY)
@@ -264,11 +253,3 @@ class KeptPage(QWidget):
         self.message.setText(str(error))
         self._enable()
         self.refresh()
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    # Enter belongs to the focused field.
-    button.setAutoDefault(False)
-    button.setToolTip(wrapped(tip))
-    return button

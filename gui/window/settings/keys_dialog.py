@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QHeaderView,
     QLineEdit,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from gui.style.theme import GRID
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.actions import COMMANDS, Command, key_text
@@ -95,10 +95,10 @@ class KeysDialog(QDialog):
         self.list = QTreeWidget()
         self.field = KeyField()
         self.note = label(HINT, "small", wrap=True)
-        self.take = _button("Use it here", "Take the key from the other command")
-        self.remove = _button("Remove", "Leave this command without a key")
-        self.own = _button("Reset", "Restore the default key of this command")
-        self.reset_all = _button("Reset all", "Restore the default keys of all commands")
+        self.take = push_button("Use it here", "Take the key from the other command")
+        self.remove = push_button("Remove", "Leave this command without a key")
+        self.own = push_button("Reset", "Restore the default key of this command")
+        self.reset_all = push_button("Reset all", "Restore the default keys of all commands")
         self._build_list()
         self._arrange()
         self._connect()
@@ -139,8 +139,7 @@ class KeysDialog(QDialog):
         self.note.setMinimumHeight(2 * self.note.fontMetrics().lineSpacing())
         self.note.setAlignment(Qt.AlignmentFlag.AlignTop)
         parts = (self.search, (self.list, 1), row, self.note, buttons)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-        vbox(*parts, parent=self, spacing=GRID, margins=margins)
+        vbox(*parts, parent=self, spacing=GRID, margins=2 * GRID)
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._filter)
@@ -243,10 +242,3 @@ class KeysDialog(QDialog):
 def _title(command: Command) -> str:
     """Return a command's title, after its submenu, if it is in one."""
     return ": ".join((*command.menu.split("/")[1:], command.title.rstrip("…")))
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setAutoDefault(False)  # Enter belongs to the focused field
-    button.setToolTip(wrapped(tip))
-    return button

@@ -21,19 +21,9 @@ from geometry.checkpoints.whole_files import write_bytes
 from geometry.models.sources.source import Source
 from gui.services.save_folders import MAX_FOLDERS
 from gui.state.fields import as_json, one_of
-from gui.state.layout import (
-    Layout,
-    WindowPlace,
-    pack_layout,
-    unpack_layout,
-)
+from gui.state.layout import Layout, WindowPlace, pack_layout, unpack_layout
 from gui.state.session import REMEMBERED, SAVED, Session
-from gui.state.values import (
-    MAX_TABLES,
-    ColumnWidths,
-    FirstRange,
-    Notice,
-)
+from gui.state.values import MAX_TABLES, ColumnWidths, FirstRange, Notice
 from gui.style.theme import COLORMAPS, TEXT, TEXT_SIZES, ThemeChoice
 
 log = logging.getLogger(__name__)

@@ -12,13 +12,7 @@ from PySide6.QtWidgets import QListView, QListWidget, QListWidgetItem, QWidget
 from geometry.checkpoints.plain_text import visible
 from geometry.survey.curves import turned_alike
 from geometry.survey.read import Survey
-from gui.plots.curve_picture import (
-    paint_curve,
-    paint_ground,
-    places_in,
-    position_colors,
-    thinned,
-)
+from gui.plots.curve_picture import paint_curve, paint_ground, places_in, position_colors, thinned
 from gui.state.camera import side_on
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import vbox

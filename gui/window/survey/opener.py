@@ -16,6 +16,7 @@ from geometry.models.sources.source import Source
 from gui.services.foreign_hosts import check_hosts
 from gui.services.loading import remember_survey, remember_table
 from gui.state.values import Notice
+from gui.window.dialogs import show_in_front
 
 if TYPE_CHECKING:
     from geometry.survey.read import Survey
@@ -116,9 +117,7 @@ class SurveyOpener:
                 before.deleteLater()
         shown = self.shown
         assert shown is not None
-        shown.showNormal() if shown.isMinimized() else shown.show()
-        shown.raise_()
-        shown.activateWindow()
+        show_in_front(shown)
         self._wait(survey)
 
     def _open_checkpoint(self, source: str) -> None:

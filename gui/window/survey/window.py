@@ -13,7 +13,6 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QMenu,
-    QPushButton,
     QSizePolicy,
     QSplitter,
     QStackedWidget,
@@ -26,6 +25,7 @@ from gui.plots.color_bar import ColorBar
 from gui.plots.scatter_plot import ScatterPlot
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.native_keys import native_keys
@@ -170,19 +170,20 @@ class SurveyWindow(QWidget):
         ):
             part.setAccessibleName(name)
             part.setToolTip(wrapped(name))
-        for box in (self.x_box, self.y_box, self.color_box):
+        self._boxes = self.x_box, self.y_box, self.color_box
+        for box in self._boxes:
             box.setMaxVisibleItems(24)
             box.setMinimumContentsLength(10)
         self.selection = label(role="muted")
         self.undrawn = label(role="muted")
         self.undrawn.setToolTip(wrapped("No value in x or y, or none above zero on a Log axis"))
-        self.open = _button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
-        self.beside = _button(
+        self.open = push_button("Open checkpoint", "Open the checkpoint in the main window (Enter)")
+        self.beside = push_button(
             "Side by side",
             native_keys(f"Show up to {MAX_BESIDE} selected checkpoints side by side (Ctrl+Enter)"),
         )
-        self.columns = _button("Columns", "Choose which columns the table has")
-        self.export = _button("Export", "Save the figure or the table, or copy a script")
+        self.columns = push_button("Columns", "Choose which columns the table has")
+        self.export = push_button("Export", "Save the figure or the table, or copy a script")
         self.export.setMenu(self._make_export_menu())
 
     def _make_export_menu(self) -> QMenu:
@@ -193,19 +194,12 @@ class SurveyWindow(QWidget):
             ("Save table…", self.save_table),
             ("Copy as Python", self.copy_script),
         ):
-            menu.addAction(text).triggered.connect(partial(_without_argument, act))
+            menu.addAction(text).triggered.connect(act)
         return menu
 
     def _arrange(self) -> None:
-        top = hbox(
-            self.progress,
-            self.undrawn,
-            (self.note, 1),
-            self.selection,
-            self.open,
-            self.beside,
-            spacing=GRID,
-        )
+        texts = (self.progress, self.undrawn, (self.note, 1), self.selection)
+        top = hbox(*texts, self.open, self.beside, spacing=GRID)
         controls = hbox(parent=self._scatter_controls, spacing=GRID)
         for name, box, *more in (
             ("x", self.x_box, self.log_x),
@@ -218,15 +212,8 @@ class SurveyWindow(QWidget):
                 controls.addWidget(part)
             controls.addSpacing(GRID)
         controls.addWidget(self.lines)
-        hbox(
-            self.page,
-            self._scatter_controls,
-            1,
-            self.columns,
-            self.export,
-            parent=self._controls,
-            spacing=2 * GRID,
-        )
+        row = (self.page, self._scatter_controls, 1, self.columns, self.export)
+        hbox(*row, parent=self._controls, spacing=2 * GRID)
         scatter = QWidget()
         hbox((self.plot, 1), self.bar, self.swatches, parent=scatter, spacing=GRID)
         self.pages.addWidget(scatter)
@@ -235,15 +222,8 @@ class SurveyWindow(QWidget):
         self._splitter.addWidget(self.pages)
         self._splitter.addWidget(self.table)
         self._splitter.setChildrenCollapsible(False)
-        vbox(
-            top,
-            self._controls,
-            (self._splitter, 1),
-            (self.empty, 1),
-            parent=self,
-            spacing=GRID,
-            margins=(GRID, GRID, GRID, GRID),
-        )
+        column = (top, self._controls, (self._splitter, 1), (self.empty, 1))
+        vbox(*column, parent=self, spacing=GRID, margins=GRID)
 
     def _set_heights(self) -> None:
         """Set the table's height, at most half, unless the user has moved the splitter."""
@@ -256,11 +236,11 @@ class SurveyWindow(QWidget):
         self._splitter_moved = True
 
     def _connect(self) -> None:
-        for box in (self.x_box, self.y_box, self.color_box):
+        for box in self._boxes:
             box.activated.connect(self._on_column)
         for check in (self.log_x, self.log_y, self.lines):
             check.clicked.connect(self._on_checked)
-        self.table.chosen.connect(self._on_chosen)
+        self.table.chosen.connect(self._show_selection)
         self.table.opened.connect(self._open_row)
         self.plot.clicked.connect(self._on_clicked)
         self.plot.encircled.connect(self._on_encircled)
@@ -276,13 +256,12 @@ class SurveyWindow(QWidget):
         self.columns.clicked.connect(self._show_columns_menu)
 
     def _fill_columns(self) -> None:
-        choices = self.choices
-        boxes = self.x_box, self.y_box, self.color_box
-        for box, name in zip(boxes, (choices.x, choices.y, choices.color), strict=True):
+        chosen = (self.choices.x, self.choices.y, self.choices.color)
+        for box, name in zip(self._boxes, chosen, strict=True):
             with QSignalBlocker(box):
                 box.clear()
                 for column in self.survey.columns.values():
-                    if column.name in (choices.x, choices.y, choices.color) or column.known.any():
+                    if column.name in chosen or column.known.any():
                         box.addItem(column.title, column.name)
                 box.setCurrentIndex(box.findData(name))
 
@@ -290,7 +269,7 @@ class SurveyWindow(QWidget):
 
     def _on_column(self) -> None:
         columns = self.survey.columns
-        x, y, color = (box.currentData() for box in (self.x_box, self.y_box, self.color_box))
+        x, y, color = (box.currentData() for box in self._boxes)
         before = self.choices
         log_x = before.log_x if x == before.x else is_wide(columns[x])
         log_y = before.log_y if y == before.y else is_wide(columns[y])
@@ -344,9 +323,6 @@ class SurveyWindow(QWidget):
             self.bar.show_scale(scale.colormap, self.plot.scale.limits, scale.limits)
 
     # ---- selection ---------------------------------------------------------------------
-
-    def _on_chosen(self, rows: np.ndarray) -> None:
-        self._show_selection()
 
     def _show_selection(self) -> None:
         rows = self.table.selected
@@ -462,7 +438,7 @@ class SurveyWindow(QWidget):
 
     def save_figure(self) -> None:
         """Ask for a file, and save the scatter or the curves."""
-        self._saver.save_figure(self, self._file_name, self._figure())
+        self._saver.save_figure(self, self.survey.path.stem, self._figure())
 
     def copy_figure(self) -> None:
         """Copy the scatter or the curves as a picture."""
@@ -491,7 +467,7 @@ class SurveyWindow(QWidget):
     def save_table(self) -> None:
         """Ask for a file, and write the shown columns of all rows, in the table's order."""
         numbers = self.table_numbers()
-        self._saver.save_numbers(self, self._file_name, numbers, {"": numbers})
+        self._saver.save_numbers(self, self.survey.path.stem, numbers, {"": numbers})
 
     def table_numbers(self) -> dict[str, np.ndarray]:
         """Return the shown columns in the table's order, as the file has them."""
@@ -533,10 +509,6 @@ class SurveyWindow(QWidget):
             colormap=COLORMAP,
         )
 
-    @property
-    def _file_name(self) -> str:
-        return self.survey.path.stem
-
 
 def progress_text(survey: Survey) -> str:
     """Describe a survey's progress: "310 of 609 checkpoints, 2 failed"."""
@@ -547,13 +519,3 @@ def progress_text(survey: Survey) -> str:
         done = max(rows - survey.others, 0)
         text = f"{format_count(done)} of {format_count(survey.total)} checkpoints"
     return f"{text}, {format_count(survey.failed)} failed" if survey.failed else text
-
-
-def _button(text: str, tip: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(wrapped(tip))
-    return button
-
-
-def _without_argument(act: Callable[[], None], *_: object) -> None:
-    act()

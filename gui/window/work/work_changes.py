@@ -174,12 +174,7 @@ class WorkChanges(QObject):
             key, in_grid = compared.key, compared.in_grid
             if key in opened:
                 other, request = opened[key]
-                others[key] = (
-                    *_model(other, request),
-                    other.positions,
-                    other.components,
-                    in_grid,
-                )
+                others[key] = (*_model(other, request), other.positions, other.components, in_grid)
             elif (view := awaited.get(key)) is not None and view.positions is not None:
                 others[key] = (
                     view.source.at_commit(None),
@@ -200,11 +195,7 @@ class WorkChanges(QObject):
             take_alignment(session, list(others)),
             window.results.chosen(),
         )
-        return Content(
-            fields,
-            others,
-            np.array(session.turn) if session.keep_turned else None,
-        )
+        return Content(fields, others, np.array(session.turn) if session.keep_turned else None)
 
 
 def _model(session: Session, request: OpenRequest) -> tuple[object, ...]:

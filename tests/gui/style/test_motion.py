@@ -53,9 +53,8 @@ print(type(motion._read(bus, "Interfaces")).__name__)
 @pytest.mark.skipif(shutil.which("dbus-run-session") is None, reason="needs dbus-run-session")
 def test_a_bus_is_asked_and_nothing_is_none():
     """The bus has no portal; as one, its own properties are asked for, which are variants too."""
-    done = subprocess.run(
-        ["dbus-run-session", "--", sys.executable, "-c", ASK],
-        cwd=ROOT, env=os.environ | {"QT_QPA_PLATFORM": "offscreen"}, capture_output=True,
-        text=True, check=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout == "None\nlist\n"
+    command = ["dbus-run-session", "--", sys.executable, "-c", ASK]
+    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
+    assert subprocess.check_output(command, cwd=ROOT, env=environment, text=True, timeout=60) == (
+        "None\nlist\n"
+    )

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QApplication
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.position_rows import TextRows
 from gui.widgets.table_text import Column
+from tests.gui.on_screen import put_on_screen
 
 
 class Rows(TextRows):
@@ -24,10 +25,7 @@ class Rows(TextRows):
 def table(qtbot):
     rows = Rows((Column("Name", "", left=True), Column("Value", ""), Column("Range", "")))
     table = FittedTable(rows, "Things", 22, 0, {1: 4, 2: 4}, {2: 300})
-    qtbot.addWidget(table)
-    table.resize(600, 120)
-    table.show()
-    qtbot.waitExposed(table)
+    put_on_screen(qtbot, table, 600, 120)
     QApplication.processEvents()
     return table
 

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.scroll_column import ScrollColumn
+from tests.gui.on_screen import put_on_screen
 
 
 def box(width, height):
@@ -17,7 +18,6 @@ def box(width, height):
 def row(qtbot):
     """Three boxes of 100 × 20, 8 apart, over a filler; the window's page takes the height."""
     window = QWidget()
-    qtbot.addWidget(window)
     page = QVBoxLayout(window)
     page.setContentsMargins(0, 0, 0, 0)
     page.setSpacing(0)
@@ -28,10 +28,7 @@ def row(qtbot):
         row.addWidget(box(100, 20))
     page.addWidget(holder)
     page.addWidget(QWidget(), 1)
-    row.window = window
-    window.resize(400, 200)
-    with qtbot.waitExposed(window):
-        window.show()
+    row.window = put_on_screen(qtbot, window, 400, 200)
     return row
 
 
@@ -71,11 +68,7 @@ def test_a_row_within_a_row_wraps_too(qtbot):
 
 def test_the_bar_has_its_place_and_is_drawn_only_where_it_is_needed(application, qtbot):
     text = QLabel("words")
-    column = ScrollColumn(text)
-    qtbot.addWidget(column)
-    column.resize(200, 100)
-    with qtbot.waitExposed(column):
-        column.show()
+    column = put_on_screen(qtbot, ScrollColumn(text), 200, 100)
     bar, width = column.verticalScrollBar(), column.viewport().width()
     assert bar.isVisible()
     assert not bar.isEnabled()

@@ -5,6 +5,7 @@ from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QApplication
 
 from gui.widgets.markdown_page import MarkdownPage, blocks, runs
+from tests.gui.on_screen import put_on_screen
 
 FEATURES = QTextDocument.MarkdownFeature.MarkdownNoHTML
 LONG = "\n\n".join(f"Paragraph {number} with [a link](somewhere)." for number in range(60))
@@ -17,13 +18,8 @@ def undressed(document):
 @pytest.fixture
 def page(qtbot):
     made = MarkdownPage(8)
-    qtbot.addWidget(made)
-    made.resize(300, 200)
     made.write(LONG, FEATURES, undressed)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
-    return made
+    return put_on_screen(qtbot, made, 300, 200, active=True)
 
 
 def test_a_text_is_dressed_before_it_is_shown(page):

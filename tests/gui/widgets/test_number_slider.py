@@ -6,15 +6,12 @@ from PySide6.QtTest import QTest
 
 from gui.style.theme import DARK
 from gui.widgets.number_slider import NumberSlider
-from tests.gui.on_screen import turn_wheel
+from tests.gui.on_screen import put_on_screen, turn_wheel
 
 
 @pytest.fixture
 def number(qtbot):
-    made = NumberSlider("k", 1, 40, 30, "How many")
-    qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
-        made.show()
+    made = put_on_screen(qtbot, NumberSlider("k", 1, 40, 30, "How many"))
     made.told = []
     made.changed.connect(made.told.append)
     return made

@@ -40,8 +40,6 @@ def test_controls_have_short_tooltips(application, gpt2_folder, wait_until_idle)
             inner = isinstance(widget.parent(), QAbstractSpinBox | QLineEdit)
             if isinstance(widget, kinds) and not inner and widget.isVisibleTo(panel):
                 assert widget.toolTip(), f"{name}: {widget}"
-                said = widget.accessibleName() or getattr(widget, "text", str)()
-                assert said, f"{name}: {widget}"
     assert sum(map(bool, tips)) > 40
     assert [tip for tip in tips if any(len(line) > LINE for line in tip.split("\n"))] == []
 

@@ -4,13 +4,7 @@ import pytest
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
@@ -25,6 +19,7 @@ from gui.window.empty_state import EXPLANATION, EmptyState
 from gui.window.notice_bar import NoticeBar
 from gui.window.status_bar import StatusBar
 from tests.gui.dialogs import type_number
+from tests.gui.on_screen import put_on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -180,33 +175,23 @@ def test_the_notice_offers_tables_and_details(parent, qtbot):
     bar.release()
 
 
-def test_the_empty_state_shows_all_its_words(parent):
-    empty = EmptyState(Session(), LIGHT)
-    empty.setParent(parent)
-    empty.resize(720, 500)
-    empty.show()
+def test_the_empty_state_shows_all_its_words(qtbot, dress):
+    dress(LIGHT)
+    empty = put_on_screen(qtbot, EmptyState(Session(), LIGHT), 720, 500)
     QApplication.processEvents()
     explanation = next(x for x in empty.findChildren(QLabel) if x.text() == EXPLANATION)
     assert explanation.height() >= explanation.heightForWidth(explanation.width())
-    empty.release()
 
 
 def test_fetching_is_not_ready(qtbot):
     """As a tokenizer, for which nothing is opened or fitted."""
     session = Session()
-
-    def status_bar():
-        bar = StatusBar(session, LIGHT)
-        qtbot.addWidget(bar, before_close_func=lambda closing: closing.release())
-        bar.show()
-        return bar
-
-    bar = status_bar()
+    bar = put_on_screen(qtbot, StatusBar(session, LIGHT))
     assert bar.status.text() == "Ready"
     session.transfer = TransferProgress("vocab.json", 0, 900_000, None)
     assert bar.status.text() == ""
     assert "vocab.json" in bar.fetch.text.text()
-    assert status_bar().status.text() == ""  # it knows from the start
+    assert put_on_screen(qtbot, StatusBar(session, LIGHT)).status.text() == ""  # from the start
     for status in ("Opening gpt2…", "Fitting positions 1–1023 exactly…"):
         session.status = status
         assert bar.status.text() == status
@@ -218,8 +203,7 @@ def test_fetching_is_not_ready(qtbot):
 
 def test_status_message_lasts_a_while(qtbot):
     session = Session()
-    bar = StatusBar(session, LIGHT)
-    qtbot.addWidget(bar, before_close_func=lambda closing: closing.release())
+    bar = put_on_screen(qtbot, StatusBar(session, LIGHT))
     session.status = "Saved picture.png"
     assert bar.status.text() == "Saved picture.png"
     assert bar._over.isActive()

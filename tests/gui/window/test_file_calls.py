@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 import main
 from geometry.models.sources.source import Source
@@ -30,6 +28,7 @@ from gui.window.work.unsaved_work import UnsavedWork
 from tests.command_line import ROOT
 from tests.gui.dialogs import answer_file
 from tests.gui.file_calls import OnGuiThread, SlowDisk, heard
+from tests.gui.on_screen import drop
 from tests.gui.training_stage import write_trained
 from tests.gui.window.survey.survey_table import write_survey
 
@@ -77,23 +76,10 @@ def driven(files, wait_until_idle, monkeypatch):
 
     def make(application):
         disk, folder, table, other = files
-        return Drive(
-            application, partial(wait_until_idle, application), partial(answer_file, monkeypatch),
-            folder, table, other, disk,
-        )  # fmt: skip
+        settle, answer = partial(wait_until_idle, application), partial(answer_file, monkeypatch)
+        return Drive(application, settle, answer, folder, table, other, disk)
 
     return make
-
-
-def drop(window, path):
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    at = QPoint(400, 300)
-    how = (
-        Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier,
-    )  # fmt: skip
-    QApplication.sendEvent(window, QDragEnterEvent(at, *how))
-    QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
 
 
 def type_in(palette, text):
@@ -212,12 +198,10 @@ def each_panel(drive):
             drive.settle()
 
 
-@pytest.mark.parametrize(
-    "gestures",
-    [opening, looking, comparing, saving, exporting, surveying,
-     pytest.param(each_panel, marks=pytest.mark.slow)],
-    ids=lambda gestures: gestures.__name__,
-)  # fmt: skip
+GESTURES = (opening, looking, comparing, saving, exporting, surveying)
+
+
+@pytest.mark.parametrize("gestures", [*GESTURES, pytest.param(each_panel, marks=pytest.mark.slow)])
 def test_the_gui_thread_asks_no_disk(application, driven, gestures):
     drive, asked = driven(application), OnGuiThread()
     with heard(asked):
@@ -276,31 +260,37 @@ def open_recent_menu(drive):
     return lambda: str(drive.disk / "gone") in drive.session.missing
 
 
-@pytest.mark.parametrize(
-    "gesture",
-    [open_model, open_missing, drop_table, open_project, save_project, add_beside,
-     open_recent_menu],
-    ids=lambda gesture: gesture.__name__,
-)  # fmt: skip
-def test_a_slow_disk_stops_no_window(application, driven, qtbot, gesture):
+OPENING = (open_model, open_missing, drop_table, open_project)
+
+
+@pytest.fixture
+def go_round(qtbot):
+    """Let the event loop turn while a disk is silent that has been asked."""
+
+    def turn(disk):
+        beats, heart = [], QTimer(interval=0)
+        heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
+        heart.start()
+        qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+        heart.stop()
+
+    return turn
+
+
+@pytest.mark.parametrize("gesture", [*OPENING, save_project, add_beside, open_recent_menu])
+def test_a_slow_disk_stops_no_window(application, driven, go_round, gesture):
     drive = driven(application)
     drive.open(drive.folder)
     drive.answer(drive.disk / "mine.helix")
     drive.window.work.save_as()
     drive.settle()
     drive.open(drive.other if gesture is open_project else drive.folder)
-    disk, beats = SlowDisk(drive.disk), []
-    heart = QTimer(interval=0)
-    heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
+    disk = SlowDisk(drive.disk)
     with heard(disk):
-        try:
+        with disk.silent():
             done = gesture(drive)
-            heart.start()
-            qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+            go_round(disk)
             assert not done()
-        finally:
-            heart.stop()
-            disk.answers.set()
         drive.settle()
     assert done()
     assert not disk.on_gui_thread, "\n\n".join(disk.on_gui_thread)
@@ -311,19 +301,19 @@ def test_esc_gives_up_a_project_on_a_slow_disk(application, driven, qtbot):
     drive.open(drive.folder)
     disk = SlowDisk(drive.disk)
     with heard(disk):
-        try:
+        with disk.silent():
             drive.controller.open(str(drive.disk / "mine.helix"))
             qtbot.waitUntil(lambda: bool(drive.session.opening))
             assert drive.controller.cancel()
             assert not drive.session.opening
-        finally:
-            disk.answers.set()
         drive.settle()
     assert drive.session.notice is None
 
 
 @pytest.mark.parametrize("how", ["argument", "last model", "last project"])
-def test_a_slow_disk_stops_no_start(start_application, driven, files, settings, qtbot, how):
+def test_a_slow_disk_stops_no_start(
+    start_application, driven, files, settings, qtbot, go_round, how
+):
     folder = files[1]
     if how == "last project":
         drive = driven(start_application(folder))
@@ -332,19 +322,13 @@ def test_a_slow_disk_stops_no_start(start_application, driven, files, settings, 
         drive.application.close()
     elif how == "last model":
         settings._set("model/last", str(folder))
-    disk, beats = SlowDisk(files[0]), []
+    disk = SlowDisk(files[0])
     with heard(disk):
-        try:
+        with disk.silent():
             application = start_application(folder if how == "argument" else None, wait=False)
             assert application.window.isVisible()
-            heart = QTimer(application, interval=0)
-            heart.timeout.connect(lambda: beats.append(disk.asked.is_set()))
-            heart.start()
-            qtbot.waitUntil(lambda: beats.count(True) > BEATS)
+            go_round(disk)
             assert application.session.model is None
-        finally:
-            disk.answers.set()
-        heart.stop()
         qtbot.waitUntil(lambda: application.session.model is not None)
         driven(application).settle()
     assert application.session.model.home == folder
@@ -358,13 +342,10 @@ def test_the_command_line_does_not_wait_for_a_slow_disk(monkeypatch, files, caps
     monkeypatch.setattr(
         run_window, "run_window", lambda source, *_, **__: opened.append(source.text)
     )
-    with heard(disk):
-        try:
-            with pytest.raises(typer.Exit):
-                main.open_command(str(files[1]))
-            assert opened == [str(files[1])]
-        finally:
-            disk.answers.set()
+    with heard(disk), disk.silent():
+        with pytest.raises(typer.Exit):
+            main.open_command(str(files[1]))
+        assert opened == [str(files[1])]
     assert not disk.on_gui_thread
     monkeypatch.setattr(main, "CHECK_S", 60)
     with pytest.raises(typer.Exit):  # one that answers

@@ -13,6 +13,7 @@ from gui.window.arrangement.docks import DOCKS
 from gui.window.guide.page_view import MARGIN
 from gui.window.guide.pages import GUIDE, START, UserGuide
 from gui.window.guide.window import NOTHING, GuideWindow
+from tests.gui.on_screen import put_on_screen
 
 LEFT, ALT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.AltModifier
 
@@ -30,11 +31,8 @@ def shown(qtbot, dress, guide):
     qtbot.addWidget(owner)
     made = GuideWindow(guide, LIGHT, owner)
     made.go(START)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
     made.owner = owner  # it would be collected
-    return made
+    return put_on_screen(qtbot, made, active=True)
 
 
 def address(window):

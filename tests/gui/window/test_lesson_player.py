@@ -35,8 +35,8 @@ def stage(own, application, qtbot, monkeypatch):
 def state(stage):
     """All that a lesson gives back."""
     session, window = stage.session, stage.window
-    fields = ("positions", "components", "color_by", "color_component", "outside", "selection",
-              "sphere", "prompt", "norms_quantity", "norms_after", "snapshot")  # fmt: skip
+    look = ("components", "color_by", "color_component", "outside", "sphere", "prompt")
+    fields = (*look, "norms_quantity", "norms_after", "positions", "selection", "snapshot")
     docks = {name: dock.isFloating() for name, dock in window.docks.items() if not dock.isHidden()}
     front = {
         name: window.docks[name].geometry() for name in window.built_panels if stage.in_front(name)
@@ -183,9 +183,9 @@ def test_keys_lead_through_a_lesson(stage):
     window, actions = stage.window, stage.window.commands.by_name
     assert not window.docks["lesson"].isVisible()
     assert "lesson" not in window.built_panels
-    assert [actions[name].isEnabled() for name in ("lesson", "lesson_next", "lesson_previous")] == [
-        True, False, False
-    ]  # fmt: skip
+    assert actions["lesson"].isEnabled()
+    assert not actions["lesson_next"].isEnabled()
+    assert not actions["lesson_previous"].isEnabled()
     assert not window.lesson_player.action.isChecked()
     stage.press(Qt.Key.Key_F8)
     assert stage.session.lesson is None
@@ -245,9 +245,8 @@ def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtb
     stage.begin()
     choice, notice = stage.panel.choice, stage.session.notice
     assert choice.isVisible()
-    assert [choice.itemText(i) for i in range(choice.count())] == [
-        "The helix", "Norms and subspaces", "Positions inside the model, and what they do", "Own",
-    ]  # fmt: skip
+    shipped = ["The helix", "Norms and subspaces", "Positions inside the model, and what they do"]
+    assert [choice.itemText(i) for i in range(choice.count())] == [*shipped, "Own"]
     assert notice.text.startswith(
         "The lesson bad.md cannot be read: line 21: a setup has no option “colo"
     )

@@ -9,12 +9,9 @@ from PySide6.QtWidgets import QApplication
 from gui.widgets import native_keys as keys
 from gui.window.actions import COMMANDS, for_system
 
-#: ⌘H, ⌘M, ⌥⌘H, ⌥⌘M and ⌥⌘D hide or minimise; F11 shows the desktop; ⇧⌘3 to 5 take pictures;
-#: ⇧⌘Q and ⌃⌘Q end or lock the session; ⌘Space and ⌘Tab are the desktop's.
-KEPT_BY_MACOS = {
-    "Ctrl+H", "Ctrl+M", "Ctrl+Alt+H", "Ctrl+Alt+M", "Ctrl+Alt+D", "F11", "Ctrl+Shift+3",
-    "Ctrl+Shift+4", "Ctrl+Shift+5", "Ctrl+Shift+Q", "Meta+Ctrl+Q", "Ctrl+Space", "Ctrl+Tab",
-}  # fmt: skip
+HIDING = {"Ctrl+H", "Ctrl+M", "Ctrl+Alt+H", "Ctrl+Alt+M", "Ctrl+Alt+D", "F11"}
+PICTURES = {"Ctrl+Shift+3", "Ctrl+Shift+4", "Ctrl+Shift+5"}
+KEPT_BY_MACOS = HIDING | PICTURES | {"Ctrl+Shift+Q", "Meta+Ctrl+Q", "Ctrl+Space", "Ctrl+Tab"}
 KEPT_BY_WINDOWS = {"Ctrl+Esc", "Ctrl+Shift+Esc", "Alt+F4", "Alt+Esc", "Alt+Space", "Ctrl+Alt+Del"}
 
 

@@ -78,19 +78,16 @@ def test_a_picture_shows_the_last_work_all_the_same(start_application, before, m
     )
 
 
-def test_a_first_start_that_was_killed_needs_no_words(start_application):
-    application = start_application(safely=True)
-    assert application.session.notice is None
-
-
 def test_the_end_of_a_start_is_announced_once(start_application, model):
+    """Of a first start that was killed, and of another one."""
     announced = []
-    for source in (model, None):
+    for source in (None, model):
         application = start_application(source, wait=False, safely=source is None)
         application.ready.connect(lambda: announced.append(True))
         while not application.idle or not announced:
             application._qt.processEvents()
         assert announced == [True]
+        assert application.session.notice is None
         assert application.window.built_panels
         application.close()
         announced.clear()
@@ -154,10 +151,8 @@ def test_failed_start_leads_to_a_safe_one(tmp_path, monkeypatch):
     marks = tmp_path / "helixscope" / FOLDER
 
     def start(end, *, kill=False):
-        child = subprocess.Popen(
-            [sys.executable, "-c", RUN, end],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        child = subprocess.Popen([sys.executable, "-c", RUN, end], text=True, **pipes)
         if kill:
             first = child.stdout.readline()
             assert child.stdout.readline() == "hangs\n"
@@ -227,9 +222,8 @@ def test_many_damaged_lessons_are_one_sentence_and_a_list(start_application, set
 
 
 def test_damaged_bookmarks_are_reported(start_application, settings, model, wait_until_idle):
-    damaged = {"bookmarks.zip": b"PK\x05\x06" + bytes(99)}
-    for name, content in damaged.items():
-        (settings.folder / name).write_bytes(content)
+    damaged = b"PK\x05\x06" + bytes(99)
+    settings.bookmarks.write_bytes(damaged)
     application = start_application(model)
     application.window.bookmarks.show()
     wait_until_idle(application)
@@ -237,4 +231,4 @@ def test_damaged_bookmarks_are_reported(start_application, settings, model, wait
     kept = settings.folder / "bookmarks.broken"
     assert "damaged" in notice.text
     assert str(kept) in notice.advice
-    assert kept.read_bytes() == damaged["bookmarks.zip"]
+    assert kept.read_bytes() == damaged

@@ -26,10 +26,8 @@ from gui.widgets.elided_label import ElidedLabel
 from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
 
-CONTROLS = (
-    QAbstractButton, QAbstractScrollArea, QAbstractSlider, QAbstractSpinBox, QComboBox, QLabel,
-    QLineEdit, QTabBar, QDockWidget,
-)  # fmt: skip
+FIELDS = (QAbstractButton, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit)
+CONTROLS = (*FIELDS, QAbstractScrollArea, QLabel, QTabBar, QDockWidget)
 SMALL = QSize(800, 560)
 HALF = QSize(640, 720)
 

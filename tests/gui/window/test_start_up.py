@@ -17,23 +17,32 @@ from tests.stand_ins import write_stand_in
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 GPT2 = "openai-community/gpt2"
 SLOW = {
-    "torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "scipy.linalg", "scipy.fft",
-    "matplotlib.pyplot", "pooch", "geometry.claims.claims", "gui.services.lessons.text",
-    "dask", "distributed", "pyarrow", "geometry.survey.run",
-}  # fmt: skip
+    *("torch", "transformers", "tokenizers", "huggingface_hub", "httpx2", "dask", "distributed"),
+    *("scipy.linalg", "scipy.fft", "matplotlib.pyplot", "pooch", "pyarrow"),
+    *("geometry.claims.claims", "geometry.survey.run", "gui.services.lessons.text"),
+}
 """What a start that has come to rest has not imported, with what is made after the first frame."""
 
 
-@pytest.mark.slow
-def test_nothing_slow_is_imported_before_the_first_curve(gpt2_folder, tmp_path, monkeypatch):
+@pytest.fixture
+def printed_by(tmp_path, monkeypatch):
+    """Run Python with arguments, without settings of a user, and return the lines it prints."""
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "child_ours.py"), str(gpt2_folder)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    printed = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+
+    def run(*arguments):
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    return run
+
+
+@pytest.mark.slow
+def test_nothing_slow_is_imported_before_the_first_curve(printed_by, gpt2_folder):
+    lines = printed_by(str(BENCHMARKS / "child_ours.py"), str(gpt2_folder))
+    printed = dict(line.partition(" ")[::2] for line in lines)
     assert "first" in printed
     assert printed["imported"] == ""
 
@@ -81,18 +90,10 @@ print(run_window.run_window(sys.argv[1]))
 
 
 @pytest.mark.slow
-def test_window_comes_before_vtk(gpt2_folder, tmp_path, monkeypatch):
+def test_window_comes_before_vtk(printed_by, gpt2_folder):
     """Nor can it be closed before there is anything in it to be closed."""
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-c", WATCHED, str(gpt2_folder)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        "True True set()", f"{LIGHT.panel} False True", "[] True", "0",
-    ]  # fmt: skip
+    expected = ["True True set()", f"{LIGHT.panel} False True", "[] True", "0"]
+    assert printed_by("-c", WATCHED, str(gpt2_folder)) == expected
 
 
 def test_the_window_has_the_surface_that_pyvistaqt_asks_for():
@@ -123,24 +124,15 @@ def test_scipy_comes_before_the_threads_that_import_its_modules(tmp_path, run_py
     """Two that begin with it at the same time fail."""
     printed = run_python(
         "import sys, threading\n"
-        "from pathlib import Path\n"
-        "from gui.commands.application import Application\n"
-        "from gui.commands.qt_start import prepare_qt\n"
-        "from gui.window.settings.settings import Settings\n"
+        "from tests.gui.alone import settle, start\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'scipy':\n"
         "            print(threading.current_thread() is threading.main_thread())\n"
         "sys.meta_path.insert(0, Finder())\n"
-        "qt = prepare_qt()\n"
-        f"settings = Settings(Path({str(tmp_path / 'settings.json')!r}))\n"
-        "application = Application(qt, settings, 'sample')\n"
-        "def rest():\n"
-        "    while application.session.model is None or not application.idle:\n"
-        "        qt.processEvents()\n"
-        "rest()\n"
+        f"application = start({str(tmp_path / 'settings.json')!r}, 'sample')\n"
         "application.window.focus_on('dimensions')\n"
-        "rest()\n"
+        "settle(application)\n"
         "print('scipy.fft' in sys.modules)\n"
         "application.close()\n"
     )
@@ -161,14 +153,8 @@ def test_start_with_a_kept_model_is_offline(loopback_hub, tmp_path, run_python):
     loopback_hub.forget_requests()
     printed = run_python(
         "import sys\n"
-        "from pathlib import Path\n"
-        "from gui.commands.application import Application\n"
-        "from gui.commands.qt_start import prepare_qt\n"
-        "from gui.window.settings.settings import Settings\n"
-        "qt = prepare_qt()\n"
-        f"application = Application(qt, Settings(Path({str(tmp_path / 'settings.json')!r})))\n"
-        "while application.session.model is None or not application.idle:\n"
-        "    qt.processEvents()\n"
+        "from tests.gui.alone import start\n"
+        f"application = start({str(tmp_path / 'settings.json')!r})\n"
         "session = application.session\n"
         "print(session.model.source.text, session.notice, len(session.models) > 0)\n"
         "application.close()\n"

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QRadioButton
 from geometry.checkpoints.stores import TensorInfo
 from gui.style.theme import LIGHT
 from gui.window.table_dialog import TableDialog
+from tests.gui.on_screen import put_on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 PE = TensorInfo("encoder.pe", (1, 514, 48), "F32", 0)
@@ -20,11 +21,7 @@ def ask(qtbot, dress):
     dress(LIGHT)
 
     def show(*candidates, first_rows=()):
-        dialog = TableDialog(None, candidates, first_rows)
-        qtbot.addWidget(dialog)
-        with qtbot.waitExposed(dialog):
-            dialog.show()
-        return dialog
+        return put_on_screen(qtbot, TableDialog(None, candidates, first_rows))
 
     return show
 
@@ -36,9 +33,8 @@ def row(dialog, first):
 def test_candidates_have_their_shapes_and_enter_chooses_the_current_one(ask, qtbot):
     dialog = ask(PE, SHORT)
     items = [dialog.list.topLevelItem(at) for at in range(2)]
-    assert [(one.text(0), one.text(1)) for one in items] == [
-        ("encoder.pe", "514 × 48"), ("two", "2 × 48"),
-    ]  # fmt: skip
+    shown = [(one.text(0), one.text(1)) for one in items]
+    assert shown == [("encoder.pe", "514 × 48"), ("two", "2 × 48")]
     assert dialog.focusWidget() is dialog.list
     QTest.keyClick(dialog.list, Qt.Key.Key_Down)
     with qtbot.waitSignal(dialog.accepted):

@@ -11,34 +11,20 @@ from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
 from gui.window.main_window import TITLE_BAR, first_size
+from tests.gui.on_screen import drop
 
 LEFT = Qt.MouseButton.LeftButton
-NONE, CONTROL, SHIFT = (
-    Qt.KeyboardModifier.NoModifier,
-    Qt.KeyboardModifier.ControlModifier,
-    Qt.KeyboardModifier.ShiftModifier,
-)
-
-
-def drop(window, path):
-    """Drop a path onto the middle of the window."""
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    at, how = QPoint(400, 300), (Qt.DropAction.CopyAction, data, LEFT, NONE)
-    enter = QDragEnterEvent(at, *how)
-    QApplication.sendEvent(window, enter)
-    assert enter.isAccepted()
-    QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
+NONE, CONTROL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 def test_dropped_file_is_copied(window, qtbot, settle, write_table):
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(write_table(name="mine")))])
     actions = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction | Qt.DropAction.LinkAction
-    for target in (
-        window.viewport.interactor, window.panels["models"].search,
-        window.panels["prompt"].field, window.panels["positions"].first, window.toolbar,
-    ):  # fmt: skip
+    panels = window.panels
+    fields = (panels["models"].search, panels["prompt"].field, panels["positions"].first)
+    for target in (window.viewport.interactor, *fields, window.toolbar):
         at = target.mapTo(window, target.rect().center())
         # With Shift a file manager proposes to move, with Ctrl and Shift a link.
         for keys in (NONE, SHIFT, CONTROL | SHIFT):
@@ -55,8 +41,8 @@ def test_dropped_file_is_copied(window, qtbot, settle, write_table):
     settle()
     assert window.session.model.name == "mine"
     moved = Qt.DropAction.MoveAction  # all that is allowed
-    for event in (QDragEnterEvent(at, moved, data, LEFT, NONE),
-                  QDropEvent(QPointF(at), moved, data, LEFT, NONE)):  # fmt: skip
+    how = (moved, data, LEFT, NONE)
+    for event in (QDragEnterEvent(at, *how), QDropEvent(QPointF(at), *how)):
         QApplication.sendEvent(window.windowHandle(), event)
         assert not event.isAccepted()
 

@@ -234,9 +234,8 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     file = tmp_path / "table.npy"
     file.write_bytes(b"")
     session = Session()
-    session.models = (
-        ModelRow(here, "installed"), ModelRow(cached, "cached"), ModelRow(away, "online"),
-    )  # fmt: skip
+    states = (here, "installed"), (cached, "cached"), (away, "online")
+    session.models = tuple(ModelRow(*row) for row in states)
     work = tmp_path / "work1.helix"
     work.write_bytes(b"")
     gone, too_long = str(tmp_path / "gone.npy"), str(tmp_path / ("x" * 300))

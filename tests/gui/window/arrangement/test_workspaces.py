@@ -12,16 +12,23 @@ from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
 from gui.window.toolbar import TOOLS
 
-CTRL = Qt.KeyboardModifier.ControlModifier
+CTRL, NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
 SIDE = {"models", "positions", "view", "inspector", "prompt"}
-
-
-def press(window, digit):
-    QTest.keyClick(window.viewport.interactor, getattr(Qt.Key, f"Key_{digit}"), CTRL)
 
 
 def fronts(window):
     return {name for name, dock in window.docks.items() if in_front(dock)}
+
+
+@pytest.fixture
+def press(window, settle):
+    """Press a key in the 3D view, with Ctrl or another modifier, and wait."""
+
+    def pressed(key, modifiers=CTRL):
+        QTest.keyClick(window.viewport.interactor, getattr(Qt.Key, f"Key_{key}"), modifiers)
+        settle()
+
+    return pressed
 
 
 @pytest.fixture
@@ -43,39 +50,38 @@ def test_explore_gives_the_curve_half_of_the_window(window, workspaces, settle, 
 
 
 @pytest.mark.slow
-def test_each_workspace_has_a_key_and_a_place_for_its_panels(window, workspaces, settle, qtbot):
+def test_each_workspace_has_a_key_and_a_place_for_its_panels(
+    window, workspaces, press, settle, qtbot
+):
     window.resize(1280, 800)
-    press(window, 2)
+    press(2)
     panel, view = window.docks["norms"], window.viewport
     qtbot.waitUntil(lambda: abs(panel.width() - view.width()) < 0.05 * window.width())
     settle()
     assert fronts(window) == {"norms"}
     assert panel.height() > 0.75 * window.height()
     assert panel.x() > view.mapTo(window, view.rect().topRight()).x() - 2
-    press(window, 3)
-    settle()
+    press(3)
     assert fronts(window) == {"compare"}
     assert window.docks["compare"].width() == pytest.approx(window.width(), abs=4)
-    press(window, 1)
-    settle()
+    press(1)
     assert fronts(window) == SIDE
     for name in WORKSPACES:
         assert window.commands.by_name[f"workspace_{name}"].isChecked() is (name == "explore")
 
 
-def test_panels_hidden_in_a_workspace_come_back_as_tabs(window, workspaces, settle, qtbot):
+def test_panels_hidden_in_a_workspace_come_back_as_tabs(window, workspaces, press, settle, qtbot):
     height, shape = window.height(), window.docks["shape"]
 
     def is_half():
         return shape.width() == pytest.approx(window.width() / 2, rel=0.05)
 
-    press(window, 2)
+    press(2)
     window.focus_on("shape")
     qtbot.waitUntil(is_half)
     window.commands.by_name["panels_below"].trigger()
-    press(window, 1)
-    press(window, 2)
-    settle()
+    press(1)
+    press(2)
     assert fronts(window) == set()
     window.focus_on("shape")
     settle()
@@ -85,14 +91,13 @@ def test_panels_hidden_in_a_workspace_come_back_as_tabs(window, workspaces, sett
 
 
 @pytest.mark.slow
-def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, settle):
-    press(window, 2)
+def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, press, settle):
+    press(2)
     window.bring("shape")
     window.docks["inspector"].show()
     settle()
-    press(window, 1)
-    press(window, 2)
-    settle()
+    press(1)
+    press(2)
     assert fronts(window) == {"shape", "inspector"}
     window.commands.by_name["reset_layout"].trigger()
     settle()
@@ -100,20 +105,17 @@ def test_a_workspace_is_as_it_was_left_until_it_is_reset(window, workspaces, set
 
 
 @pytest.mark.slow
-def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspaces, settle):
-    press(window, 2)
-    press(window, 4)
-    settle()
+def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspaces, press, settle):
+    press(2)
+    press(4)
     assert window.lesson_player.on
     assert in_front(window.docks["lesson"])
     assert window.docks["lesson"].width() > 400
     assert not SIDE & fronts(window) - {"prompt", "inspector"}
-    press(window, 1)
-    settle()
+    press(1)
     assert not window.lesson_player.on
     assert fronts(window) == SIDE
-    press(window, 4)
-    settle()
+    press(4)
     window.lesson_player.leave()  # closed by the reader
     settle()
     assert workspaces.current == "explore"
@@ -121,26 +123,22 @@ def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspace
 
 
 @pytest.mark.slow
-def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, settle, qtbot):
+def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, press, settle, qtbot):
     window.resize(1440, 900)
     settle()
     lesson = window.docks["lesson"]
-    press(window, 4)
-    settle()
+    press(4)
     first = lesson.width()
     share(window, {lesson: first + 90}, Qt.Orientation.Horizontal)
     qtbot.waitUntil(lambda: lesson.width() > first + 60)
     wider = lesson.width()
-    press(window, 1)
-    settle()
-    press(window, 4)
-    settle()
+    press(1)
+    press(4)
     assert lesson.width() == pytest.approx(wider, abs=4)
     window.lesson_player.leave()
     assert workspaces.kept()[1]["teach"].areas["right"].size == pytest.approx(wider, abs=4)
     workspaces.restore(*workspaces.kept())
-    press(window, 4)
-    settle()
+    press(4)
     assert lesson.width() == pytest.approx(wider, abs=4)
     window.commands.by_name["reset_layout"].trigger()
     settle()
@@ -148,20 +146,18 @@ def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, settle, qtbo
 
 
 @pytest.mark.slow
-def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces, settle):
+def test_a_lesson_of_another_workspace_ends_before_it_is_left(window, workspaces, press, settle):
     window.lesson_player.open()
     settle()
-    press(window, 2)
-    settle()
+    press(2)
     assert not window.lesson_player.on
     assert fronts(window) == {"norms"}
-    press(window, 1)
-    settle()
+    press(1)
     assert fronts(window) == SIDE
 
 
 @pytest.mark.slow
-def test_own_workspaces_saved_chosen_deleted(window, workspaces, settle, monkeypatch):
+def test_own_workspaces_saved_chosen_deleted(window, workspaces, press, settle, monkeypatch):
     said = []
     monkeypatch.setattr(
         "gui.window.arrangement.workspaces.message_box",
@@ -180,11 +176,9 @@ def test_own_workspaces_saved_chosen_deleted(window, workspaces, settle, monkeyp
     menu = window.commands.menus["Workspaces"]
     own = next(one for one in menu.actions() if one.text() == "Norms && more")
     assert own.isChecked()
-    press(window, 2)
-    settle()
+    press(2)
     assert not own.isChecked() or own not in menu.actions()
-    press(window, 5)
-    settle()
+    press(5)
     assert fronts(window) == wanted
     window.bring("shape")
     window.commands.by_name["reset_layout"].trigger()
@@ -240,7 +234,9 @@ def test_damaged_workspaces_are_left_out(settings, stored):
 
 
 @pytest.mark.slow
-def test_a_maximised_panel_is_kept_in_no_file(application, window, workspaces, settle, tmp_path):
+def test_a_maximised_panel_is_kept_in_no_file(
+    application, window, workspaces, press, settle, tmp_path
+):
     window.bring("norms")
     settle()
     before = window.arrangement()
@@ -251,8 +247,7 @@ def test_a_maximised_panel_is_kept_in_no_file(application, window, workspaces, s
     assert window.arrangement() == before
     window.work._write(tmp_path / "mine.helix")
     settle()
-    press(window, 2)
-    settle()
+    press(2)
     assert window.viewport.isVisible()
     application.controller.open(str(tmp_path / "mine.helix"))
     settle()
@@ -288,21 +283,19 @@ def test_project_opened_while_maximised(application, window, workspaces, settle,
 
 
 @pytest.mark.slow
-def test_maximised_part_is_restored_before_the_end(window, workspaces, settle):
+def test_maximised_part_is_restored_before_the_end(window, workspaces, press, settle):
     window.lesson_player.open()
     settle()
     maximise(window, "lesson", settle)
     QTest.keyClick(window, Qt.Key.Key_2, CTRL)
     settle()
     assert fronts(window) == {"norms"}
-    press(window, 1)
-    settle()
+    press(1)
     assert fronts(window) == SIDE
     window.lesson_player.open()
     settle()
     window.viewport.interactor.setFocus()
-    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
-    settle()
+    press("F9", NONE)
     assert window.lesson_player.on, "it is only hidden"
     assert not fronts(window)
     window.lesson_player.action.trigger()
@@ -413,28 +406,25 @@ def test_the_key_of_the_side_panels_ends_what_is_maximised(window, workspaces, s
 
 
 @pytest.mark.slow
-def test_panels_below_keep_their_height(window, workspaces, settle):
+def test_panels_below_keep_their_height(window, workspaces, press, settle):
     window.resize(1280, 800)
     window.bring("shape")
     settle()
     first = window.docks["shape"].height()
     for _ in range(4):
-        QTest.keyClick(window.viewport.interactor, Qt.Key.Key_J, CTRL)
-        settle()
+        press("J")
         assert not window.docks["shape"].isVisible()
-        QTest.keyClick(window.viewport.interactor, Qt.Key.Key_J, CTRL)
-        settle()
+        press("J")
         assert window.docks["shape"].height() == pytest.approx(first, abs=1)
 
 
 @pytest.mark.slow
-def test_floating_lesson_beside_a_maximised_view(window, workspaces, settle, qtbot):
+def test_floating_lesson_beside_a_maximised_view(window, workspaces, press, settle, qtbot):
     window.lesson_player.open()
     window.docks["lesson"].setFloating(True)
     settle()
     window.viewport.interactor.setFocus()
-    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
-    settle()
+    press("F9", NONE)
     assert fronts(window) == {"lesson"}
     window.docks["lesson"].close()
     qtbot.waitUntil(lambda: not window.lesson_player.on)
@@ -497,9 +487,8 @@ def test_buttons_leave_where_there_is_no_room_and_workspaces_stay(application, w
         titles = [button.text() for button in buttons]
         assert titles[-4:] == ["Explore", "Analyse", "Compare", "Teach"]
         separators = [one for one in bar.actions() if one.isSeparator() and one.isVisible()]
-        assert len(separators) == sum(
-            any(bar.buttons[name].isVisible() for name, _ in group) for group in TOOLS
-        ) - 1  # fmt: skip
+        groups = [g for g in TOOLS if any(bar.buttons[name].isVisible() for name, _ in g)]
+        assert len(separators) == len(groups) - 1
         return titles
 
     everything = shown(1400)
@@ -514,16 +503,15 @@ def test_buttons_leave_where_there_is_no_room_and_workspaces_stay(application, w
     assert window.commands.by_name["view_xy"].isVisible()  # in the menu
 
 
-def test_a_hidden_toolbar_stays_hidden(window, workspaces, settle):
+def test_a_hidden_toolbar_stays_hidden(window, workspaces, press):
     window.viewport.interactor.setFocus()
-    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
+    press("F9", NONE)
     menu = window.createPopupMenu()
     next(one for one in menu.actions() if one.text() == "Toolbar").trigger()
     menu.deleteLater()
     assert not window.commands.by_name["toolbar"].isChecked()
     assert window.settings.toolbar is False
-    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_F9)
-    settle()
+    press("F9", NONE)
     assert fronts(window) == SIDE
     assert not window.toolbar.isVisible()
     window.commands.by_name["toolbar"].trigger()

@@ -27,9 +27,14 @@ def item(title, kind="View"):
     return Item(title, kind, lambda: None)
 
 
-ITEMS = [item("Zoom in"), item("Show Norms", "Panels"), item("Isometric view"),
-         item("Show Spectra", "Panels"), item("Open GPT-2 small", "Models"),
-         item("Show sphere of mean norm")]  # fmt: skip
+ITEMS = [
+    item("Zoom in"),
+    item("Show Norms", "Panels"),
+    item("Isometric view"),
+    item("Show Spectra", "Panels"),
+    item("Open GPT-2 small", "Models"),
+    item("Show sphere of mean norm"),
+]
 
 
 @pytest.mark.parametrize(
@@ -58,15 +63,16 @@ def test_all_words_of_a_text_and_the_nearest_first(text, titles):
     assert [one.title for one in matching(ITEMS, text)] == titles
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("7", "Go to position 7"), (" 5-9 ", "Show positions 5–9"), ("5–5", "Show positions 5–5"),
-     ("99", "Go to position 99"), ("100", None), ("9-5", None), ("5-100", None), ("x", None),
-     ("-3", None), ("1-2-3", None), ("99999999999", None)],
-)  # fmt: skip
-def test_numbers_are_positions(text, said):
-    found = typed_positions(text, 100, lambda _: None, lambda *_: None)
-    assert [one.title for one in found] == ([] if said is None else [said])
+def test_numbers_are_positions():
+    def offered(text):
+        return [one.title for one in typed_positions(text, 100, lambda _: None, lambda *_: None)]
+
+    for text in ("7", "99"):
+        assert offered(text) == [f"Go to position {text}"]
+    for text, span in ((" 5-9 ", "5–9"), ("5–5", "5–5")):
+        assert offered(text) == [f"Show positions {span}"]
+    for text in ("100", "9-5", "5-100", "x", "-3", "1-2-3", "99999999999"):
+        assert offered(text) == []
 
 
 @pytest.fixture
@@ -165,15 +171,12 @@ def test_a_text_field_leaves_it_its_key_and_what_is_called_nothing_is_said(appli
     assert not application.window.findChildren(Palette) or not shown.isVisible()
 
 
-@pytest.mark.parametrize(
-    ("text", "offered"),
-    [
-        ("synthetic:helix,turns=2", ["Open", "Add"]), (" sinusoidal:64x32 ", ["Open", "Add"]),
-        ("/models/a b", ["Open", "Add"]), ("~/x.npy", ["Open", "Add"]), ("./x", ["Open", "Add"]),
-        ("EleutherAI/pythia-70m@step1", ["Open", "Add"]), ("/work/a.helix", ["Open"]),
-        ("zoom", []), ("", []), ("20-60", []), ("show spectra", []),
-    ],
-)  # fmt: skip
+MODELS = ("synthetic:helix,turns=2", " sinusoidal:64x32 ", "/models/a b", "~/x.npy", "./x")
+OFFERED = {text: ["Open", "Add"] for text in (*MODELS, "EleutherAI/pythia-70m@step1")}
+OFFERED |= {"/work/a.helix": ["Open"], "zoom": [], "": [], "20-60": [], "show spectra": []}
+
+
+@pytest.mark.parametrize(("text", "offered"), OFFERED.items())
 def test_paths_ids_and_formulas_are_sources(text, offered):
     done = []
     opening, adding = (lambda s: done.append(("Open", s))), (lambda s: done.append(("Add", s)))
@@ -240,11 +243,7 @@ def test_typed_source_adds_a_model(application, wait_until_idle, write_table, he
 
 
 def test_of_equal_matches_the_word_nearest_to_the_beginning_comes_first():
-    items = [
-        Item(title, "", lambda: None)
-        for title in ("Undo: opening numbers of sample", "Open Helixscope sample", "Open sample")
-    ]
-    assert [one.title for one in matching(items, "sample")] == [
-        "Open sample", "Open Helixscope sample", "Undo: opening numbers of sample",
-    ]  # fmt: skip
+    titles = ["Undo: opening numbers of sample", "Open Helixscope sample", "Open sample"]
+    items = [item(title) for title in titles]
+    assert [one.title for one in matching(items, "sample")] == titles[::-1]
     assert matching(items, "")[0] is items[0]

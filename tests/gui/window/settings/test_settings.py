@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -13,18 +14,16 @@ from hypothesis import strategies as st
 from geometry.hub.tensor_cache import MAX_BYTES
 from geometry.models.sources.source import Source
 from gui.state.layout import Floating, Layout, Split, Tabs, WindowPlace
-from gui.state.session import Session
-from gui.style.theme import COLORMAPS
+from gui.state.session import REMEMBERED, Session
+from gui.state.values import FirstRange
+from gui.style.theme import COLORMAPS, TEXT_SIZES
 from gui.window.settings.settings import MAX_CACHE, MIN_CACHE, Settings
 
 IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-REMEMBERED = (
-    "colormap", "cyclic_colormap", "color_span", "line_width", "point_size", "curve_parts",
-    "opacity", "outside", "projection", "keep_turned", "recent", "prompt", "folders",
-    "compare_columns", "surveys",
-)  # fmt: skip
+KEPT = (*REMEMBERED, "recent", "prompt", "folders", "compare_columns", "surveys")
+"""Fields of a session."""
 
 
 @pytest.fixture
@@ -32,6 +31,9 @@ def path(tmp_path):
     return tmp_path / "settings.json"
 
 
+OTHER_LOOK = {"colormap": "viridis", "cyclic_colormap": "batlow", "color_span": "table"}
+OTHER_LOOK |= {"outside": "faint", "projection": "parallel", "curve_parts": "points"}
+OTHER_LOOK |= {"line_width": 3.5, "point_size": 12.0, "opacity": 0.25, "keep_turned": True}
 LAYOUT = Layout(
     {"left": Split("column", (Tabs(("a",), "a", 40), Tabs(("b", "c"), "c", 60)), 200)},
     {"d": "bottom"},
@@ -51,21 +53,19 @@ def loaded(path):
 
 
 def remembered(session):
-    return {name: getattr(session, name) for name in REMEMBERED}
+    return {name: getattr(session, name) for name in KEPT}
 
 
 def test_everything_comes_back(path):
     session = Session(
-        colormap="viridis", cyclic_colormap="batlow", color_span="table",
-        outside="faint", projection="parallel",
-        line_width=3.5, point_size=12.0, curve_parts="points", opacity=0.25,
+        **OTHER_LOOK,
         compare_columns=(("turns", 80), ("range", 0)),
-        keep_turned=True,
         recent=tuple(map(Source.parse, ("/models/a, b", "openai-community/gpt2"))),
         prompt="Hello, “Adam” = 100 %;",
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},
         surveys=("/surveys/a.parquet", "/surveys/b.parquet"),
-    )  # fmt: skip
+    )
+    assert all(getattr(session, name) != getattr(Session(), name) for name in REMEMBERED)
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
     assert Settings(path).last_source == "/models/a, b"
@@ -153,17 +153,12 @@ def test_a_damaged_file_is_put_aside_with_a_sentence(path, name):
     assert loaded(path).colormap == "viridis"
 
 
-WRONG = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5),
-    st.lists(st.integers(), max_size=3), st.dictionaries(st.text(max_size=3), st.integers()),
-)  # fmt: skip
-KEYS = (
-    "look/theme", "model/last", "model/recent", "network/offline", "network/cache_limit", "prompt",
-    "view/colormap", "view/color_span", "view/keep_turned", "view/outside", "view/projection",
-    "view/cyclic_colormap", "view/line_width", "view/point_size", "view/curve_parts",
-    "view/opacity",
-    "window", "docks",
-)  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+LISTS = st.lists(st.integers(), max_size=3)
+WRONG = PLAIN | LISTS | st.dictionaries(st.text(max_size=3), st.integers())
+OTHERS = ("model/last", "model/recent", "network/offline", "network/cache_limit", "prompt")
+LOOK = ("look/theme", "look/text_size", "start/colormap", "start/range", "window", "docks")
+KEYS = (*REMEMBERED.values(), *OTHERS, *LOOK)
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), WRONG))
@@ -177,6 +172,9 @@ def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
     assert all(isinstance(r, Source) for r in session.recent)
     assert isinstance(settings.last_source, str)
     assert settings.layout is None
+    assert settings.text_size in TEXT_SIZES
+    assert settings.colormap in ("", *COLORMAPS)
+    assert settings.first_range in get_args(FirstRange)
     assert MIN_CACHE <= settings.cache_limit <= MAX_CACHE
 
 

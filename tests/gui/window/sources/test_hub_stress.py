@@ -35,10 +35,9 @@ def any_fault(dice):
     """A fault, and whether an opening gets over it by itself."""
     nbytes = dice.randrange(2_000)
     stuck = [Fault.stall(None), Fault.stall(nbytes), Fault.status(429, {"Retry-After": "50"})]
-    passing = [
-        Fault.cut(nbytes), Fault.cut(nbytes, reset=True), Fault.refuse(),
-        Fault.status(503, {"Retry-After": "0"}), Fault.garble_content_range(), Fault.status(404),
-    ]  # fmt: skip
+    passing = [Fault.cut(nbytes), Fault.cut(nbytes, reset=True), Fault.refuse()]
+    busy, garbled = Fault.status(503, {"Retry-After": "0"}), Fault.garble_content_range()
+    passing += [busy, garbled, Fault.status(404)]
     fault = dice.choice([*stuck, *passing])
     return fault, fault in passing
 

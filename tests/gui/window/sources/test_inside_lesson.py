@@ -19,14 +19,9 @@ MOVED = ((0.1, 0.1, 0.8, 0.9), (0.6, 0.7, 0.2, 0.1))
 def costs(layer, changes):
     """What is measured: every change but the first components costs as much as no positions."""
     share = 1.0 if layer is None else OF_LAYER
-    return [
-        {
-            "name": name, "delta": share * COSTS.get(name, 1.6), "low": share * 1.5,
-            "high": share * 1.7, "why": "", "attention": MOVED if layer else [],
-            "by_window": [],
-        }
-        for name in changes
-    ]  # fmt: skip
+    common = {"low": share * 1.5, "high": share * 1.7, "why": "", "by_window": []}
+    common["attention"] = MOVED if layer else []
+    return [{"name": name, "delta": share * COSTS.get(name, 1.6), **common} for name in changes]
 
 
 @pytest.fixture

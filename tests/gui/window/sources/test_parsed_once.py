@@ -12,7 +12,7 @@ from gui.services.work_files.work_file import write_work
 from gui.side_panels.models import model_line
 from gui.state.work import Work
 from gui.window.palette import Palette
-from tests.gui.window.test_file_calls import drop
+from tests.gui.on_screen import drop
 
 TYPED = "./linked/other.npy"
 """Unlike what is remembered of it, which lists parse again."""

@@ -3,26 +3,17 @@
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialogButtonBox, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QFileDialog
 
 from gui.window.token_dialog import TokenDialog
+from tests.gui.on_screen import put_on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def parent(qtbot):
-    made = QWidget()
-    qtbot.addWidget(made)
-    made.show()
-    return made
-
-
-@pytest.fixture
-def dialog(parent):
-    made = TokenDialog(parent, "sample")
-    made.show()
-    return made
+def dialog(qtbot):
+    return put_on_screen(qtbot, TokenDialog(None, "sample"))
 
 
 def opens(dialog):

@@ -1,6 +1,7 @@
 """A panel needs a tensor, and the server sends no parts of files: the cost is said and asked."""
 
 import threading
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
@@ -141,9 +142,8 @@ def test_cut_download_is_retried_without_asking(qtbot, loopback_hub, folder, siz
 def test_a_length_that_nobody_says_is_said_to_be_unknown(qtbot, loopback_hub, folder):
     open_stage(qtbot, loopback_hub)
     # Another start of the program, with what is kept.
-    stage = open_stage(qtbot, loopback_hub, before=lambda: loopback_hub.fault(
-        Fault.chunked(), path=f"*/{WEIGHTS}", times=None
-    ))  # fmt: skip
+    chunked = partial(loopback_hub.fault, Fault.chunked(), path=f"*/{WEIGHTS}", times=None)
+    stage = open_stage(qtbot, loopback_hub, before=chunked)
     assert "of unknown size" in stage.panel.words.message.text()
     assert stage.panel.words.button.text() == "Download"
     click(stage)

@@ -4,10 +4,9 @@ import os
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QFileDialog
 
 from geometry.models.sources.locating import located, path_exists
 from geometry.models.sources.opening import open_model
@@ -22,6 +21,7 @@ from gui.window.survey import opener
 from tests.bare_models import CHOICE, write_bare
 from tests.geometry.history_stage import growing, write_record
 from tests.gui.dialogs import press_key
+from tests.gui.on_screen import drop
 from tests.gui.window.survey.survey_table import entries, row, write_survey
 from tests.stand_ins import CHECKPOINTS, STANFORD, positions_of, write_stand_in
 
@@ -43,12 +43,21 @@ def path(tmp_path, checkpoints):
 
 
 @pytest.fixture
-def shown(application, path, qtbot):
-    """The survey's window beside the main window."""
-    application.controller.open(str(path))
+def open_survey(application, qtbot):
+    """Open a survey, and return its window beside the main window."""
     surveys = application.window.surveys
-    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
-    return surveys.shown
+
+    def opened(path):
+        application.controller.open(str(path))
+        qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+        return surveys.shown
+
+    return opened
+
+
+@pytest.fixture
+def shown(open_survey, path):
+    return open_survey(path)
 
 
 def test_a_survey_is_known_by_its_name():
@@ -75,15 +84,7 @@ def test_a_dropped_part_of_a_running_survey_opens_it(application, window, tmp_pa
     with SurveyFile(path, RowSettings()) as file:
         file.add(row(entries()[0], 0))
         file.flush()
-        data = QMimeData()
-        data.setUrls([QUrl.fromLocalFile(str(next(file.parts.glob("part-*"))))])
-        at = QPoint(400, 300)
-        how = (
-            Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
-            Qt.KeyboardModifier.NoModifier,
-        )  # fmt: skip
-        QApplication.sendEvent(window, QDragEnterEvent(at, *how))
-        QApplication.sendEvent(window, QDropEvent(QPointF(at), *how))
+        drop(window, next(file.parts.glob("part-*")))
         qtbot.waitUntil(
             lambda: window.surveys.shown is not None and window.surveys.shown.survey.path == path
         )
@@ -121,32 +122,28 @@ def test_selected_replace_the_others(application, shown, checkpoints, qtbot, set
     assert other.session.model.source.text == checkpoints[1].source
 
 
-def test_checkpoints_open_with_their_tables(application, write_gpt2, tmp_path, qtbot, settle):
+def test_checkpoints_open_with_their_tables(
+    application, open_survey, write_gpt2, tmp_path, qtbot, settle
+):
     session, bare = application.session, write_bare(tmp_path / "bare.safetensors")
     found = [Entry(source, "run", 3, step) for step, source in enumerate((bare, str(write_gpt2())))]
-    path = write_survey(tmp_path / "chosen.parquet", found, tables=(CHOICE, None))
-    application.controller.open(str(path))
-    surveys = application.window.surveys
-    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
-    surveys.shown.table.select_rows(np.array([0, 1]))
-    QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
+    shown = open_survey(write_survey(tmp_path / "chosen.parquet", found, tables=(CHOICE, None)))
+    shown.table.select_rows(np.array([0, 1]))
+    QTest.mouseClick(shown.beside, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(session.others) == 1)
     settle()
     assert (session.model.source.text, session.model.table_choice) == (bare, CHOICE)
     assert session.others[0].session.model.table_choice is None
 
 
-def test_steps_of_one_training_side_by_side(application, tmp_path, qtbot, settle):
+def test_steps_of_one_training_side_by_side(application, open_survey, tmp_path, qtbot, settle):
     folder, session = tmp_path / "trained", application.session
     folder.mkdir()
     write_record(folder / "history.safetensors", STEPS)
     steps = [Entry(f"{folder}/step {step}", "trained", 3, step) for step in STEPS]
-    path = write_survey(tmp_path / "steps.parquet", steps)
-    application.controller.open(str(path))
-    surveys = application.window.surveys
-    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
-    surveys.shown.table.select_rows(np.arange(len(STEPS)))
-    QTest.mouseClick(surveys.shown.beside, Qt.MouseButton.LeftButton)
+    shown = open_survey(write_survey(tmp_path / "steps.parquet", steps))
+    shown.table.select_rows(np.arange(len(STEPS)))
+    QTest.mouseClick(shown.beside, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(session.others) == len(STEPS) - 1)
     settle()
     models = [session.model, *(other.session.model for other in session.others)]
@@ -158,14 +155,14 @@ def test_steps_of_one_training_side_by_side(application, tmp_path, qtbot, settle
     assert Source.parse(steps[1].source).name == f"trained · step {STEPS[1]}"
 
 
-def test_a_name_that_is_not_utf_8_is_opened(application, write_gpt2, helix, tmp_path, qtbot):
+def test_a_name_that_is_not_utf_8_is_opened(
+    application, open_survey, write_gpt2, helix, tmp_path, qtbot
+):
     folder = write_gpt2("run", helix(seed=1)).rename(tmp_path / os.fsdecode(b"caf\xe9"))
-    path = write_survey(tmp_path / "odd.parquet", [Entry(str(folder), folder.name, 3, 5)])
-    application.controller.open(str(path))
-    surveys = application.window.surveys
-    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
-    surveys.shown.table.select_rows(np.array([0]))
-    QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
+    entries = [Entry(str(folder), folder.name, 3, 5)]
+    shown = open_survey(write_survey(tmp_path / "odd.parquet", entries))
+    shown.table.select_rows(np.array([0]))
+    QTest.keyClick(shown.table, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: application.session.model.source.text == str(folder))
 
 
@@ -176,7 +173,7 @@ def test_hub_checkpoint_opens(loopback_hub, start_application, tmp_path, qtbot, 
     application = start_application("sample")
     application.controller.open(str(path))
     surveys = application.window.surveys
-    qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+    qtbot.waitUntil(lambda: surveys.shown is not None)
     surveys.shown.table.select_rows(np.array([0]))
     QTest.keyClick(surveys.shown.table, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: application.session.model.source.text == f"{name}@{branch}")
@@ -184,15 +181,14 @@ def test_hub_checkpoint_opens(loopback_hub, start_application, tmp_path, qtbot, 
     np.testing.assert_array_equal(application.session.model.W_pos, positions_of(name, branch))
 
 
-def test_running_survey_is_followed(application, tmp_path, qtbot, monkeypatch, settle):
+def test_running_survey_is_followed(application, open_survey, tmp_path, qtbot, settle):
     surveys, path, found = application.window.surveys, tmp_path / "running.parquet", entries()
     surveys._timer.setInterval(20)
     with SurveyFile(path, RowSettings()) as file:
         file.announce(found)
         file.add(row(found[0], 0))
         file.flush()
-        application.controller.open(str(path))
-        qtbot.waitUntil(lambda: surveys.shown is not None and surveys.shown.survey.path == path)
+        open_survey(path)
         assert surveys.shown.progress.text() == "1 of 15 checkpoints"
         for at, entry in enumerate(found[1:], start=1):
             file.add(row(entry, at))
@@ -235,19 +231,12 @@ def test_nothing_of_a_survey_is_imported_before_one_is_opened(tmp_path, path, ru
     heavy = "{'pyarrow', 'dask', 'distributed', 'geometry.survey.read'}"
     printed = run_python(
         "import sys\n"
-        "from pathlib import Path\n"
-        "from gui.commands.application import Application\n"
-        "from gui.commands.qt_start import prepare_qt\n"
-        "from gui.window.settings.settings import Settings\n"
-        "qt = prepare_qt()\n"
-        f"settings = Settings(Path({str(tmp_path / 'settings.json')!r}))\n"
-        "application = Application(qt, settings, 'sample')\n"
-        "while application.session.model is None or not application.idle:\n"
-        "    qt.processEvents()\n"
+        "from tests.gui.alone import start\n"
+        f"application = start({str(tmp_path / 'settings.json')!r}, 'sample')\n"
         f"print(sorted({heavy} & set(sys.modules)))\n"
         f"application.controller.open({str(path)!r})\n"
         "while application.window.surveys.shown is None:\n"
-        "    qt.processEvents()\n"
+        "    application._qt.processEvents()\n"
         f"print(sorted({heavy} & set(sys.modules)))\n"
         "application.close()\n"
     )

@@ -21,6 +21,7 @@ from gui.window.survey.curves import NONE as NO_CURVES
 from gui.window.survey.rows import SurveyRows, sorted_rows, value_text
 from gui.window.survey.scatter import make_scatter, usual_choices
 from gui.window.survey.window import SurveyWindow, progress_text
+from tests.gui.on_screen import put_on_screen
 from tests.gui.window.survey.survey_table import FAILED, SEEDS, STEPS, entries, row, write_survey
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -43,11 +44,8 @@ def shown(qtbot, dress, survey, controller):
     made.opened, made.several = [], []
     made.openRequested.connect(made.opened.append)
     made.besideRequested.connect(made.several.append)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(made.isActiveWindow)
     made.owner = owner  # it would be collected
-    return made
+    return put_on_screen(qtbot, made, active=True)
 
 
 def pixel(window, point):
@@ -91,9 +89,8 @@ def test_rows_are_sorted_and_those_without_a_value_come_last(survey):
     assert (np.diff(shares.values[up[:-1]]) >= 0).all()
     assert (np.diff(shares.values[down[:-1]]) <= 0).all()
     words = survey.columns["verdict"]
-    assert words.values[sorted_rows(words, descending=True)].tolist() == [
-        *["line"] * 6, *["helix"] * 8, ""
-    ]  # fmt: skip
+    in_order = words.values[sorted_rows(words, descending=True)].tolist()
+    assert in_order == [*["line"] * 6, *["helix"] * 8, ""]
     for name, column in survey.columns.items():
         assert sorted(sorted_rows(column, descending=False)) == list(range(len(survey))), name
 
@@ -327,9 +324,8 @@ def test_a_survey_without_rows_says_so(qtbot, dress, tmp_path, controller):
         made.show_survey(read_survey(path))
     assert not made.empty.isVisible()
     assert made.table.rows.rowCount() == 3
-    assert [box.currentData() for box in (made.x_box, made.y_box, made.color_box)] == [
-        "step", "turning_share", "seed"
-    ]  # fmt: skip
+    chosen = [box.currentData() for box in (made.x_box, made.y_box, made.color_box)]
+    assert chosen == ["step", "turning_share", "seed"]
 
 
 def test_a_long_sentence_does_not_widen_the_window(shown):
@@ -356,20 +352,24 @@ def test_the_table_is_saved_as_it_is_shown(shown, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("color", ["seed", "variance_3"])
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_the_figure_is_saved(shown, tmp_path, monkeypatch, ending, color):
-    path = tmp_path / f"figure.{ending}"
-    monkeypatch.setattr("gui.export.save_result.ask_where", lambda *args, **kwargs: path)
+def test_the_figure_is_saved(shown, tmp_path, monkeypatch, color):
     shown.color_box.setCurrentIndex(shown.color_box.findData(color))
     shown.color_box.activated.emit(0)
-    shown.save_figure()
-    data = path.read_bytes()
-    assert data[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
-    if ending == "svg":
-        text = data.decode()
-        for word in ("Turning share", "Step", "own.parquet", "15 checkpoints, 1 failed"):
-            assert f">{word}<" in text
-        assert all(f">{name}<" in text for name in SEEDS) == (color == "seed")
+    for ending, begins in (("png", b"\x89PNG\r"), ("pdf", b"%PDF-"), ("svg", b"<?xml")):
+        path = tmp_path / f"figure.{ending}"
+        monkeypatch.setattr("gui.export.save_result.ask_where", lambda *_, _at=path, **__: _at)
+        shown.save_figure()
+        assert path.read_bytes().startswith(begins)
+    text = path.read_text("utf-8")
+    for word in ("Turning share", "Step", "own.parquet", "15 checkpoints, 1 failed"):
+        assert f">{word}<" in text
+    assert all(f">{name}<" in text for name in SEEDS) == (color == "seed")
+
+
+def with_curve(stored):
+    """The fields of a row with components."""
+    numbers = {"n_positions": 60, "first_position": 1, "last_position": 59}
+    return numbers | {"coordinates": stored}
 
 
 @pytest.fixture
@@ -381,9 +381,7 @@ def curved(tmp_path):
         for at, entry in enumerate(entries()):
             curve = np.column_stack([3 * t, np.cos((at + 1) * t), np.sin((at + 1) * t)])
             stored = curve.astype("<f2").tobytes()
-            numbers = {"n_positions": 60, "first_position": 1, "last_position": 59}
-            kept = {} if at == FAILED else numbers | {"coordinates": stored}
-            file.add(row(entry, at) | kept)
+            file.add(row(entry, at) | ({} if at == FAILED else with_curve(stored)))
     return read_survey(path)
 
 
@@ -470,9 +468,7 @@ def test_newer_rows_bring_newer_curves(drawn, curved, tmp_path):
     more = Entry("own/x21@checkpoint-5", "own", 21, 5)
     stored = np.ones((60, 3), "<f2").cumsum(axis=0).tobytes()
     with SurveyFile(curved.path, RowSettings(kept=3)) as file:
-        file.add(row(more, 0) | {
-            "n_positions": 60, "first_position": 1, "last_position": 59, "coordinates": stored,
-        })  # fmt: skip
+        file.add(row(more, 0) | with_curve(stored))
         file.flush()
         drawn.show_survey(read_survey(curved.path))
     assert names(drawn)[1] == "seed 21 · step 5"

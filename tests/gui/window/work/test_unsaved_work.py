@@ -2,9 +2,6 @@
 
 import errno
 import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from gui.services.work_files.work_file import pack_work, read_work, write_work
 from gui.state.work import Work
 from gui.window.settings.settings import Settings
 from gui.window.work.unsaved_work import SLOT, TRIED, UnsavedWork, left_over
+from tests.gui.alone import killed
 
 
 def keep(application):
@@ -96,15 +94,9 @@ def test_name_that_is_not_utf_8_is_kept(start_application, write_gpt2, tmp_path,
 
 KEEPER = """
 import sys, time
-from pathlib import Path
-from gui.commands.application import Application
-from gui.commands.qt_start import prepare_qt
 from gui.window.work.unsaved_work import SLOT, UnsavedWork
-from gui.window.settings.settings import Settings
-qt = prepare_qt()
-application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
-while application.session.model is None or not application.idle:
-    qt.processEvents()
+from tests.gui.alone import start
+application = start(*sys.argv[1:3], (30, 90), offline=True)
 application.findChild(UnsavedWork).keep()
 application.jobs.deliver(SLOT, 60_000)
 print("kept", flush=True)
@@ -118,17 +110,9 @@ def test_after_a_crash_the_next_start_shows_what_was_shown(
 ):
     monkeypatch.setattr("gui.window.work.unsaved_work.KEEP_MS", 600_000)
     ini = tmp_path / "crashed" / "settings.json"
-    child = subprocess.Popen(
-        [sys.executable, "-c", KEEPER, ini, write_gpt2()],
-        stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
-    )  # fmt: skip
-    try:
-        assert child.stdout.readline() == "kept\n"
+    with killed(KEEPER, ini, write_gpt2()) as line:
+        assert line == "kept\n"
         assert left_over(Settings(ini).unsaved) is None  # it is alive
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
     application = start_application(settings=Settings(ini))
     assert application.session.positions == (30, 90)
     assert application.session.model.name == "tiny-gpt2"

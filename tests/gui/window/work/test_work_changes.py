@@ -1,10 +1,6 @@
 """Changed work: the mark in the title, and the question before it is lost."""
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer
@@ -17,6 +13,7 @@ from gui.window.arrangement.docks import DOCKS
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.settings.settings import Settings
 from gui.window.work.save_work import SLOT
+from tests.gui.alone import killed
 from tests.gui.dialogs import LEFT, answer_file
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -352,27 +349,21 @@ def test_the_end_of_the_session_asks_nothing_and_keeps_everything(opened, asked)
 
 CHANGER = """
 import sys, time
-from pathlib import Path
-from gui.commands.application import Application
-from gui.commands.qt_start import prepare_qt
 from gui.window.work.unsaved_work import UnsavedWork
-from gui.window.settings.settings import Settings
-qt = prepare_qt()
-application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], offline=True)
+from tests.gui.alone import settle, start
+application = start(*sys.argv[1:3], offline=True)
 application.ask_before_losing_work()
 session = application.session
-def settle():
-    while session.model is None or session.work is None or not application.idle:
-        qt.processEvents()
-settle()
+while session.work is None:
+    application._qt.processEvents()
 application.controller.comparing.add(sys.argv[3], (3, 40))
-settle()
+settle(application)
 session.selection = (5, 7)
 session.prompt = "hello"
 unsaved = application.findChild(UnsavedWork)
 before, deadline = unsaved._file._content, time.monotonic() + 60
 while unsaved._file._content == before and time.monotonic() < deadline:
-    qt.processEvents()  # the timer keeps it
+    application._qt.processEvents()  # the timer keeps it
 print("kept" if unsaved._file._content != before else "not kept", flush=True)
 time.sleep(600)
 """
@@ -381,16 +372,8 @@ time.sleep(600)
 @pytest.mark.slow
 def test_kill_keeps_the_changes(start_application, talk, other, tmp_path, wait_until_idle, qtbot):
     ini, before = tmp_path / "killed" / "settings.json", talk.read_bytes()
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHANGER, ini, talk, other],
-        stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
-    )  # fmt: skip
-    try:
-        assert child.stdout.readline() == "kept\n"
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+    with killed(CHANGER, ini, talk, other) as line:
+        assert line == "kept\n"
     application = start_application(settings=Settings(ini))
     session = application.session
     assert talk.read_bytes() == before
