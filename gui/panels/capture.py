@@ -28,25 +28,14 @@ EDGE = 30
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Captures:
-    """Capture for every k at once.
+    """Capture for every k at once."""
 
-    Attributes
-    ----------
-    of
-        The matrix whose directions v_j are captured.
-    by_rank : (r, n) float64
-        ``by_rank[k − 1, j − 1]`` = v_jᵀ Π v_j, with Π the projector onto the first k directions of
-        P: the sum of the first k squared overlaps with v_j.
-    d
-        Dimensions of their common space: chance is k/d.
-    centred
-        Whether P's mean row was subtracted.
-    """
-
-    of: Subject
+    of: Subject  # The matrix whose directions v_j are captured
+    # (r, n) float64: ``by_rank[k − 1, j − 1]`` = v_jᵀ Π v_j, with Π the projector onto the
+    # first k directions of P: the sum of the first k squared overlaps with v_j
     by_rank: np.ndarray
-    d: int
-    centred: bool = False
+    d: int  # Dimensions of their common space: chance is k/d
+    centred: bool = False  # Whether P's mean row was subtracted
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +57,10 @@ class CaptureOf:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CaptureNulls:
-    """Capture of random directions by the same number of P's.
+    """Capture of random directions by the same number of P's."""
 
-    Attributes
-    ----------
-    single
-        Capture of one direction.
-    first
-        Mean capture of as many directions as the caption averages.
-    """
-
-    single: Null
-    first: Null
+    single: Null  # Capture of one direction
+    first: Null  # Mean capture of as many directions as the caption averages
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,29 +47,18 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dimensions:
-    """Every entry of P over a range of positions.
+    """Every entry of P over a range of positions."""
 
-    Attributes
-    ----------
-    rows : (m, d_model) float64
-        The table's rows in the range.
-    sinusoids
-        The best sinusoid of every entry: of the rows as they are, or after projection.
-    variance : (d_model,) float64
-        Variance of each entry over the range, before projection, in squared units of P.
-    after_projection_r2 : (d_model,) float64
-        R² of the projected rows as a prediction of the rows themselves.
-    mean : (d_model,) float64
-        Mean of the rows.
-    scores, basis : (m, k), (k, d_model) float64
-        The rows in the shown components, and these.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # (m, d_model) float64: the table's rows in the range
+    # The best sinusoid of every entry: of the rows as they are, or after projection
     sinusoids: Sinusoids
+    # (d_model,) float64: variance of each entry over the range, before projection, in squared
+    # units of P
     variance: np.ndarray
+    # (d_model,) float64: r² of the projected rows as a prediction of the rows themselves
     after_projection_r2: np.ndarray
-    mean: np.ndarray
+    mean: np.ndarray  # (d_model,) float64: mean of the rows
+    # (m, k), (k, d_model) float64: the rows in the shown components, and these
     scores: np.ndarray
     basis: np.ndarray
 

@@ -48,39 +48,24 @@ BLOCK_ROWS = 4096
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TopDirections:
-    """The strongest directions of P, which is uncentred.
+    """The strongest directions of P, which is uncentred."""
 
-    Attributes
-    ----------
-    singular_values : (k,) float64
-        Descending; k is at most 5.
-    over_position : (k, n_positions) float64
-        Left singular vectors: each direction's share in every row, of unit length.
-    over_index : (k, d_embedding) float64
-        Right singular vectors, of unit length; the entry of largest magnitude is positive.
-    sparsity
-        Sparsity of the directions.
-    random
-        Sparsity of as many random orthonormal directions of the same length.
-    E_energy : (d_embedding,) float64 or None
-        Σ E[t, d]² over all tokens; None if E is not read, or missing.
-    E_mapped
-        Whether E went through the model's own map to the size of P's rows.
-    E_missing
-        Why E is missing; "" if it is not.
-    waves
-        The best sinusoid of each over all positions but the first and the last; None for fewer
-        than eight such positions.
-    """
-
-    singular_values: np.ndarray
+    singular_values: np.ndarray  # (k,) float64: descending; k is at most 5
+    # (k, n_positions) float64: left singular vectors: each direction's share in every row, of
+    # unit length
     over_position: np.ndarray
+    # (k, d_embedding) float64: right singular vectors, of unit length; the entry of largest
+    # magnitude is positive
     over_index: np.ndarray
-    sparsity: Sparsity
-    random: Sparsity
+    sparsity: Sparsity  # Sparsity of the directions
+    random: Sparsity  # Sparsity of as many random orthonormal directions of the same length
+    # (d_embedding,) float64 or None: σ E[t, d]² over all tokens; None if E is not read, or
+    # missing
     E_energy: np.ndarray | None
-    E_mapped: bool
-    E_missing: str
+    E_mapped: bool  # Whether E went through the model's own map to the size of P's rows
+    E_missing: str  # Why E is missing; "" if it is not
+    # The best sinusoid of each over all positions but the first and the last; None for fewer
+    # than eight such positions
     waves: Sinusoids | None = None
 
 

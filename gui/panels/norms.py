@@ -87,21 +87,13 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Values:
-    """A quantity of all positions.
+    """A quantity of all positions."""
 
-    Attributes
-    ----------
-    values : (n,) float64
-        Values by position; there is one step fewer than positions.
-    outliers_raw, outliers_about_mean
-        Positions with outlying norms and norms about the mean row; empty for other quantities.
-    about_mean : (n,) float64
-        Norms about the mean row; None for other quantities.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (n,) float64: values by position; there is one step fewer than positions
+    # Positions with outlying norms and norms about the mean row; empty for other quantities
     outliers_raw: tuple[int, ...] = ()
     outliers_about_mean: tuple[int, ...] = ()
+    # (n,) float64: norms about the mean row; None for other quantities
     about_mean: np.ndarray | None = None
 
     @classmethod

@@ -34,25 +34,15 @@ FARTHEST = 4096
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turns:
-    """The rotation by some rates.
+    """The rotation by some rates."""
 
-    Attributes
-    ----------
-    name
-        Name of the kind of layers that have them, such as "sliding attention"; "" for the model's.
-    base
-        Base of the rates.
-    rates, turns : (n_pairs,)
-        Radians per position; turns within the model's context.
-    kernel : (n,)
-        Mean of cos θᵢ·lag over the pairs.
-    """
-
+    # Name of the kind of layers that have them, such as "sliding attention"; "" for the model's
     name: str
-    base: float
+    base: float  # Base of the rates
+    # (n_pairs,): radians per position; turns within the model's context
     rates: np.ndarray
     turns: np.ndarray
-    kernel: np.ndarray
+    kernel: np.ndarray  # (n,): mean of cos θᵢ·lag over the pairs
 
     @classmethod
     def of(cls, name: str, base: float, rates: np.ndarray, context: int, lags: np.ndarray) -> Turns:
@@ -70,37 +60,21 @@ class Turns:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turned:
-    """The rotation of a model's queries and keys.
+    """The rotation of a model's queries and keys."""
 
-    Attributes
-    ----------
-    rotary
-        Rates from its configuration.
-    context
-        Positions in which turns are counted: those of the configuration, or those that are shown.
-    lags : (n,)
-        From 0.
-    own, unscaled
-        Turns by the model's rates, with and without scaling.
-    others
-        Those of other kinds of layers, such as of sliding attention.
-    use
-        How much the heads of a layer use each pair; None if not measured or unknown.
-    head_kernels : (n_heads, n)
-        Each head's kernel, weighted by its use; None as ``use``.
-    use_missing
-        Why the requested use is unknown; else "".
-    """
-
-    rotary: Rotary
+    rotary: Rotary  # Rates from its configuration
+    # Positions in which turns are counted: those of the configuration, or those that are shown
     context: int
-    lags: np.ndarray
+    lags: np.ndarray  # (n,): from 0
+    # Turns by the model's rates, with and without scaling
     own: Turns
     unscaled: Turns
-    others: tuple[Turns, ...] = ()
+    others: tuple[Turns, ...] = ()  # Those of other kinds of layers, such as of sliding attention
+    # How much the heads of a layer use each pair; None if not measured or unknown
     use: PairUse | None = None
+    # (n_heads, n): each head's kernel, weighted by its use; None as ``use``
     head_kernels: np.ndarray | None = None
-    use_missing: str = ""
+    use_missing: str = ""  # Why the requested use is unknown; else ""
 
     @property
     def scaled(self) -> bool:
@@ -159,28 +133,16 @@ class RotaryOf:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the rotary panel.
+    """Choices of the rotary panel."""
 
-    Attributes
-    ----------
-    pair
-        The pair that is drawn over positions, from 0; None for a pair with a few turns within the
-        shown range.
-    count
-        Whether turns are counted within the context, or positions for one turn.
-    unscaled
-        Whether the rotation without scaling is shown too.
-    heads
-        Whether the heads' use of pairs is shown instead of one pair over positions.
-    layer
-        The layer of these heads.
-    """
-
+    # The pair that is drawn over positions, from 0; None for a pair with a few turns within the
+    # shown range
     pair: int | None = None
-    count: str = "turns"
-    unscaled: bool = True
+    count: str = "turns"  # Whether turns are counted within the context, or positions for one turn
+    unscaled: bool = True  # Whether the rotation without scaling is shown too
+    # Whether the heads' use of pairs is shown instead of one pair over positions
     heads: bool = False
-    layer: int = 0
+    layer: int = 0  # The layer of these heads
 
 
 def _no_heads(model: PositionalModel) -> str:

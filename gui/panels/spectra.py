@@ -39,44 +39,24 @@ FIGURES: Mapping[str, tuple[Name, ...]] = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NamedSpectrum:
-    """Singular values of one matrix.
+    """Singular values of one matrix."""
 
-    Attributes
-    ----------
-    subject
-        The matrix.
-    shape
-        Its rows and columns.
-    singular_values, chance : (min(shape),) float64
-        Descending, in the matrix's units; and of a Gaussian matrix of the same shape and norm.
-    energy : (min(shape),) float64
-        Cumulative share of Σσ².
-    stable_rank
-        ‖A‖_F² / σ₁².
-    """
-
-    subject: Subject
-    shape: tuple[int, int]
+    subject: Subject  # The matrix
+    shape: tuple[int, int]  # Its rows and columns
+    # (min(shape),) float64: descending, in the matrix's units; and of a Gaussian matrix of the
+    # same shape and norm
     singular_values: np.ndarray
     chance: np.ndarray
-    energy: np.ndarray
-    stable_rank: float
+    energy: np.ndarray  # (min(shape),) float64: cumulative share of Σσ²
+    stable_rank: float  # ‖A‖_F² / σ₁²
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spectra:
-    """Spectra of several matrices, and the reasons why others are missing.
+    """Spectra of several matrices, and the reasons why others are missing."""
 
-    Attributes
-    ----------
-    spectra
-        In the requested order.
-    missing
-        Matrices that the checkpoint lacks, with the reasons.
-    """
-
-    spectra: tuple[NamedSpectrum, ...]
-    missing: tuple[tuple[Subject, str], ...]
+    spectra: tuple[NamedSpectrum, ...]  # In the requested order
+    missing: tuple[tuple[Subject, str], ...]  # Matrices that the checkpoint lacks, with the reasons
 
     @property
     def longest(self) -> int:

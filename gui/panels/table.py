@@ -18,30 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PanelEntry:
-    """A result panel.
+    """A result panel."""
 
-    Attributes
-    ----------
-    name
-        Its key, the same as its spec's.
-    title
-        Title of its dock, also in menus.
-    group
-        Title of the group of panels that share a tab.
-    spec_class
-        "module:class" below :mod:`gui.panels`.
-    figures
-        Its figures in a report, with descriptions.
-    section
-        Whether a report's numbers have a section of this panel.
-    """
-
-    name: str
-    title: str
-    group: str
-    spec_class: str
+    name: str  # Its key, the same as its spec's
+    title: str  # Title of its dock, also in menus
+    group: str  # Title of the group of panels that share a tab
+    spec_class: str  # "module:class" below :mod:`gui.panels`
+    # Its figures in a report, with descriptions
     figures: Mapping[str, str] = field(default_factory=dict)
-    section: bool = False
+    section: bool = False  # Whether a report's numbers have a section of this panel
 
     @property
     def spec(self) -> AnyPanel:

@@ -164,14 +164,9 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Pairs of a picture's patches as a grid of pictures: a tile for each patch, with all patches.
+    """Pairs of a picture's patches as a grid of pictures: a tile for each patch, with all."""
 
-    Attributes
-    ----------
-    rows, columns
-        Rows and columns of patches, and so of tiles and of the cells of each tile.
-    """
-
+    # Rows and columns of patches, and so of tiles and of the cells of each tile
     rows: int
     columns: int
 
@@ -188,14 +183,9 @@ class Tiles:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Image:
-    """A matrix as an image with square cells, rows downwards, and a bar for its colours.
+    """A matrix as an image with square cells, rows downwards, and a bar for its colours."""
 
-    Attributes
-    ----------
-    name, x, y, hover, over, stretch, min_width
-        As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
-    """
-
+    # As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes
     name: str
     x: Axis
     y: Axis

@@ -34,28 +34,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EffectsRun:
-    """Settings of a measurement.
+    """Settings of a measurement."""
 
-    Attributes
-    ----------
-    texts
-        "sample", a text file, or a folder.
-    length, windows
-        Tokens of a window, and the number of windows.
-    heads
-        Whether to measure how each head's attention changes.
-    more
-        Changes beside the usual ones.
-    attempt
-        Counts the user's requests, so that a failed measurement is tried again.
-    """
-
-    texts: str
+    texts: str  # "sample", a text file, or a folder
+    # Tokens of a window, and the number of windows
     length: int
     windows: int
-    heads: bool = False
-    more: tuple[str, ...] = ()
-    attempt: int = 0
+    heads: bool = False  # Whether to measure how each head's attention changes
+    more: tuple[str, ...] = ()  # Changes beside the usual ones
+    attempt: int = 0  # Counts the user's requests, so that a failed measurement is tried again
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -65,24 +52,12 @@ class EffectsRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EffectsResult:
-    """A table that can be changed, and what is known of the effects.
+    """A table that can be changed, and what is known of the effects."""
 
-    Attributes
-    ----------
-    table
-        The model's.
-    effects
-        Of the windows done so far; none before a measurement.
-    run
-        What was measured; None before a measurement.
-    failure
-        Why the measurement failed, with advice; else "".
-    """
-
-    table: Table
-    effects: Effects
-    run: EffectsRun | None = None
-    failure: str = ""
+    table: Table  # The model's
+    effects: Effects  # Of the windows done so far; none before a measurement
+    run: EffectsRun | None = None  # What was measured; None before a measurement
+    failure: str = ""  # Why the measurement failed, with advice; else ""
 
     @property
     def most(self) -> int:

@@ -224,24 +224,13 @@ class PositionsPanel(Panel):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A named range of positions.
+    """A named range of positions."""
 
-    Attributes
-    ----------
-    label
-        Short text of a button.
-    name
-        Full text.
-    positions
-        First and last position, inclusive; None if the table does not have the range.
-    why
-        Use of the range, or why the table does not have it, in one sentence.
-    """
-
-    label: str
-    name: str
+    label: str  # Short text of a button
+    name: str  # Full text
+    # First and last position, inclusive; None if the table does not have the range
     positions: tuple[int, int] | None
-    why: str
+    why: str  # Use of the range, or why the table does not have it, in one sentence
 
 
 def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | None:

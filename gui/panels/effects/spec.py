@@ -49,27 +49,17 @@ LOSS, STATES = "loss (nats per token)", "change of the states"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the panel of effects.
+    """Choices of the panel of effects."""
 
-    Attributes
-    ----------
-    change
-        Name of the shown change, see :func:`geometry.inside.interventions.find_change`.
-    in_view
-        Whether the changed curve is in the viewport.
-    texts, windows, length, heads
-        Settings of the next measurement, as in :class:`EffectsRun`.
-    run
-        The last requested measurement; None if there is none.
-    """
-
+    # Name of the shown change, see :func:`geometry.inside.interventions.find_change`
     change: str = "top 3"
-    in_view: bool = True
+    in_view: bool = True  # Whether the changed curve is in the viewport
+    # Settings of the next measurement, as in :class:`EffectsRun`
     texts: str = SAMPLE_TEXTS
     windows: int = WINDOWS
     length: int | None = AUTOMATIC
     heads: bool = False
-    run: EffectsRun | None = None
+    run: EffectsRun | None = None  # The last requested measurement; None if there is none
 
 
 View = AnyView[Choices, EffectsResult]

@@ -29,21 +29,12 @@ LENGTHS = 65
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSettings:
-    """Settings of the synthetic curves.
+    """Settings of the synthetic curves."""
 
-    Attributes
-    ----------
-    curve
-        The helix; line and circle have the same spacing.
-    token_norm
-        Length of the token embedding that is added to every row; 0 for positions alone.
-    lag
-        Number of tokens to look back.
-    """
-
-    curve: SyntheticCurve
+    curve: SyntheticCurve  # The helix; line and circle have the same spacing
+    # Length of the token embedding that is added to every row; 0 for positions alone
     token_norm: Annotated[float, Meta(ge=0, le=sys.float_info.max)]
-    lag: Counting
+    lag: Counting  # Number of tokens to look back
 
     def with_(self, **fields: float) -> ExperimentSettings:
         """Change numbers of the curve or of these settings, by their names.
@@ -74,29 +65,15 @@ def are_small(settings: ExperimentSettings | None) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Experiment:
-    """Line, circle and helix with their measures.
+    """Line, circle and helix with their measures."""
 
-    Attributes
-    ----------
-    settings
-        Settings of the curves.
-    positions
-        The open model's range from which the settings are taken; None if they were chosen.
-    is_helix
-        Whether turns, climb and spacing are those of that range's helix.
-    curves
-        Line, circle and helix, before and after LayerNorm.
-    lengths : (k,) int
-        Numbers of positions, ascending.
-    prices
-        Mean ‖p_i‖² for each number of positions: (k,) float64 for each curve.
-    """
-
-    settings: ExperimentSettings
+    settings: ExperimentSettings  # Settings of the curves
+    # The open model's range from which the settings are taken; None if they were chosen
     positions: tuple[int, int] | None
-    is_helix: bool
-    curves: Mapping[CurveKind, Survival]
-    lengths: np.ndarray
+    is_helix: bool  # Whether turns, climb and spacing are those of that range's helix
+    curves: Mapping[CurveKind, Survival]  # Line, circle and helix, before and after LayerNorm
+    lengths: np.ndarray  # (k,) int: numbers of positions, ascending
+    # Mean ‖p_i‖² for each number of positions: (k,) float64 for each curve
     prices: Mapping[CurveKind, np.ndarray]
 
 

@@ -41,20 +41,12 @@ points right, seen slightly from the side."""
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the experiment.
+    """Choices of the experiment."""
 
-    Attributes
-    ----------
-    before
-        Whether curves and numbers are those before LayerNorm.
-    page
-        The shown page; in wide panels, the table is beside the others.
-    settings
-        Settings of the curves; None for those of the model's size.
-    """
-
-    before: bool = False
+    before: bool = False  # Whether curves and numbers are those before LayerNorm
+    # The shown page; in wide panels, the table is beside the others
     page: Literal["curves", "steps", "price", "table"] = "curves"
+    # Settings of the curves; None for those of the model's size
     settings: ExperimentSettings | None = None
 
 

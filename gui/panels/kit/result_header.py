@@ -28,21 +28,13 @@ TALL = 480
 
 
 class Arrangement(NamedTuple):
-    """An arrangement of the header.
+    """An arrangement of the header."""
 
-    Attributes
-    ----------
-    heading_beside, controls_beside
-        Whether heading and controls are in the first row, beside the panels of the group.
-    meaning
-        Whether the meaning of the formula is shown.
-    actions_beside
-        Whether the actions are in the first row too; otherwise they are beside the heading.
-    """
-
+    # Whether heading and controls are in the first row, beside the panels of the group
     heading_beside: bool
     controls_beside: bool
-    meaning: bool
+    meaning: bool  # Whether the meaning of the formula is shown
+    # Whether the actions are in the first row too; otherwise they are beside the heading
     actions_beside: bool = True
 
 

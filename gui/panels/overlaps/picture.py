@@ -39,21 +39,12 @@ Viewed = Literal["pair", "attention", "mlp"]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a picture is drawn.
+    """How a picture is drawn."""
 
-    Attributes
-    ----------
-    blur
-        Gaussian standard deviation in pixels, one pixel being one cell; 0 to 3.
-    colormap
-        A name for :func:`gui.state.colors.lookup_table`.
-    log
-        Whether colours follow the logarithm.
-    """
-
+    # Gaussian standard deviation in pixels, one pixel being one cell; 0 to 3
     blur: Annotated[float, Meta(ge=0, le=MAX_BLUR)] = 1.0
-    colormap: str = GREY
-    log: bool = False
+    colormap: str = GREY  # A name for :func:`gui.state.colors.lookup_table`
+    log: bool = False  # Whether colours follow the logarithm
 
 
 @dataclass(frozen=True, slots=True)

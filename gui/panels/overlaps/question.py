@@ -30,28 +30,15 @@ Gain = Literal["", "gain not folded", "gain folded", "no LayerNorm before it"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Overlap:
-    """Squared overlaps of two matrices' directions.
+    """Squared overlaps of two matrices' directions."""
 
-    Attributes
-    ----------
-    rows, columns
-        Matrices of the rows and columns, whose directions are sorted from strong to weak.
-    values : (a, b) float32, read-only
-        O_ij = (u_i · v_j)², 0 to 1.
-    contrast
-        Means of the corners over chance.
-    top3
-        Sum of the 3 × 3 corner of the strongest: 0 to 3.
-    gains
-        Treatment of the gain, for rows and columns.
-    """
-
+    # Matrices of the rows and columns, whose directions are sorted from strong to weak
     rows: Subject
     columns: Subject
-    values: np.ndarray
-    contrast: Contrast
-    top3: float
-    gains: tuple[Gain, Gain]
+    values: np.ndarray  # (a, b) float32, read-only: o_ij = (u_i · v_j)², 0 to 1
+    contrast: Contrast  # Means of the corners over chance
+    top3: float  # Sum of the 3 × 3 corner of the strongest: 0 to 3
+    gains: tuple[Gain, Gain]  # Treatment of the gain, for rows and columns
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -105,24 +92,13 @@ class LayerCorner:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OverlapNulls:
-    """Corners of unrelated matrices.
+    """Corners of unrelated matrices."""
 
-    Attributes
-    ----------
-    corner
-        The mean of a corner over chance, for random matrices.
-    top3
-        The sum of a 3 × 3 corner, for random matrices.
-    layers
-        Corners of other layers of the model, if requested and on this machine.
-    elsewhere
-        Number of layers that are not on this machine.
-    """
-
-    corner: Null
-    top3: Null
+    corner: Null  # The mean of a corner over chance, for random matrices
+    top3: Null  # The sum of a 3 × 3 corner, for random matrices
+    # Corners of other layers of the model, if requested and on this machine
     layers: tuple[LayerCorner, ...] = ()
-    elsewhere: int = 0
+    elsewhere: int = 0  # Number of layers that are not on this machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,26 +34,16 @@ SCRUB_TIP = "Click or drag to see the model at a {unit}; the wheel zooms"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Choices of the training panel.
+    """Choices of the training panel."""
 
-    Attributes
-    ----------
-    third
-        The third plot in narrow panels.
-    basis, snapshot, selection, gathered
-        As in the session.
-    by_layer
-        Whether the open model's snapshots are layers.
-    page
-        Page of layers: positions, the decomposition of the residual stream, or other counters.
-    """
-
-    third: Literal["turns", "loss", "sparsity"] = "turns"
+    third: Literal["turns", "loss", "sparsity"] = "turns"  # The third plot in narrow panels
+    # As in the session
     basis: Basis = "frozen"
     snapshot: int | None = None
     selection: tuple[int, ...] = ()
     gathered: History | None = None
-    by_layer: bool = False
+    by_layer: bool = False  # Whether the open model's snapshots are layers
+    # Page of layers: positions, the decomposition of the residual stream, or other counters
     page: Literal["positions", "decomposition", "counters"] = "positions"
 
 

@@ -25,37 +25,17 @@ LAPSE_SHARE, SPARSE_SHARE = 0.15, 0.3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Training:
-    """A history over a range of positions.
+    """A history over a range of positions."""
 
-    Attributes
-    ----------
-    history
-        The history, read or downloaded.
-    timelapse
-        Every snapshot's coordinates, norms and variance.
-    riddle
-        Measures of the last position's row; None for layers.
-    layers
-        Measurements of the layers' positions; None for a training.
-    described
-        Further measurements of them; None if they are missing.
-    sparse
-        Sparsity of the directions of the whole table.
-    helices
-        The fitted helix of each snapshot; NaN for pending ones, None if the range
-        has no shape.
-    no_helices
-        The reason, as a sentence; else "".
-    """
-
-    history: History
-    timelapse: Timelapse
-    riddle: LastPosition | None
-    sparse: SparseDirections
+    history: History  # The history, read or downloaded
+    timelapse: Timelapse  # Every snapshot's coordinates, norms and variance
+    riddle: LastPosition | None  # Measures of the last position's row; None for layers
+    sparse: SparseDirections  # Sparsity of the directions of the whole table
+    # The fitted helix of each snapshot; NaN for pending ones, None if the range has no shape
     helices: Helices | None
-    no_helices: str = ""
-    layers: LayerTables | None = None
-    described: Description | None = None
+    no_helices: str = ""  # The reason, as a sentence; else ""
+    layers: LayerTables | None = None  # Measurements of the layers' positions; None for a training
+    described: Description | None = None  # Further measurements of them; None if they are missing
 
 
 def _described(layers: LayerTables) -> Description | None:

@@ -14,40 +14,20 @@ Kind = Literal["source", "search", "note"]
 
 @dataclass(frozen=True, slots=True)
 class ModelLine:
-    """One line of the list.
+    """One line of the list."""
 
-    Attributes
-    ----------
-    source
-        An id on the Hub or a path. For a search, its text.
-    title, state
-        Texts at the left and at the right.
-    kind
-        A source to open, a search of the Hub, or a note, which cannot be chosen.
-    tip
-        Tooltip, in lines.
-    haystack
-        Case-folded text to search.
-    refusal
-        Why it cannot be opened and what can be done, in sentences; "" if it can be.
-    wraps
-        Whether the title is wrapped instead of elided.
-    is_open
-        Whether this is the open model.
-    preferred
-        Whether Enter in the search field means this line.
-    """
-
-    source: str
+    source: str  # An id on the Hub or a path. For a search, its text.
+    # Texts at the left and at the right
     title: str
     state: str = ""
+    # A source to open, a search of the Hub, or a note, which cannot be chosen
     kind: Kind = "source"
-    tip: str = ""
-    haystack: str = ""
-    refusal: str = ""
-    wraps: bool = False
-    is_open: bool = False
-    preferred: bool = False
+    tip: str = ""  # Tooltip, in lines
+    haystack: str = ""  # Case-folded text to search
+    refusal: str = ""  # Why it cannot be opened and what can be done, in sentences; "" if it can be
+    wraps: bool = False  # Whether the title is wrapped instead of elided
+    is_open: bool = False  # Whether this is the open model
+    preferred: bool = False  # Whether Enter in the search field means this line
 
     def __post_init__(self) -> None:
         for name in ("title", "state"):  # names of folders and ids of the Hub are not trusted
