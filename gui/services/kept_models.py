@@ -6,7 +6,6 @@ Functions that take a cache access the disk, so they run as jobs.
 from __future__ import annotations
 
 import os
-from calendar import month_name
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +17,22 @@ from gui.style.theme import format_bytes
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit
     from geometry.hub.tensor_cache import TensorCache
+
+# Those of Python's calendar are in the language of the system.
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +128,5 @@ def when(moment: float, now: float) -> str:
         return f"today, {then:%H:%M}"
     if then.date() == today.date() - timedelta(days=1):
         return f"yesterday, {then:%H:%M}"
-    day = f"{then.day} {month_name[then.month]}"
+    day = f"{then.day} {_MONTHS[then.month - 1]}"
     return day if then.year == today.year else f"{day} {then.year}"
