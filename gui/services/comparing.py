@@ -101,6 +101,7 @@ class Comparing:
         self._answers: dict[Session, Answers] = {}  # Of the others
         self._unknown: dict[int, Notice] = {}  # Notices of models whose table has to be chosen
         self._newest = session.current_key
+        self._numbers = count(1)  # Of their sessions, whose keys change
         self._step = ""
         self.on_step: Callable[[str, Arrangement, Arrangement], None] = lambda *_: None
         self.on_linked: Callable[[Ranges], None] = lambda _: None
@@ -364,11 +365,12 @@ class Comparing:
         def on_error(error: Exception, what: str, source: Source | None) -> None:
             self._on_failed(model, error, what)
 
-        jobs = SlottedJobs(self._jobs, f"view {key}")
+        number = next(self._numbers)
+        jobs = SlottedJobs(self._jobs, f"view {number}")
         model = self._models[key] = SessionModel(
             Session(), jobs, self._fetching, on_opened, on_error
         )
-        jobs = SlottedJobs(self._answering, f"beside {key}")
+        jobs = SlottedJobs(self._answering, f"beside {number}")
         self._answers[model.session] = Answers(
             model.session, jobs, MAX_BYTES, self._on_file_changed
         )

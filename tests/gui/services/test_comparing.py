@@ -413,6 +413,26 @@ def test_until_it_is_read_it_is_listed_and_cannot_take_the_place(
     assert not hand_jobs.waiting
 
 
+def test_sessions_that_have_changed_places_work_beside_each_other(
+    session, hand_jobs, write_table, short, long
+):
+    controller = Controller(session, hand_jobs)
+    comparing = controller.comparing
+    controller.open(str(write_table()))
+    hand_jobs.deliver_all()
+    b, c = (comparing.add(source) for source in (short, long))
+    hand_jobs.deliver_all()
+    for key in (b, c):
+        comparing.make_current(key)
+    before = comparing.arrangement()
+    comparing.remove(b)
+    comparing.restore(before)
+    hand_jobs.deliver_all()
+    for other in session.others:
+        other.session.positions = (5, 60)
+    assert len(hand_jobs.waiting) == len(session.others) == 2
+
+
 def test_a_model_without_a_view_comes_last_and_changes_no_colours(opened, comparing, short, long):
     opened.change(color_by="norm", color_span="table")
     overlay = comparing.add(long, in_grid=False)
