@@ -264,13 +264,13 @@ def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
 
 
 def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the columns of all tables; their names must be different."""
+    """Return the columns of all tables; those of earlier tables' names with that of their table."""
     columns: dict[str, np.ndarray] = {}
-    for table in tables.values():
-        twice = columns.keys() & table.keys()
-        if twice:
-            raise ValueError(f"columns of two tables: {', '.join(sorted(twice))}")
-        columns |= table
+    for title, table in tables.items():
+        columns |= {
+            f"{name}_of_{title}" if name in columns else name: column
+            for name, column in table.items()
+        }
     return columns
 
 

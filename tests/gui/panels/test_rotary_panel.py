@@ -121,6 +121,8 @@ def test_kinds_of_layers_have_their_own_rates(stage_of, tmp_path):
     assert by_pair.hover(1, 0).startswith("sliding attention · pair 0")
     tables = panel.spec.tables(panel.view())
     np.testing.assert_allclose(tables["sliding attention"]["radians_per_position"], sliding)
+    numbers = panel.spec.numbers(panel.view())
+    np.testing.assert_allclose(numbers["radians_per_position_of_sliding attention"], sliding)
     panel.configure(count="positions")
     np.testing.assert_allclose(parts(panel)[0].curves[1].y, 2 * np.pi / sliding)
     for layer, rates in enumerate((sliding, full)):
