@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.faults import duration_text
-from geometry.models.sources.locating import located
+from geometry.models.sources.locating import may_ask_hub
 from geometry.models.sources.source import Source
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Fault, Measured, Row, failed_row
@@ -231,7 +231,7 @@ class Dispatcher:
         """Return whether a checkpoint may need requests."""
         if self._offline or entry.history:
             return False
-        return located(Source.parse(entry.source)).kind == "hub"
+        return may_ask_hub(Source.parse(entry.source))
 
     def _queue(self, entry: Entry) -> deque[Entry]:
         return self._of_hub if self._asks_hub(entry) else self._here

@@ -75,6 +75,11 @@ def test_checkpoints_that_need_no_request_are_not_held_back():
     assert end < 8
 
 
+@pytest.mark.parametrize("source", ["own/run", "resampled:64,own/run", "pair:1,own/run"])
+def test_what_is_derived_from_a_model_on_the_hub_has_a_price_too(source):
+    assert dispatcher([Entry(source, source)]).take(0.0).paid is not None
+
+
 def test_the_price_follows_what_tasks_need():
     allowance = Allowance(10.0, 0.0)
     assert allowance.wait_s(0.0) == 0.0
