@@ -58,7 +58,7 @@ class ComponentChooser(QWidget):
         row = hbox(spacing=4)
         for combo, name in zip(self.combos, "xyz", strict=True):
             title = label(name, "muted")
-            title.setToolTip(_axis_tip(name))
+            title.setToolTip(wrapped(_axis_tip(name)))
             row.addWidget(title)
             row.addWidget(combo, 1)
         # Spare height of a tall dock is below, not between.
@@ -98,7 +98,7 @@ class ComponentChooser(QWidget):
         combo.setMinimumContentsLength(4)
         combo.setMaxVisibleItems(N_BARS)
         combo.setAccessibleName(f"Component on {name}")
-        combo.setToolTip(_axis_tip(name))
+        combo.setToolTip(wrapped(_axis_tip(name)))
         # `activated` is not emitted by programmatic changes.
         combo.activated.connect(lambda index: self._request(axis, index + 1))
         return combo
@@ -119,7 +119,7 @@ class ComponentChooser(QWidget):
 
 
 def _axis_tip(name: str) -> str:
-    return wrapped(
+    return (
         f"The principal component on the {name} axis; choosing one that is already shown "
         "swaps the two"
     )

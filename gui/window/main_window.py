@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gui.window.measure_inside import InsideMeasurer
     from gui.window.notice_bar import NoticeBar
     from gui.window.save_turntable import TurntableSaver
-    from gui.window.settings.page import KeyChanger
+    from gui.window.settings.key_changer import KeyChanger
     from gui.window.settings.settings import Settings
     from gui.window.status_bar import StatusBar
     from gui.window.summary import Summary

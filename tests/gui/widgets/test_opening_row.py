@@ -25,7 +25,8 @@ MEDIUM = "openai-community/gpt2-medium"
 @pytest.fixture
 def panel(qtbot):
     rows = (ModelRow(entry, "online") for entry in read_catalogue())
-    session = Session(models=tuple(rows), recent=("/home/x/run-7", "someone/theirs@v1"))
+    recent = map(Source.parse, ("/home/x/run-7", "someone/theirs@v1"))
+    session = Session(models=tuple(rows), recent=tuple(recent))
     return put_on_screen(qtbot, ModelPanel(session, LIGHT), 264, 420)
 
 

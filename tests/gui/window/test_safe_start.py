@@ -94,7 +94,7 @@ def test_the_end_of_a_start_is_announced_once(start_application, model):
 
 
 def test_damaged_settings_and_work_are_reported(start_application, settings, model):
-    settings.save_session(Session(recent=(str(model),)))
+    settings.save_session(Session(recent=(Source.parse(str(model)),)))
     settings.sync()
     settings._file.write_bytes(b"\xff\x00")
     settings.unsaved.mkdir()
@@ -174,7 +174,7 @@ STRANGE = ["\0", "a" * 100_000, "\udcff/x", "~nobody/x", "/" * 9_999, "a\nb", "x
 
 
 def test_recent_sources_that_make_no_sense_stop_no_start(start_application, settings, model):
-    settings.save_session(Session(recent=(*STRANGE, str(model))))
+    settings.save_session(Session(recent=tuple(map(Source.parse, (*STRANGE, str(model))))))
     settings.sync()
     application = start_application(settings=Settings(settings._file))
     for last in STRANGE:  # as if the start had found it at the head of the list

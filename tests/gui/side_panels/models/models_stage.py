@@ -22,7 +22,8 @@ def listed():
     """A session with the catalogue, of which one model is here, and two others opened before."""
     states = {GPT2: "cached"}
     rows = (ModelRow(entry, states.get(entry.id, "online")) for entry in read_catalogue())
-    return Session(models=tuple(rows), recent=("/home/x/checkpoints/run-7", "someone/theirs@v1"))
+    recent = map(Source.parse, ("/home/x/checkpoints/run-7", "someone/theirs@v1"))
+    return Session(models=tuple(rows), recent=tuple(recent))
 
 
 def show_models(qtbot, session):

@@ -40,8 +40,8 @@ DUTCH = (
 )
 
 
-def session(**fields):
-    return Session(**{"models": ROWS, **fields})
+def session(recent=(), **fields):
+    return Session(**{"models": ROWS, "recent": tuple(map(Source.parse, recent)), **fields})
 
 
 def lines_of(session, search="", opened=""):

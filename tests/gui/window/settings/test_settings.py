@@ -181,7 +181,7 @@ def test_values_of_wrong_types_fall_back_to_the_defaults(path, values):
 @pytest.mark.slow
 def test_no_changed_byte_stops_the_start(path):
     """Of a file with everything in it, each byte is changed once."""
-    saved(path, Session(recent=("a", "b"), prompt="hi"))
+    saved(path, Session(recent=(Source.parse("a"), Source.parse("b")), prompt="hi"))
     settings = Settings(path)
     settings.layout = PLACE, LAYOUT
     settings.sync()
