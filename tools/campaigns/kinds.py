@@ -430,7 +430,7 @@ def _settings() -> Files:
 
     with tempfile.TemporaryDirectory() as name:
         settings = Settings(Path(name) / "settings.json")
-        settings.save_session(Session(recent=("a", "b"), prompt="hi"))
+        settings.save_session(Session(recent=(Source.parse("a"), Source.parse("b")), prompt="hi"))
         settings.layout = PLACE, LAYOUT
         settings.workspaces = "own", {"own": LAYOUT}
         settings.keys = {"open": "Ctrl+K"}
