@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QSize, QStandardPaths, QTimer
-from PySide6.QtGui import QGuiApplication, QImage, QImageWriter
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -31,7 +31,7 @@ from gui.export.grid_picture import (
     vectors_of_viewport,
 )
 from gui.export.pictures import MAX_PIXELS, Drawing, PictureError, Shot, finished, write_vectors
-from gui.export.save_result import BACKGROUNDS, ask_where, lay_out_options
+from gui.export.save_result import BACKGROUNDS, ask_where, copy_picture, lay_out_options
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import T
 from gui.state.values import Notice
@@ -186,12 +186,8 @@ class PictureSaver:
 
     def copy(self) -> None:
         """Copy a picture to the clipboard, with the last options."""
-
-        def put(image: QImage) -> None:
-            QGuiApplication.clipboard().setImage(image)
-            self._session.status = "Copied the picture"
-
-        self._begin(self._drawing(self._options), put)
+        use = partial(copy_picture, self._session, "picture")
+        self._begin(self._drawing(self._options), use)
 
     def _begin(self, drawing: Drawing[T], use: Callable[[T], None]) -> None:
         """Draw the first step of a picture now and the others in turn, and use the picture."""

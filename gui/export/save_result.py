@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QStandardPaths
+from PySide6.QtCore import QMimeData, QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import (
     QDialog,
@@ -24,6 +24,7 @@ from geometry.checkpoints.number_files import table_files, write_numbers, write_
 from geometry.checkpoints.whole_files import write_text, writing
 from gui.services.jobs.jobs import T
 from gui.services.save_folders import folder_for, remember_folder
+from gui.state.values import Notice
 from gui.style.theme import GRID
 from gui.widgets.boxes import vbox
 from gui.widgets.label import label, message_box
@@ -117,18 +118,33 @@ class ResultSaver:
 
             return QImage.fromData(drawn(draw(), "png"))
 
-        def copy(image: QImage) -> None:
-            QGuiApplication.clipboard().setImage(image)
-            self._session.status = "Copied the figure"
-
         self._controller.in_background(
-            "copy figure", picture, copy, "The figure could not be copied"
+            "copy figure",
+            picture,
+            partial(copy_picture, self._session, "figure"),
+            "The figure could not be copied",
         )
 
     def copy_text(self, text: str) -> None:
         """Copy text to the clipboard."""
         QGuiApplication.clipboard().setText(text)
         self._session.status = "Copied as Python"
+
+
+def copy_picture(session: Session, what: str, image: QImage) -> None:
+    """Copy a picture of something to the clipboard; a notice tells if there is none."""
+    clipboard, data = QGuiApplication.clipboard(), QMimeData()
+    data.setImageData(image)
+    clipboard.setMimeData(data)
+    if clipboard.mimeData().hasImage():
+        session.status = f"Copied the {what}"
+        return
+    data.clear()  # Qt keeps what a clipboard has not taken
+    session.status = "Ready"
+    session.notice = Notice(
+        f"The {what} could not be copied, since this session has no clipboard.",
+        "Save it to a file instead.",
+    )
 
 
 def lay_out_options(
