@@ -315,7 +315,7 @@ def test_report(table, tmp_path, capsys, monkeypatch):
         """As the drawn pictures are those of `ReportFiles`, whose tests look at them."""
         path.write_text("\n".join(text.get_text() for text in figure.findobj(Text)), "utf-8")
 
-    monkeypatch.setattr("gui.export.figures.save_figure", write_texts)
+    monkeypatch.setattr("gui.plots.figure_base.save_figure", write_texts)
     out = tmp_path / "new" / "folder"
     assert run("report", table, "--out", out, "--positions", "10-150") == 0
     of_a_bare_table = (

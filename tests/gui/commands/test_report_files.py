@@ -69,7 +69,7 @@ def sketched(only_svg, monkeypatch):
                 ElementTree.SubElement(root, f"{SVG}path")
         ElementTree.ElementTree(root).write(path, "utf-8")
 
-    monkeypatch.setattr("gui.export.figures.save_figure", sketch)
+    monkeypatch.setattr("gui.plots.figure_base.save_figure", sketch)
 
 
 def check_files(folder, found, lacks):
