@@ -20,14 +20,11 @@ class Wishes(RuleBasedStateMachine):
     """Any order of wishes and arrivals; once everything has arrived, all of it is true."""
 
     jobs = None
-    models = ()
 
     @initialize()
     def start(self):
         self.session, self.hand = Session(), self.jobs()
-        self.controller = Controller(
-            self.session, self.hand, lambda source, **_: self.models[int(source.text)]
-        )
+        self.controller = Controller(self.session, self.hand)
         self.controller.open("0")
         self.hand.deliver_all()
 
@@ -107,8 +104,8 @@ def test_any_order_of_wishes_ends_in_the_truth(inline, hand_jobs, open_table, he
     monkeypatch.setattr(fitting, "INLINE_SIZE", 1 << 40 if inline else 0)
     case = Wishes.TestCase
     monkeypatch.setattr(Wishes, "jobs", type(hand_jobs))
-    monkeypatch.setattr(
-        Wishes, "models", (open_table(), open_table(helix(90, 30, seed=3), "shorter"))
-    )
+    models = open_table(), open_table(helix(90, 30, seed=3), "shorter")
+    opening = "geometry.models.sources.opening.open_model"
+    monkeypatch.setattr(opening, lambda source, **_: models[int(source.text)])
     case.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
     case().runTest()
