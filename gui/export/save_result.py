@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QGridLayout,
     QLayout,
     QMessageBox,
     QWidget,
@@ -26,8 +25,8 @@ from gui.services.jobs.jobs import T
 from gui.services.save_folders import folder_for, remember_folder
 from gui.state.values import Notice
 from gui.style.theme import GRID
-from gui.widgets.boxes import vbox
-from gui.widgets.label import label, message_box
+from gui.widgets.boxes import form, vbox
+from gui.widgets.label import message_box
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,22 +150,12 @@ def lay_out_options(
     dialog: QDialog, rows: Iterable[tuple[str, QWidget | QLayout]]
 ) -> QDialogButtonBox:
     """Lay out a dialog for saving: named rows, and below them the returned buttons."""
-    form = QGridLayout()
-    form.setHorizontalSpacing(2 * GRID)
-    form.setVerticalSpacing(GRID)
-    for row, (name, part) in enumerate(rows):
-        form.addWidget(label(name, "muted"), row, 0)
-        if isinstance(part, QLayout):
-            form.addLayout(part, row, 1)
-        else:
-            form.addWidget(part, row, 1)
     buttons = QDialogButtonBox()
     buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole).setDefault(True)
     buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
     buttons.accepted.connect(dialog.accept)
     buttons.rejected.connect(dialog.reject)
-    margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
-    layout = vbox(form, buttons, parent=dialog, spacing=2 * GRID, margins=margins)
+    layout = vbox(form(None, rows), buttons, parent=dialog, spacing=2 * GRID, margins=2 * GRID)
     layout.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
     return buttons
 

@@ -12,8 +12,7 @@ from gui.style.sentences import chosen_table, titled
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import hbox, vbox
-from gui.widgets.elided_label import ElidedLabel
-from gui.widgets.label import label
+from gui.widgets.label import ElidedLabel, label
 from gui.widgets.tooltips import wrapped
 
 MARK = 8

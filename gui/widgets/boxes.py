@@ -82,7 +82,7 @@ def grid(parent: QWidget | None, across: int, down: int, *, margins: Margins = 0
     return layout
 
 
-def form(parent: QWidget, rows: Iterable[tuple[str, Item]]) -> QGridLayout:
+def form(parent: QWidget | None, rows: Iterable[tuple[str, Item]]) -> QGridLayout:
     """Lay fields out below each other, each with its name at the left."""
     layout = grid(parent, 2 * GRID, GRID)
     for row, (name, field) in enumerate(rows):

@@ -25,10 +25,10 @@ from gui.panels.kit.matrix_chips import MatrixChips
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import AnyView
 from gui.style.theme import Theme
+from gui.widgets.buttons import SignButton
 from gui.widgets.drop_down import DropDown
 from gui.widgets.number_slider import NumberSlider
 from gui.widgets.segmented import Segmented
-from gui.widgets.sign_button import SignButton
 from gui.widgets.tooltips import wrapped
 
 Change = Callable[[str, object], None]

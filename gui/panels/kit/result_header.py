@@ -15,9 +15,8 @@ from gui.panels.table import PanelEntry
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, LIGHT, SMALL, Theme
 from gui.widgets.boxes import grid, hbox
-from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.flow_row import FlowRow
-from gui.widgets.label import label
+from gui.widgets.label import ElidedLabel, label
 from gui.widgets.opening_row import FixedText
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped

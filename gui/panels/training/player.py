@@ -9,12 +9,11 @@ from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionSlider, QWidget
 from gui.state.timeline import TrainingTimeline
 from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.boxes import hbox
-from gui.widgets.buttons import push_button
+from gui.widgets.buttons import Sign, SignButton, push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
 from gui.widgets.number_slider import Slider
 from gui.widgets.opening_row import FixedText
-from gui.widgets.sign_button import Sign, SignButton
 from gui.widgets.tooltips import wrapped
 
 BASE_MS = 100

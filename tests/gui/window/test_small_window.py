@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.compare.table import CompareTable
 from gui.panels.table import PANELS
-from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.label import ElidedLabel
 from gui.window.arrangement.focus_navigation import in_front
 from gui.window.arrangement.workspaces import WORKSPACES
 
