@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import save
 
 import main
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 from tests.stand_ins import positions_of
 
 ROOT = Path(__file__).resolve().parents[1]

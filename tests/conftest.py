@@ -25,7 +25,7 @@ from geometry.claims.measurements import Measurements
 from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import GPT2, ROOT, Command, Completed, Terminal
 from tests.command_line import run as run_here
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 from tests.small_models import write_model
 from tests.stand_ins import write_stand_in
 

@@ -15,7 +15,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from geometry.models.sources.catalogue import read_catalogue
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 from tests.small_models import gpt2_layer
 
 NINE = tuple(entry.id for entry in read_catalogue() if "GPT-2" in entry.group)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 
 latency, folder, *names = sys.argv[1:]
 with LoopbackHub() as hub:

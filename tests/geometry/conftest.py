@@ -12,7 +12,7 @@ from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS
 from tests.geometry.hub_opening import add_files, network_of
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
 

@@ -15,7 +15,7 @@ from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub, Retries
 from geometry.hub.faults import HubError
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 
 ADDRESS = HubAddress("openai-community/gpt2")
 WEIGHTS = "model.safetensors"

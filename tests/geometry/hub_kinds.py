@@ -13,7 +13,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import kept, network_of, serve
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 
 N, D, D_VOCAB = 512, 64, 1000
 KINDS = ("safetensors", "bin", "shards")

@@ -13,7 +13,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.matrices import WEIGHTS
 from geometry.models.model import PositionalModel
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 
 #: More than a tensor: what opening a safetensors model may cost.
 ALLOWANCE = 128 * 1024

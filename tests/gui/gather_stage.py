@@ -5,7 +5,7 @@ from pathlib import Path
 from geometry.hub.client import Hub
 from tests.geometry.history_stage import growing, write_checkpoint
 from tests.geometry.hub_opening import QUICK
-from tests.loopback_hub import LoopbackHub
+from tests.loopback.hub import LoopbackHub
 from tests.stand_ins import OPENAI, write_stand_in
 
 NAME = OPENAI[0]

@@ -38,7 +38,7 @@ from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.opening import open_model
 from tests.geometry.checkpoints.test_gguf_store import write as write_gguf
 from tests.geometry.hub_kinds import write_model
-from tests.raw_server import CLOSE, RESET, STALL, Asked, Piece, RawServer, chunked, endless
+from tests.loopback.raw_server import CLOSE, RESET, STALL, Asked, Piece, RawServer, chunked, endless
 from tests.stand_ins import write_stand_in
 from tools.campaigns.campaign import Fault, main
 

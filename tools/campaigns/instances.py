@@ -150,7 +150,7 @@ def one_hub(home: Path, n_processes: int, rng: random.Random) -> None:
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
     from geometry.models.sources.opening import open_model
-    from tests.loopback_hub import LoopbackHub
+    from tests.loopback.hub import LoopbackHub
     from tests.stand_ins import OPENAI, positions_of, write_stand_in
 
     names = sorted(OPENAI)[:3]

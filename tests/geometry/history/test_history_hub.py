@@ -21,7 +21,7 @@ from geometry.hub.tensor_cache import default_cache
 from geometry.models.sources.catalogue import cached_models
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import QUICK, asked, network_of
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import true_positions, write_true_size
 

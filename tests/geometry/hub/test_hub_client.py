@@ -24,7 +24,7 @@ from tests.geometry.hub_asking import (
     open_sockets,
     ranges,
 )
-from tests.loopback_hub import RIGHT_TOKEN, Fault
+from tests.loopback.hub import RIGHT_TOKEN, Fault
 
 
 def test_one_request_opens_a_file_and_one_more_brings_a_part(served, hub):

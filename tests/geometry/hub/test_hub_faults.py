@@ -27,7 +27,7 @@ from geometry.hub.faults import (
 )
 from geometry.hub.retry_policy import wait_asked_for
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, QUICK, WEIGHTS, fails
-from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault
+from tests.loopback.hub import OTHER_TOKEN, RIGHT_TOKEN, Fault
 
 
 @pytest.mark.parametrize("ask", ["open", "fetch", "list"])

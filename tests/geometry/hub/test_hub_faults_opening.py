@@ -20,7 +20,7 @@ from geometry.models.sources.opening import open_model
 from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept, network_of
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from geometry.hub.client import Hub
 from geometry.hub.faults import BrokenTransfer, HubBusy, HubError, NotOnHub
 from geometry.hub.retry_policy import wait_asked_for
 from tests.geometry.hub_asking import ADDRESS, ASKS, QUICK, WEIGHTS, fails
-from tests.raw_server import CLOSE, Asked, Piece, RawServer, answer, chunked, endless
+from tests.loopback.raw_server import CLOSE, Asked, Piece, RawServer, answer, chunked, endless
 
 COMMIT = "c" * 40
 ADVANCE = 30_000_000  # bytes that the systems' buffers may take beyond what is read

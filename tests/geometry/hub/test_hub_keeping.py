@@ -15,7 +15,7 @@ from geometry.hub.tensor_cache import TensorCache
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import add_two_shards, asked, kept
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import OPENAI, positions_of
 
 GPT2 = OPENAI[0]

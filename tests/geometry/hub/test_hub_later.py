@@ -20,7 +20,7 @@ from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitect
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, kept, network_of
 from tests.geometry.models.test_bad_input import Evil
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import OPENAI, STANFORD, write_stand_in
 from tests.true_sizes import SHAPES, write_true_size
 

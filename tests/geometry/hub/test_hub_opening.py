@@ -16,7 +16,7 @@ from tests.geometry.family_cases import CASES
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of, serve
 from tests.geometry.models.test_families import built
-from tests.loopback_hub import RIGHT_TOKEN
+from tests.loopback.hub import RIGHT_TOKEN
 from tests.stand_ins import NINE, OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, true_positions, write_true_size
 

@@ -10,7 +10,7 @@ import pytest
 from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.hub.client import Hub, Retries
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, FOREVER, WEIGHTS, open_sockets
-from tests.loopback_hub import Fault, Playing
+from tests.loopback.hub import Fault, Playing
 
 
 class Stage:

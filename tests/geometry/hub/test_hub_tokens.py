@@ -13,7 +13,7 @@ from geometry.hub.address import HubAddress, parse_address, without_login
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.headers import headers_for, token_place
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, WEIGHTS
-from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
+from tests.loopback.hub import RIGHT_TOKEN, Fault, LoopbackHub
 
 
 def test_the_token_of_the_standard_place_is_used(served, hub, hub_home):

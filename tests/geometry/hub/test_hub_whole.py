@@ -13,7 +13,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import asked, kept, network_of, serve
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 
 NAME = "someone/model"
 KINDS = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}

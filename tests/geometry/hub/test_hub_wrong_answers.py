@@ -10,7 +10,7 @@ import pytest
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import BrokenTransfer
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 
 WRONG: dict[str, tuple[Fault, str]] = {
     "too short": (Fault.wrong_length(-1), "announced"),

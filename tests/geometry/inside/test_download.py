@@ -17,7 +17,7 @@ from geometry.hub.faults import AccessDenied, BrokenTransfer, HubError, NotOnHub
 from geometry.hub.whole_model import PARTIAL, fetch_model
 from geometry.inside.network import load_network, to_download
 from geometry.inside.settings import InsideError
-from tests.loopback_hub import RIGHT_TOKEN, Fault
+from tests.loopback.hub import RIGHT_TOKEN, Fault
 
 GPT2, LLAMA = "someone/tiny-gpt2", "someone/tiny-llama"
 WEIGHTS = "*/model.safetensors"

@@ -25,7 +25,7 @@ from geometry.survey.rows import Access, Fault, RowSettings, measure_entry, sche
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.geometry.models.test_layer_tables import METADATA, tensors
 from tests.geometry.survey.survey_stage import STEPS, write_runs
-from tests.loopback_hub import Fault as HubFault
+from tests.loopback.hub import Fault as HubFault
 from tests.stand_ins import STANFORD, write_stand_in
 
 USUAL, HERE = RowSettings(), Access(offline=True)

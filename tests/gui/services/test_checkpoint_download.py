@@ -9,7 +9,7 @@ from gui.services.controller import Controller
 from gui.state.session import Session
 from tests.geometry.hub_opening import asked
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
 WEIGHTS = "*/model.safetensors"

@@ -5,7 +5,7 @@ import pytest
 from geometry.checkpoints.transfer import Cancelled
 from geometry.models.sources.catalogue import find_entry
 from gui.services.hub_search import HUB_GROUP
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 
 FOUND = ("searching", "hub_results", "hub_query", "search_failed")
 NOTHING = ("", (), "", "")

@@ -11,7 +11,7 @@ from gui.services.prompting import CANCELLED, MISHAP
 from gui.side_panels.prompt import PromptPanel
 from gui.style.theme import LIGHT, format_bytes
 from tests.gui.on_screen import put_on_screen
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import write_stand_in
 
 GPT2 = "openai-community/gpt2"

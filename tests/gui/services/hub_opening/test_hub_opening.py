@@ -10,7 +10,7 @@ from gui.services.controller import Controller
 from gui.services.notices import ONLINE, UNSET
 from tests.gui.services.conftest import is_same, snapshot
 from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import N_POSITIONS, NINE, add_nine, positions_of, write_stand_in
 
 STANFORD = NINE[-1]

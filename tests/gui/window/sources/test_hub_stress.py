@@ -11,7 +11,7 @@ from geometry.models.sources.opening import open_model
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import NINE, add_nine, positions_of
 
 WAIT_MS = 20_000

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from gui.services.notices import ONLINE
 from gui.window.measure_inside import STOPPED_DOWNLOAD
 from tests.geometry.inside.conftest import write as write  # a fixture
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 
 GPT2, LLAMA = "someone/tiny-gpt2", "someone/tiny-llama"
 LEFT = Qt.MouseButton.LeftButton

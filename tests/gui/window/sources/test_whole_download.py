@@ -16,7 +16,7 @@ from gui.state.session import Session
 from gui.style.theme import format_bytes
 from tests.geometry.hub_opening import QUICK, serve
 from tests.gui.result_stage import ResultStage
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.small_models import write_small_gpt2
 
 NAME, WEIGHTS = "someone/model", "model.safetensors"

@@ -14,7 +14,7 @@ from geometry.models.sources import catalogue
 from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import write_work
 from gui.state.work import OtherView, Work
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
 GPT2, MEDIUM, LONG = "openai-community/gpt2", "openai-community/gpt2-medium", "someone/long"

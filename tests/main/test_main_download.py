@@ -10,7 +10,7 @@ import pytest
 
 from tests.command_line import assert_ended, assert_refused
 from tests.geometry.inside.conftest import write as write  # a fixture
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 
 GPT2, LLAMA = "someone/tiny-gpt2", "someone/tiny-llama"
 WEIGHTS = "*/model.safetensors"

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, quote, unquote
 
-from tests.loopback_answers import Answer, error, part
-from tests.loopback_faults import UNASKED, Fault, Playing
-from tests.loopback_repos import OTHER_TOKEN, RIGHT_TOKEN, Repo, refused
-from tests.loopback_server import Host, Request, Server, untrusted
+from tests.loopback.answers import Answer, error, part
+from tests.loopback.faults import UNASKED, Fault, Playing
+from tests.loopback.repos import OTHER_TOKEN, RIGHT_TOKEN, Repo, refused
+from tests.loopback.server import Host, Request, Server, untrusted
 
 __all__ = ["OTHER_TOKEN", "RIGHT_TOKEN", "Fault", "LoopbackHub", "Playing", "Request"]
 

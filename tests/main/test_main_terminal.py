@@ -15,7 +15,7 @@ from tests.command_line import (
     norms_in,
     norms_of,
 )
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import positions_of
 
 

@@ -20,7 +20,7 @@ from geometry.survey.rows import RowSettings
 from tests.command_line import ROOT, assert_ended, assert_refused, assert_silent
 from tests.command_line import run as run_here
 from tests.geometry.survey.survey_stage import STEPS, made_row, write_runs
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import STANFORD, write_stand_in
 
 PATTERN = "stanford-crfm/*-gpt2-small-*@checkpoint-*"

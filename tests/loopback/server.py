@@ -10,11 +10,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tests.loopback_answers import CHUNK, Answer
-from tests.loopback_faults import Playing
+from tests.loopback.answers import CHUNK, Answer
+from tests.loopback.faults import Playing
 
 if TYPE_CHECKING:
-    from tests.loopback_hub import LoopbackHub
+    from tests.loopback.hub import LoopbackHub
 
 Host = Literal["hub", "storage"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from tests.loopback_answers import Answer
+from tests.loopback.answers import Answer
 
 Gate = threading.Event | threading.Semaphore
 

@@ -13,7 +13,7 @@ from tests.command_line import (
     norms_of,
     run,
 )
-from tests.loopback_hub import Fault
+from tests.loopback.hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
 

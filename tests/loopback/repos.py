@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.loopback_answers import Answer, Content, error
+from tests.loopback.answers import Answer, Content, error
 
 #: Opens gated and private repositories; and that of an account which nobody let in.
 RIGHT_TOKEN, OTHER_TOKEN = "hf_right", "hf_other"

@@ -13,7 +13,7 @@ import main as command_line
 from geometry.models.sources.opening import open_model
 from tests.bare_models import CHOICE, NAME, write_bare
 from tests.command_line import run
-from tests.test_main import window  # noqa: F401, a fixture
+from tests.main.test_main import window  # noqa: F401, a fixture
 
 COMMANDS = ("export", "intervene", "open", "render", "report", "survey", "table", "timelapse")
 

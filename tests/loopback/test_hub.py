@@ -26,7 +26,7 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
-from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, LoopbackHub
+from tests.loopback.hub import OTHER_TOKEN, RIGHT_TOKEN, LoopbackHub
 
 REPO = "ann/helix"
 WEIGHTS, CONFIG = bytes(range(256)) * 1000, b'{"model_type": "gpt2"}'
