@@ -202,7 +202,8 @@ def not_there(sources: Iterable[Source], surveys: Iterable[str] = ()) -> frozens
 
 
 def remember(session: Session, source: Source) -> None:
-    """Put a source at the front of the recent ones."""
+    """Put a source at the front of the recent ones, on a disk by its absolute path."""
+    source = Source.parse(source.id)
     others = (other for other in session.recent if other != source)
     session.recent = (source, *others)[:MAX_RECENT]
 

@@ -33,6 +33,16 @@ def test_source_opens_whole_or_with_its_range(session, controller, write_table):
     assert session.positions == session.curve.pca.positions == (30, 60)
 
 
+def test_a_relative_path_is_remembered_as_an_absolute_one(
+    session, controller, write_table, monkeypatch
+):
+    path = write_table()
+    monkeypatch.chdir(path.parent)
+    controller.open(path.name)
+    assert session.recent == (Source.parse(str(path)),)
+    assert session.recent[0].text == str(path)
+
+
 @pytest.mark.parametrize(
     ("outliers", "n_positions", "first"),
     [
