@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.pca.pca import procrustes_rotation
-from geometry.survey.read import Survey, read_unchanged, reading_survey
+from geometry.survey.read import Stamp, Survey, read_unchanged, reading_survey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def read_curves(survey: Survey, sources: Collection[str]) -> dict[str, Array]:
     """
     wanted = frozenset(sources)
 
-    def read(files: Sequence[Path]) -> dict[str, Array]:
+    def read(files: Sequence[Path], _: Stamp) -> dict[str, Array]:
         found: dict[str, Array] = {}
         for file in files:  # newer rows come later
             found |= _read(file, wanted)

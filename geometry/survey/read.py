@@ -200,9 +200,8 @@ def read_survey(path: Path) -> Survey:
             "To open a survey, Helixscope needs the package pyarrow.",
             'Install Helixscope with it: pip install ".[survey]".',
         )
-    stamp = stamp_of(path)  # before its files are read, so that none of their changes is missed
 
-    def read(files: Sequence[Path]) -> Survey:
+    def read(files: Sequence[Path], stamp: Stamp) -> Survey:
         running = _running(path)
         if not files and running[0] is None:
             raise SurveyError(f"{path} does not exist.", "Check the path.")
@@ -211,19 +210,22 @@ def read_survey(path: Path) -> Survey:
     return read_unchanged(path, read)
 
 
-def read_unchanged(path: Path, read: Callable[[Sequence[Path]], T]) -> T:
+def read_unchanged(path: Path, read: Callable[[Sequence[Path], Stamp], T]) -> T:
     """Read a survey's files, those with newer rows last; again where several parts became one.
+
+    ``read`` gets the files and their stamp, which is taken first, so that no change is missed.
 
     Raises SourceError: one is damaged, or they change all the time.
     """
     for _ in range(TRIES - 1):
-        files = _files(path)
+        stamp, files = stamp_of(path), _files(path)
         try:
-            return read(files)
+            return read(files, stamp)
         except SourceError:
             if _files(path) == files:
                 raise
-    return read(_files(path))
+    stamp = stamp_of(path)
+    return read(_files(path), stamp)
 
 
 def _folder(path: Path) -> Path:

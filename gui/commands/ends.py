@@ -79,8 +79,10 @@ class Ends:
     def repeat(self) -> None:
         """Send the first signal to the main thread once more, where its reaction had no effect."""
         assert self.status is not None
-        self._reacted = False
         number = self.status - 128
+        if signal.getsignal(number) != self._on_signal:
+            return  # the block has ended meanwhile
+        self._reacted = False
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, number)
         else:

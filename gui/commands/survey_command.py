@@ -106,6 +106,8 @@ def survey(
         for sentence in file.put_aside:
             note(sentence)
         with counting_bar(counted=True) as show:
+            if show is not None:
+                show("Starting", 0, len(entries))
             done = run_survey(
                 entries,
                 file,

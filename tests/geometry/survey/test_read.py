@@ -140,7 +140,9 @@ def test_parts_that_become_one_while_they_are_read_are_read_again(out, monkeypat
             return before(path)
 
         monkeypatch.setattr(read, "_table", table)
-        assert len(read_survey(out)) == len(ENTRIES)
+        survey = read_survey(out)
+        assert len(survey) == len(ENTRIES)
+        assert survey.stamp == stamp_of(out)
         assert len(calls) == 4  # two of the first parts, one that is gone, and the only one then
 
 
