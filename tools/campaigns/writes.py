@@ -258,10 +258,9 @@ def _numbers(ending: str) -> Callable[[Path, int], None]:
 
 
 def _timelapse_numbers(folder: Path, version: int) -> None:
-    from geometry.checkpoints.number_files import write_numbers
-    from gui.export.timelapse_film import timeline_numbers
+    from gui.export.timelapse_film import write_timelapse
 
-    write_numbers(timeline_numbers(_timeline(version)), folder / "timelapse.npz")
+    write_timelapse(_timeline(version), folder / "timelapse.npz")
 
 
 @cache
@@ -269,7 +268,7 @@ def _timeline(version: int) -> Any:
     from geometry.history.here import history_here
     from gui.export.timelapse_film import timeline_session
 
-    return timeline_session(sample(), history_here(sample()), positions=(1, 40 + version)).timeline
+    return timeline_session(sample(), history_here(sample()), positions=(1, 40 + version))
 
 
 def _script(folder: Path, version: int) -> None:

@@ -11,12 +11,12 @@ from tests.geometry.models.test_grids import COMPOSITE, MORE, OF_TEXT, PREFIX, T
 from tests.small_models import saved
 
 #: Families whose own code takes pictures of one size only, or cannot resize its table.
-OF_ONE_SIZE = {
-    *names_in("""
+OF_ONE_SIZE = set(
+    names_in("""
     aimv2_vision_model got_ocr2_vision mgp-str ovis2_vision pvt sam_hq_vision_model
     sam_vision_model
 """)
-}
+)
 SIZES = [(5, 7), (2, 6)]
 OTHERS = {
     "hiera": {"image_size": [12, 12], "embed_dim": 16, "depths": [1, 1], "num_heads": [1, 2],

@@ -194,13 +194,13 @@ def turned_by_module(module, part, queries, positions):
 
 #: Those whose modules have no such function, or one with other arguments, or an axis each for time,
 #: rows and columns.
-OTHERWISE = {
-    *names_in("""
+OTHERWISE = set(
+    names_in("""
     deepseek_v2 gemma3n_text glm4v_moe_text glm4v_text glm_image_text glm_ocr_text hunyuan_vl_text
     llama4_text paddleocr_vl_text qwen2_5_omni_talker qwen2_5_omni_text qwen2_5_vl_text
     qwen2_vl_text
 """)
-}
+)
 
 
 @pytest.mark.slow

@@ -33,7 +33,6 @@ def test_agrees_with_the_exact_components(positions):
 
 
 def test_agrees_on_gpt2(gpt2_table):
-
     assert error(gpt2_table, (1, 1023)) < 1e-4
     ratio = first_look(gpt2_table, (1, 1023)).pca.explained_variance_ratio
     np.testing.assert_allclose(

@@ -71,6 +71,7 @@ def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with)
     assert state.scale.colormap == "orange"
     blue = point_colors(replace(state.scale, colormap="blue"), LIGHT.viewport)
     line, points = guide_traces(state, LIGHT)
+    assert css(np.array([1, 2, 3, 255], np.uint8)) == "rgb(1, 2, 3)"
     blues = [css(blue[at]) for at in along]
     assert line["line"]["color"] == blues
     assert points["marker"]["color"] == blues[::2]

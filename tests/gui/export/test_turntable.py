@@ -138,7 +138,8 @@ def test_the_dialog_asks_and_a_film_is_made_while_one_works(
     finish()
     assert session.notice is None
     assert session.status == f"Saved {out}"
-    film, _ = read_gif(out)
+    film, waits = read_gif(out)
+    assert len(set(waits)) == 1  # it loops without a halt
     size = FilmOptions(height=480).size(window.viewport.interactor.size())
     assert film.shape == (5, size[1], size[0], 3)
     session.selection = ()

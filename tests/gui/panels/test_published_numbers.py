@@ -50,6 +50,8 @@ def test_they_are_the_last_part_of_the_panel(claims, compared):
     assert table.isVisible()
     assert table.rows.compared == compared
     assert texts(table, 0) == list(published_cells(compared[0]))
+    assert texts(table, 0)[QUANTITY].startswith("Position read linearly")
+    assert texts(table, 0)[OURS] == "0.00 positions"
     assert texts(table, 0)[WITHIN] == "✓ within ±0.005"
     assert texts(table, 1)[GIVEN] == "5.08 %"
     assert texts(table, 1)[OURS] == f"{compared[1].ours:.2f} %"
@@ -93,8 +95,9 @@ def test_models_of_no_paper_have_no_such_part(quick, stage_of, tiny_gpt2):
 def test_they_are_in_what_is_saved_and_printed():
     saved = markdown("a model", (), AS_PUBLISHED)
     assert "## Published numbers" in saved
+    other = markdown("a model", (), [Compared(one, 1.0) for one in PUBLISHED])
     for one in PUBLISHED:
-        assert f"| {one.value:.{one.decimals}f}" in saved
+        assert f"| {one.value:.{one.decimals}f}" in other
     assert "Published" not in markdown("a model", ())
     texts = ledger_figure("a model", (), LIGHT, AS_PUBLISHED).texts
     printed = [text.get_text() for text in texts]

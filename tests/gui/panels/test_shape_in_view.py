@@ -222,7 +222,7 @@ def test_a_range_too_short_for_it_leaves_it_out(stage):
     assert len(texts(stage.panel)) == 3
 
 
-def test_angles_hover_and_select(stage):
+def test_angles_are_drawn_and_hovered(stage):
     plot, result = plot_of(stage.panel), stage.panel.result
     show_turning(stage)
     (angles,) = plot.curves

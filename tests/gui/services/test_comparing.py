@@ -9,7 +9,7 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
-from gui.services.comparing import AT_ONCE, MAX_MODELS
+from gui.services.comparing import ANSWERS_AT_ONCE, MAX_MODELS
 from gui.services.controller import Controller
 from gui.services.questions import QuestionContext
 from gui.services.work_files.reopening import take_work
@@ -500,7 +500,7 @@ def test_each_answers_for_its_own_model_and_another_in_its_place_is_asked_anew(
     for other in session.others:
         asked.ask("rows", other.key, Rows())
     # A few at a time.
-    assert len(hand_jobs.waiting) == AT_ONCE == 2
+    assert len(hand_jobs.waiting) == ANSWERS_AT_ONCE == 2
     hand_jobs.deliver_all()
     assert results(session) == [40, 60, 80]
     assert "rows" not in session.answers
@@ -539,7 +539,7 @@ def test_what_nobody_looks_at_waits_for_what_is_seen(session, asked, hand_jobs):
     assert hand_jobs.started == ["beside 1 answer 0", "beside 1 answer 1"]
     asked.hold("rows")
     # One that has begun may not be interruptible: it takes the place of none that is seen.
-    assert len(hand_jobs.waiting) == 1 + AT_ONCE
+    assert len(hand_jobs.waiting) == 1 + ANSWERS_AT_ONCE
     hand_jobs.deliver_all()
     assert results(session) == [None, None, None]
     assert results(session, "other") == [80, 120, 160]

@@ -22,8 +22,6 @@ from gui.window.settings.settings import MAX_CACHE, MIN_CACHE, Settings
 IN_ONE_FILE = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-KEPT = (*REMEMBERED, "recent", "prompt", "folders", "compare_columns", "surveys")
-"""Fields of a session."""
 
 
 @pytest.fixture
@@ -34,6 +32,8 @@ def path(tmp_path):
 OTHER_LOOK = {"colormap": "viridis", "cyclic_colormap": "batlow", "color_span": "table"}
 OTHER_LOOK |= {"outside": "faint", "projection": "parallel", "curve_parts": "points"}
 OTHER_LOOK |= {"line_width": 3.5, "point_size": 12.0, "opacity": 0.25, "keep_turned": True}
+KEPT = (*OTHER_LOOK, "recent", "prompt", "folders", "compare_columns", "surveys")
+"""Fields of a session."""
 LAYOUT = Layout(
     {"left": Split("column", (Tabs(("a",), "a", 40), Tabs(("b", "c"), "c", 60)), 200)},
     {"d": "bottom"},
@@ -65,6 +65,7 @@ def test_everything_comes_back(path):
         folders={"Save picture": "/pictures", "work": "/home/me/my work"},
         surveys=("/surveys/a.parquet", "/surveys/b.parquet"),
     )
+    assert OTHER_LOOK.keys() == set(REMEMBERED)
     assert all(getattr(session, name) != getattr(Session(), name) for name in REMEMBERED)
     saved(path, session)
     assert remembered(loaded(path)) == remembered(session)
