@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import secrets
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from geometry.checkpoints.errors import HelixscopeError
 
@@ -123,6 +124,20 @@ def write_text(text: str, out: Path) -> None:
     """
     with whole_file(out) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(
+    content: Mapping[str, Any], out: Path, kind: type[HelixscopeError], indent: int = 2
+) -> None:
+    """Write indented JSON, whole or not at all.
+
+    Raises
+    ------
+    HelixscopeError
+        Of type ``kind``: it cannot be written.
+    """
+    with writing(out, kind):
+        write_text(json.dumps(content, indent=indent) + "\n", out)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from geometry.measures.shape import Shapes, fit_shapes
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
-from geometry.pca.components import Array, PositionPCA
+from geometry.pca.components import Array
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import fit_pca
 
@@ -261,19 +261,18 @@ class _Table:
 
     def variance(self, count: int) -> float:
         """Variance share of the range's first components."""
-        return float(self._varying.explained_variance_ratio[:count].sum())
+        self._check_varying()
+        return float(self.measured.pca.explained_variance_ratio[:count].sum())
 
-    @property
-    def _varying(self) -> PositionPCA:
-        """The range's components, if it varies at all."""
+    def _check_varying(self) -> None:
+        """Raise CannotTell if all rows of the range are equal."""
         pca = self.measured.pca
         if not pca.rank:
             raise CannotTell(why_fewer(pca))
-        return pca
 
     def residual(self) -> float:
         """Median off-subspace residual of the first three components."""
-        _ = self._varying  # raises where nothing varies
+        self._check_varying()
         return float(np.median(self.measured.residual))
 
     def turning(self) -> float:

@@ -60,7 +60,10 @@ def _wishart(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
 
 
 def bartlett_factor(n: int, q: int, draws: int, rng: np.random.Generator) -> Array:
-    """Return lower triangles L, (draws, q, q), of which LLᵀ is as GᵀG of normal (n, q), n ≥ q."""
+    """Draw Bartlett factors L, (draws, q, q), which are lower triangular.
+
+    LLᵀ is distributed as GᵀG of a standard normal G, (n, q), with n ≥ q.
+    """
     factor = np.tril(rng.standard_normal((draws, q, q)), -1)
     at = np.arange(q)
     factor[:, at, at] = np.sqrt(rng.chisquare(n - at, (draws, q)))

@@ -23,6 +23,7 @@ from geometry.checkpoints.gguf_store import (
     tensor_bytes,
     without_tensors,
 )
+from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, Consent, FileIndex, Region
 from geometry.checkpoints.torch_store import read_places
@@ -397,7 +398,7 @@ def only_gguf(address: HubAddress, names: list[str]) -> str:
     """Return the only GGUF file of a repository. Raises SourceError if it has several."""
     if len(names) == 1:
         return names[0]
-    some = ", ".join(names[:3]) + ", …" * (len(names) > 3)
+    some = some_of(names, 3)
     raise SourceError(
         f"{address} holds {len(names)} GGUF files: {some}.",
         f"Name one of them, such as {address.repo}/{names[0]}.",

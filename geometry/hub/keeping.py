@@ -28,10 +28,14 @@ _openings = 0
 
 @dataclass(eq=False, slots=True)
 class _Work:
-    """A pending write of something of a model.
+    """A pending write to the cache.
 
     Attributes
     ----------
+    repo
+        The model that it concerns.
+    write
+        Writes.
     urgent
         Whether a reader waits for this write or a later one.
     done
@@ -59,7 +63,10 @@ def opening() -> Iterator[None]:
 
 
 def keep_soon(root: Path, repo: str, write: Callable[[], None]) -> None:
-    """Write something of a model on the thread of the cache in ``root``, after earlier writes."""
+    """Call ``write`` on the thread of the cache in ``root``, after earlier writes.
+
+    It writes data of the model ``repo``.
+    """
     with _lock:
         if root in _queues:
             _queues[root].append(_Work(repo, write))

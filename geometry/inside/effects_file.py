@@ -12,9 +12,10 @@ from typing import Annotated, Any
 from msgspec import Meta, convert
 
 from geometry.checkpoints.config import MAX_JSON, parse_json
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.stores import open_regular, reading_file
+from geometry.checkpoints.whole_files import write_json
 from geometry.inside.intervene import Effect, Effects
-from geometry.inside.record import write_json
 from geometry.inside.settings import InsideError
 from geometry.models.model import PositionalModel
 
@@ -44,7 +45,7 @@ def write_effects(path: Path, effects: Effects) -> None:
             for effect in effects.effects
         ],
     }
-    write_json(path, content)
+    write_json(content, path, HelixscopeError, indent=1)
 
 
 def _or_null(value: float) -> float | None:

@@ -274,9 +274,12 @@ def find_change(name: str) -> Callable[[Table], Array]:
         return CHANGES[name]
     for pattern, number, change in _WITH_NUMBERS:
         match = pattern.fullmatch(name)
-        numbers = [] if match is None else [number(digits) for digits in match.groups()]
-        if numbers and (change is not without or 1 <= numbers[0] <= numbers[1]):
-            return lambda table: change(table, *numbers)
+        if match is None:
+            continue
+        numbers = [number(digits) for digits in match.groups()]
+        if change is without and not 1 <= numbers[0] <= numbers[1]:
+            break
+        return lambda table: change(table, *numbers)
     raise InsideError(
         f"There is no change {name!r}.",
         f"Changes: top K, without A-B, shift N, fitted helix radius R pitch P, "

@@ -13,7 +13,7 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.folder_lock import lock_folder
-from geometry.checkpoints.whole_files import parts_in, write_bytes, writing
+from geometry.checkpoints.whole_files import parts_in, write_bytes, write_json, writing
 from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import LayerPositions, measure_layer
@@ -25,7 +25,6 @@ from geometry.inside.record import (
     counters_as_json,
     layers_as_json,
     published_as_json,
-    write_json,
     write_tensors,
 )
 from geometry.inside.settings import InsideError, PositionsSettings
@@ -116,7 +115,8 @@ def measure_positions(
         result = _measured(settings, network, sums, control, special, report)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
-        write_json(out / DESCRIPTION, _described(settings, network, windows, special, result, sums))
+        described = _described(settings, network, windows, special, result, sums)
+        write_json(described, out / DESCRIPTION, InsideError, indent=1)
     folder.finish()
     return result
 
@@ -224,7 +224,7 @@ class _RunFolder:
             else:
                 folder.mkdir(parents=True, exist_ok=True)
             self._work.mkdir(exist_ok=True)
-        write_json(self._work / _SETTINGS, self._as_json())
+        write_json(self._as_json(), self._work / _SETTINGS, InsideError, indent=1)
 
     def _is_empty(self) -> bool:
         return set(parts_in(self.folder)) == set(self.folder.iterdir())

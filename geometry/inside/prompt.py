@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,6 @@ from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
 from geometry.models.tokens import TokenizedPrompt
 from geometry.pca.components import Array
-
-if TYPE_CHECKING:
-    pass
 
 MAX_WEIGHTS = 2**24
 """Maximum attention weights of all heads, T² each: 341 tokens of GPT-2 small, or 64 MiB."""

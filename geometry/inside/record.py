@@ -9,7 +9,6 @@ Metadata: ``format``, ``version``, ``name``, ``source``.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -22,7 +21,7 @@ from msgspec import convert
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
-from geometry.checkpoints.whole_files import whole_file, write_bytes, writing
+from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.inside.counted import Counter, angles_between, random_angles
 from geometry.inside.layers import LayerPositions, position_means
 from geometry.inside.mixing import Mixing
@@ -218,12 +217,3 @@ def _counter(name: str, entry: Mapping[str, Any], n_layers: int) -> CounterByLay
         if values.shape != (n_layers,) or not np.isfinite(values).all():
             raise InsideError(f"The counter {name!r} has numbers that no run writes.")
     return CounterByLayer(str(name), share, cosine, cv, angles, chance)
-
-
-def write_json(out: Path, content: Mapping[str, Any]) -> None:
-    """Write a file that people may read.
-
-    Raises InsideError: it cannot be written.
-    """
-    with writing(out, InsideError), whole_file(out) as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

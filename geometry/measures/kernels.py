@@ -211,7 +211,8 @@ def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
     table = check_table(rows)
     if size < 1:
         raise ValueError(f"a block has at least one position, got {size}")
-    return np.repeat(*block_means(table, size), axis=0)
+    means, lengths = block_means(table, size)
+    return np.repeat(means, lengths, axis=0)
 
 
 class _Block:

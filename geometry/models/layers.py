@@ -79,7 +79,8 @@ class Layers:
 
     def known_heads(self) -> int:
         """Return :attr:`n_heads`; TensorUnavailable if the configuration lacks it."""
-        if not (heads := self.n_heads) or heads < 1:
+        heads = self.n_heads
+        if not heads:
             raise TensorUnavailable(
                 "The number of heads is not known.",
                 "Put the model's config.json in the same folder.",
@@ -258,9 +259,10 @@ class Layers:
         return gain
 
     def vector(self, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
-        """Read a vector; any size is valid if ``size`` is None.
+        """Read a vector, of ``size`` numbers if given.
 
-        BERT's first checkpoints were converted from TensorFlow, with its names for gain and bias.
+        A norm's gain and bias may be called gamma and beta, as in BERT's first checkpoints, which
+        were converted from TensorFlow.
         """
         older = re.sub("weight$", "gamma", re.sub("bias$", "beta", name))
         name = self._present(name, older)

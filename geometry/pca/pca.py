@@ -1,6 +1,7 @@
 """Principal components of a range of positions, and quantities derived from them.
 
-`fit_pca` is exact, `RangePCA` the fast path for dragging; both give a `PositionPCA`.
+`fit_pca` is exact, and :class:`geometry.pca.range_pca.RangePCA` the fast path for dragging; both
+give a `PositionPCA`.
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.folder_lock import lock_folder
-from geometry.checkpoints.whole_files import parts_in, whole_file, writing
+from geometry.checkpoints.whole_files import parts_in, whole_file, write_json, writing
 from geometry.training.settings import TrainingError, TrainingSettings
 
 _ABOUT = "training.json"
@@ -27,15 +27,6 @@ def atomically(file: Path) -> Iterator[Path]:
     """
     with writing(file, TrainingError), whole_file(file) as temporary:
         yield temporary
-
-
-def write_json(file: Path, content: dict[str, Any]) -> None:
-    """Write human-readable JSON.
-
-    Raises TrainingError: it cannot be written.
-    """
-    with atomically(file) as temporary:
-        temporary.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 class RunFolder:
@@ -122,7 +113,7 @@ class RunFolder:
             "corpus": self._corpus,
             "finished": finished,
         }
-        write_json(self._about, record)
+        write_json(record, self._about, TrainingError)
 
     def write_model(self, network: Any, *, half: bool) -> None:
         """Write ``config.json`` and ``model.safetensors``, as transformers does."""
@@ -140,7 +131,7 @@ class RunFolder:
             "architectures": [type(network).__name__],
             "dtype": str(dtype).removeprefix("torch."),
         }
-        write_json(self.folder / "config.json", config)
+        write_json(config, self.folder / "config.json", TrainingError)
         with atomically(self.folder / "model.safetensors") as temporary:
             temporary.write_bytes(save(weights, metadata={"format": "pt"}))
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.whole_files import write_json
 from geometry.models.tokens import load_tokenizer
-from geometry.training.run_folder import atomically, write_json
+from geometry.training.run_folder import atomically
 from geometry.training.settings import TrainingError, TrainingSettings
 
 END = "<|endoftext|>"
@@ -195,4 +196,4 @@ def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:
         "clean_up_tokenization_spaces": False,
         "model_max_length": positions,
     }
-    write_json(folder / "tokenizer_config.json", config)
+    write_json(config, folder / "tokenizer_config.json", TrainingError)

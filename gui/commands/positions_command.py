@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from geometry.checkpoints.plain_text import some_of
 from geometry.inside.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
 from gui.commands.arguments import Offline
 from gui.commands.model_download import WholeModel, complete_model
@@ -115,7 +116,7 @@ def remarks(result: PositionsResult) -> Iterator[str]:
         yield f"Not yet resolved in {where} with {total} texts: {advice}."
     outliers = sorted({position for layer in result.layers for position in layer.outliers})
     if outliers:
-        listed = ", ".join(map(str, outliers[:8])) + ", …" * (len(outliers) > 8)
+        listed = some_of(outliers, 8)
         yield f"Left out as outliers in some layers: positions {listed}."
     if result.random_weights:
         shares = [layer.share for layer in result.random_weights]

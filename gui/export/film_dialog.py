@@ -146,7 +146,7 @@ class FilmProgress(QDialog):
         self.bar.setAccessibleName("Frames drawn")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         buttons.rejected.connect(self.reject)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        margins = 2 * GRID
         layout = vbox(self.text, self.bar, buttons, parent=self, spacing=GRID, margins=margins)
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
         self._show()

@@ -97,7 +97,14 @@ def render_scene(
     transparent: bool = False,
     compact: bool = False,
 ) -> np.ndarray:
-    """Draw a scene off-screen, at a logical size; the parameters are those of :class:`Shot`.
+    """Draw a scene off-screen.
+
+    Parameters
+    ----------
+    size, scale
+        Width and height in logical pixels, and the pixels of each.
+    theme, pose, transparent, compact
+        As in :class:`Shot`.
 
     Returns
     -------
@@ -517,7 +524,6 @@ def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
         return image
     height, width, channels = image.shape
     averaged = np.empty((height // factor, width // factor, channels), dtype=np.uint8)
-    solid = np.ones((1, 1, 1), dtype=np.uint32)
     # In blocks: all sums of a large picture would take gigabytes.
     for top in range(0, len(averaged), 64):
         rows = image[factor * top : factor * (top + 64)]
@@ -525,7 +531,11 @@ def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
         opacity = np.zeros((*color.shape[:2], 1), dtype=np.uint32)
         for i, j in np.ndindex(factor, factor):
             pixels = rows[i::factor, j::factor]
-            alpha = pixels[..., 3:].astype(np.uint32) if channels == 4 else solid
+            if channels == 3:
+                color += pixels
+                opacity += 1
+                continue
+            alpha = pixels[..., 3:].astype(np.uint32)
             color += pixels[..., :3] * alpha
             opacity += alpha
         averaged[top : top + 64, :, :3] = (color + opacity // 2) // np.maximum(opacity, 1)

@@ -52,7 +52,7 @@ class Frames(Protocol):
 
 
 class FilmSaver:
-    """Makes films for a window: of a viewport's timeline, which is saved as numbers too."""
+    """Makes a window's films one at a time, and asks for those of its viewport's timeline."""
 
     def __init__(
         self, window: QWidget, viewport: Viewport, session: Session, controller: Controller

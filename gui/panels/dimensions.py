@@ -55,7 +55,7 @@ class Dimensions:
     # (d_model,) float64: variance of each entry over the range, before projection, in squared
     # units of P
     variance: np.ndarray
-    # (d_model,) float64: r² of the projected rows as a prediction of the rows themselves
+    # (d_model,) float64: R² of the projected rows as a prediction of the rows themselves
     after_projection_r2: np.ndarray
     mean: np.ndarray  # (d_model,) float64: mean of the rows
     # (m, k), (k, d_model) float64: the rows in the shown components, and these

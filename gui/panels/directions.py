@@ -59,7 +59,7 @@ class TopDirections:
     over_index: np.ndarray
     sparsity: Sparsity  # Sparsity of the directions
     random: Sparsity  # Sparsity of as many random orthonormal directions of the same length
-    # (d_embedding,) float64 or None: σ E[t, d]² over all tokens; None if E is not read, or
+    # (d_embedding,) float64 or None: Σ E[t, d]² over all tokens; None if E is not read, or
     # missing
     E_energy: np.ndarray | None
     E_mapped: bool  # Whether E went through the model's own map to the size of P's rows

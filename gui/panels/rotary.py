@@ -33,22 +33,24 @@ FARTHEST = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Turns:
-    """The rotation by some rates."""
+class Rotation:
+    """Rates at which pairs of dimensions rotate, and what follows from them."""
 
-    # Name of the kind of layers that have them, such as "sliding attention"; "" for the model's
-    name: str
-    base: float  # Base of the rates
     # (n_pairs,): radians per position; turns within the model's context
     rates: np.ndarray
     turns: np.ndarray
     kernel: np.ndarray  # (n,): mean of cos θᵢ·lag over the pairs
+    # Name of the kind of layers that have them, such as "sliding attention", and base of the rates
+    name: str = ""
+    base: float = 0.0
 
     @classmethod
-    def of(cls, name: str, base: float, rates: np.ndarray, context: int, lags: np.ndarray) -> Turns:
+    def of(
+        cls, rates: np.ndarray, context: int, lags: np.ndarray, name: str = "", base: float = 0.0
+    ) -> Rotation:
         """Count the turns within a context, and compute the kernel at lags."""
         kernel = lag_kernel(rates, lags) / len(rates)
-        return cls(name, base, rates, turns(rates, context), kernel)
+        return cls(rates, turns(rates, context), kernel, name, base)
 
     @property
     def period(self) -> np.ndarray:
@@ -67,9 +69,11 @@ class Turned:
     context: int
     lags: np.ndarray  # (n,): from 0
     # Turns by the model's rates, with and without scaling
-    own: Turns
-    unscaled: Turns
-    others: tuple[Turns, ...] = ()  # Those of other kinds of layers, such as of sliding attention
+    own: Rotation
+    unscaled: Rotation
+    others: tuple[
+        Rotation, ...
+    ] = ()  # Those of other kinds of layers, such as of sliding attention
     # How much the heads of a layer use each pair; None if not measured or unknown
     use: PairUse | None = None
     # (n_heads, n): each head's kernel, weighted by its use; None as ``use``
@@ -118,10 +122,10 @@ class RotaryOf:
             rotary,
             n_context,
             lags,
-            Turns.of("", rotary.base, rotary.rates, n_context, lags),
-            Turns.of("", rotary.base, rotary.unscaled, n_context, lags),
+            Rotation.of(rotary.rates, n_context, lags),
+            Rotation.of(rotary.unscaled, n_context, lags),
             tuple(
-                Turns.of(_plain(name), base, rates, n_context, lags)
+                Rotation.of(rates, n_context, lags, _plain(name), base)
                 for name, (base, rates) in rotary.by_layer_type.items()
                 if not np.array_equal(rates, rotary.rates)
             ),
@@ -406,7 +410,7 @@ def _use(view: RotaryView, use: PairUse) -> Image:
 
 
 def _curves(
-    view: RotaryView, values: Callable[[Turns], np.ndarray], *, dots: bool = False
+    view: RotaryView, values: Callable[[Rotation], np.ndarray], *, dots: bool = False
 ) -> list[Curve]:
     """Return curves of the model's rates, those without scaling, other kinds, and other models."""
     result, colors = view.result, SERIES[view.theme.name][1:]

@@ -25,15 +25,16 @@ STYLES: dict[Style, Qt.PenStyle] = {
 }
 REACH = 24
 """Distance to the mouse within which a point is hovered, in pixels."""
+_Values = TypeVar("_Values", np.ndarray, float)
+
 GRIP = 6
 """Distance to the mouse within which a line can be grabbed, in pixels."""
 DOT, POINT = 7, 4
 """Diameters in pixels of the hovered point, and of the dots of curves."""
 BEHIND = -1
-"""Z value of compared models' curves."""
+"""Z value of other models' curves."""
 BANDS = -2
 """Z value of bands."""
-_Values = TypeVar("_Values", np.ndarray, float)
 LABEL_AT, BACKED = 0.99, 0.8
 """Place of a straight line's label along it, and the opacity of its background, from 0 to 1."""
 

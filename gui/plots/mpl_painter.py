@@ -54,14 +54,14 @@ def paint(
     """Paint plots side by side, without tables, legends, and plots without curves.
 
     Labels of curves are below their plots; inside the plot if it is the only one, or has the names
-    of compared models below it.
+    of other models below it.
 
     Parameters
     ----------
     title, detail
         Title lines.
     others
-        Names and colours of the compared models, named under the plots.
+        Names and colours of the other models, named under the plots.
     own
         Name and colour of the open model.
     what
@@ -195,7 +195,7 @@ def name_models(
     figure
         A figure with constrained layout.
     others
-        Names and colours of the compared models; without any, there is no legend.
+        Names and colours of the other models; without any, there is no legend.
     own
         Name and colour of the open model, if not shown elsewhere.
     what

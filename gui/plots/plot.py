@@ -52,7 +52,6 @@ class PlotWidget(pg.GraphicsView):
     The wheel zooms along x about the mouse (over the y axis: along y), a horizontal wheel and a
     drag pan, double-click and F show everything, + and − zoom. Subclasses draw into :attr:`view`
     and define which item is at a point (:meth:`index_at`).
-
     """
 
     accessible_role = QAccessible.Role.Chart

@@ -19,6 +19,7 @@ from gui.plots.thinning import envelope
 from gui.state import selection
 from gui.state.session import Session
 from gui.style.theme import Theme
+from gui.widgets.clicks import selection_after_click
 
 REACH = 8
 """Distance in pixels at which a ringed point takes precedence over the nearest position."""
@@ -174,12 +175,8 @@ class PositionGestures(QObject):
 
     def _on_clicked(self, item: int, modifiers: Qt.KeyboardModifier) -> None:
         self._before = self._session.selection
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
         position = self._plot.position_of(item)
-        self._select(
-            selection.click(self._before, position, toggle=shift, extend=shift and control)
-        )
+        self._select(selection_after_click(self._before, position, modifiers))
 
     def _on_click_repeated(self) -> None:
         # Undo the selection by the first half of the double-click.

@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
@@ -21,7 +19,7 @@ from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
 from gui.plots.position_curves import PositionCurves, PositionGestures
 from gui.plots.scrub_plot import CurveLegend, ScrubPlot
-from gui.plots.spec import Entry, Image, Legend, Part, Plot, Rule, Span, Table
+from gui.plots.spec import Band, Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
@@ -662,7 +660,7 @@ def columns(count: int, room: QSize) -> int:
 
 
 def _kind(plot: Plot) -> tuple[object, ...]:
-    axes = plot.x.log, plot.y.log, plot.x.whole
+    axes = plot.x.log, plot.x.whole, plot.y.log, plot.y.whole
     return plot.over, *axes, plot.scrubs, plot.scrub_tip, bool(plot.readings)
 
 
@@ -673,18 +671,29 @@ def _same_curves(new: Plot, old: Plot | None) -> bool:
     horizontal = [[rule for rule in plot.rules if rule.axis == "y"] for plot in (new, old)]
     return (
         horizontal[0] == horizontal[1]
-        and _same(_OF_CURVES, new.curves, old.curves)
-        and _same(_OF_BANDS, new.bands, old.bands)
+        and len(new.curves) == len(old.curves)
+        and len(new.bands) == len(old.bands)
+        and all(map(_same_curve, new.curves, old.curves))
+        and all(map(_same_band, new.bands, old.bands))
     )
 
 
-_OF_CURVES = attrgetter("color", "style", "width", "name", "x", "y")
-_OF_BANDS = attrgetter("color", "x", "low", "high", "middle")
+def _same_curve(new: Curve, old: Curve) -> bool:
+    """Return whether two curves look the same."""
+    looks = [(curve.color, curve.style, curve.width, curve.name) for curve in (new, old)]
+    return new is old or (
+        looks[0] == looks[1] and np.array_equal(new.x, old.x) and np.array_equal(new.y, old.y)
+    )
 
 
-def _same(look: attrgetter[tuple[Any, ...]], new: Sequence[object], old: Sequence[object]) -> bool:
-    """Return whether parts of plots look the same: colours, styles, numbers."""
-    return len(new) == len(old) and all(
-        one is other or all(map(np.array_equal, look(one), look(other)))
-        for one, other in zip(new, old, strict=True)
+def _same_band(new: Band, old: Band) -> bool:
+    """Return whether two bands look the same."""
+    if new is old:
+        return True
+    if new.color != old.color or (new.middle is None) is not (old.middle is None):
+        return False
+    edges = [(band.x, band.low, band.high, band.middle) for band in (new, old)]
+    return all(
+        ours is None or theirs is None or np.array_equal(ours, theirs)
+        for ours, theirs in zip(*edges, strict=True)
     )

@@ -35,7 +35,8 @@ class Curve:
     style: Style = "solid"  # Style of the line
     width: float = 1.0  # Width in pixels
     silent: bool = False  # Whether the mouse ignores it, as for reference lines
-    name: str = ""  # Name of its compared model, drawn behind the open one's curves; "" for these
+    # Name of the other model whose curve it is, drawn behind the current one's; "" for these
+    name: str = ""
     label: str = ""  # Label in a legend; "" for none
     dots: bool = False  # Whether each point has a dot
 
@@ -185,7 +186,7 @@ class Tiles:
 class Image:
     """A matrix as an image with square cells, rows downwards, and a bar for its colours."""
 
-    # As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes
+    # As in :class:`Plot`.
     name: str
     x: Axis
     y: Axis
@@ -206,6 +207,7 @@ class Image:
     # are not a choice of the panel.
     drags: str = ""
     ends: Span | None = None
+    # As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
     hover: Callable[[int, int], str] | None = None
     over: Over = ""
     stretch: int = 1

@@ -1,4 +1,7 @@
-"""Actors of lines and points, which have their own colours in any light and are not picked."""
+"""Actors of lines and points, which have their own colours in any light and are not picked.
+
+The sphere and the paths of positions are two of them.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,11 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 if TYPE_CHECKING:
     from geometry.measures.sphere import SphereSection
     from gui.scene.scene_state import Ways
+
+SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
+"""Segments per circle, number of meridian circles, number of parallels between the poles."""
+PALEST = 0.2
+"""Share of its colour at the beginning of a path."""
 
 
 def add_actor(plotter: pv.BasePlotter, name: str, style: str, mesh: pv.PolyData) -> pv.Actor:
@@ -94,10 +102,6 @@ class Batch:
             self._data.point_data.active_scalars_name = "value"
 
 
-SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
-"""Segments per circle, number of meridian circles, number of parallels between the poles."""
-
-
 class WireSphere(Batch):
     """Circles of longitude and latitude on the surface of a sphere, thin and pale."""
 
@@ -125,10 +129,6 @@ def unit_circles() -> list[np.ndarray]:
         height = np.full_like(cos, np.sin(latitude))
         circles.append(np.column_stack([np.cos(latitude) * cos, np.cos(latitude) * sin, height]))
     return circles
-
-
-PALEST = 0.2
-"""Share of its colour at the beginning of a path."""
 
 
 class Trails(Batch):

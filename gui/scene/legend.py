@@ -74,7 +74,9 @@ class CurveLegend:
 class _Strip(Flat):
     """A short horizontal strip of a colour map."""
 
-    _at: tuple[float, ...] | None = None
+    def __init__(self, renderer: pv.Renderer) -> None:
+        super().__init__(renderer)
+        self._at: tuple[float, ...] | None = None
 
     def show(self, table: np.ndarray) -> None:
         """Show a lookup table of (256, 4) uint8 colours."""

@@ -39,11 +39,11 @@ log = logging.getLogger(__name__)
 
 MAX_MODELS = 9
 """Maximum number of open models, three by three in the grid."""
-AT_ONCE = 2
+ANSWERS_AT_ONCE = 2
 """Number of answers about the other models computed at once; those about the current one have their
 own threads.
 """
-MAX_BYTES = 32_000_000
+ANSWER_BYTES = 32_000_000
 """Size limit of the cached results of each of the others."""
 Ranges = Mapping[int, tuple[tuple[int, int], tuple[int, int, int]]]
 """Shown positions and components of models, by their keys."""
@@ -91,10 +91,10 @@ class Comparing:
         jobs: Jobs,
         fetching: Fetching,
         show: Callable[[LoadedModel, Fields], None],
-        on_file_changed: Callable[[], None] = lambda: None,
+        on_file_changed: Callable[[], None],
     ) -> None:
         self._session = session = current.session
-        self._jobs, self._answering = jobs, QueuedJobs(jobs, AT_ONCE)
+        self._jobs, self._answering = jobs, QueuedJobs(jobs, ANSWERS_AT_ONCE)
         self._fetching, self._show_current = fetching, show
         self._on_file_changed = on_file_changed
         self._models: dict[int, SessionModel] = {session.current_key: current}
@@ -372,7 +372,7 @@ class Comparing:
         )
         jobs = SlottedJobs(self._answering, f"beside {number}")
         self._answers[model.session] = Answers(
-            model.session, jobs, MAX_BYTES, self._on_file_changed
+            model.session, jobs, ANSWER_BYTES, self._on_file_changed
         )
         self._follow(model.session)
         for name in _COLORED_BY:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 from superqt import QElidingLabel
 
 from geometry.measures.neighbours import PairDistance, PositionDetails
 from gui.style.theme import GRID, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -151,11 +152,12 @@ class PairCard(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.title = label(role="heading")
-        self.line = QPushButton("Line")
+        self.line = push_button(
+            "Line", "Draw a line between the two in the 3D view, with its length"
+        )
         self.line.setCheckable(True)
         self.line.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.line.setAccessibleName("Draw a line between the two positions")
-        self.line.setToolTip(wrapped("Draw a line between the two in the 3D view, with its length"))
         self.line.clicked.connect(self.measureRequested)
         self.shown = NamedNumber("In view", _SHOWN_TIP)
         self.distance = NamedNumber("", "")

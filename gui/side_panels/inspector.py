@@ -15,9 +15,10 @@ from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.buttons import push_button
+from gui.widgets.clicks import selection_after_click
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
-from gui.widgets.position_rows import REMOVE, Column, Row, clicked
+from gui.widgets.position_rows import REMOVE, Column, Row
 from gui.widgets.position_table import PositionTableView
 from gui.widgets.scroll_column import ScrollColumn
 from gui.widgets.tooltips import wrapped
@@ -160,7 +161,9 @@ class InspectorPanel(Panel):
             self.selectionRequested.emit((target,))
 
     def _on_neighbour_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        self.selectionRequested.emit(clicked(self.session.selection, position, modifiers))
+        self.selectionRequested.emit(
+            selection_after_click(self.session.selection, position, modifiers)
+        )
 
     def _on_listed_chosen(self, position: int) -> None:
         self.selectionRequested.emit(select.make_current(self.session.selection, position))

@@ -11,9 +11,9 @@ from gui.state.session import Session
 from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.buttons import push_button
+from gui.widgets.clicks import selection_after_click
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
-from gui.widgets.position_rows import clicked
 from gui.widgets.segmented import Segmented
 from gui.widgets.token_flow import TokenFlow
 from gui.widgets.tooltips import wrapped
@@ -187,7 +187,9 @@ class PromptPanel(Panel):
             self.stopRequested.emit()
 
     def _on_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        self.selectionRequested.emit(clicked(self.session.selection, position, modifiers))
+        self.selectionRequested.emit(
+            selection_after_click(self.session.selection, position, modifiers)
+        )
 
     # The session has changed.
 

@@ -398,7 +398,7 @@ class CurveOptions(QFrame):
             hbox(title, (self.after_drag, 1), spacing=GRID // 2),
             parent=self,
             spacing=GRID // 2,
-            margins=(GRID, GRID, GRID, GRID),
+            margins=GRID,
         )
         for field, slider in self.sliders.items():
             slider.changed.connect(lambda value, field=field: self.lookRequested.emit(field, value))

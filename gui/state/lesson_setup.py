@@ -161,7 +161,7 @@ def position_of(place: str, n_positions: int) -> int:
 
 
 def _one_of(*known: str) -> tuple[Any, str]:
-    return one_of(*known), f"is not one of {', '.join(known)}"
+    return one_of(*known), f"“{{}}” is not one of {', '.join(known)}"
 
 
 _TEXT = str, "should be a text"
@@ -172,7 +172,7 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
     "color_by": _one_of(*(by for by in get_args(ColorBy) if by != "column")),
     "color_component": (Counting, "should be a component; they count from 1"),
     "outside": _one_of(*get_args(Outside)),
-    "select": (int | str | tuple[int | str, ...], "is not a position, nor a list of them"),
+    "select": (int | str | tuple[int | str, ...], "should be a position or a list of them"),
     "sphere": (bool, "should be true or false"),
     "camera": _one_of(*VIEWS),
     "prompt": _TEXT,
@@ -182,7 +182,7 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
     "options": (dict[str, Any], "should be a table"),
     "needs": _TEXT,
 }
-"""The types of the keys' values in TOML, and what is wrong about values of other types."""
+"""The types of the keys' values in TOML, and a sentence about other values."""
 
 
 def _read(key: str, value: object, features: Collection[str]) -> object:
@@ -194,7 +194,7 @@ def _read(key: str, value: object, features: Collection[str]) -> object:
     try:
         read = convert(value, kind)
     except ValidationError:
-        raise BadSetup(f"“{value}” {wrong}") from None
+        raise BadSetup(wrong.format(value)) from None
     if key == "positions":
         return check_rule(read)
     if key == "select":

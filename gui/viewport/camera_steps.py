@@ -76,9 +76,9 @@ def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: flo
 
 def rotated(vector: np.ndarray, axis: np.ndarray, angle: float) -> np.ndarray:
     """Rotate a vector around a unit axis by radians, counterclockwise as seen against the axis."""
-    turned: np.ndarray = (
+    found: np.ndarray = (
         np.cos(angle) * vector
         + np.sin(angle) * np.cross(axis, vector)
         + (1 - np.cos(angle)) * (axis @ vector) * axis
     )
-    return turned
+    return found

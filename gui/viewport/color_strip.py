@@ -152,11 +152,11 @@ class ColorStrip(QWidget):
         return font
 
     def _listen_to_others(self) -> None:
-        """Listen to the compared models, whose ranges the colours may span."""
+        """Listen to the other models, whose ranges the colours may span."""
         self._others.stop()
-        for compared in self._session.others:
+        for other in self._session.others:
             for name in ("curve", "norms"):
-                self._others.to(compared.session.events[name], self._on_changed)
+                self._others.to(other.session.events[name], self._on_changed)
         self._on_changed()
 
     def _on_changed(self) -> None:

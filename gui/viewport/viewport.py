@@ -26,6 +26,7 @@ from gui.viewport.marquee import Marquee
 from gui.viewport.opengl import missing_opengl
 from gui.viewport.view_camera import ViewCamera
 from gui.widgets.boxes import vbox
+from gui.widgets.clicks import selection_after_click
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
@@ -274,12 +275,8 @@ class Viewport(QWidget):
             self.camera.look_along(axis)
             return
         position = self.position_at(at, self._click_radius)
-        shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(keys & Qt.KeyboardModifier.ControlModifier)
         if position is not None:
-            chosen = selection.click(
-                self.selected(), position, toggle=shift, extend=shift and control
-            )
+            chosen = selection_after_click(self.selected(), position, keys)
             self.selectionRequested.emit(chosen)
 
     def _on_double_clicked(self, at: QPoint) -> None:

@@ -8,7 +8,6 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from gui.state import selection
 from gui.style.theme import GRID
 from gui.widgets.table_text import Column, Row
 from gui.widgets.tooltips import wrapped
@@ -23,15 +22,6 @@ MOVES = (
     Qt.Key.Key_End,
 )
 """Keys that move the current row."""
-
-
-def clicked(
-    selected: tuple[int, ...], position: int, modifiers: Qt.KeyboardModifier
-) -> tuple[int, ...]:
-    """Return the selection after a click on a position, by :func:`gui.state.selection.click`."""
-    shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-    control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-    return selection.click(selected, position, toggle=shift, extend=shift and control)
 
 
 def set_up_rows(view: QTableView, row_height: int) -> None:

@@ -122,7 +122,7 @@ class BookmarkKeeper:
         ]
 
     def _aligned(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
-        """Return the alignment, and its compared model."""
+        """Return the alignment, and the model that is aligned."""
         session = self._window.session
         opened = self._window.controller.comparing.opened
         alignment = take_alignment(session, [key for key, _, _ in opened])

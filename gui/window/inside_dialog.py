@@ -27,6 +27,7 @@ from gui.widgets.boxes import Item, form, grid, hbox, in_a_row, vbox
 from gui.widgets.buttons import push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
+from gui.widgets.number_slider import number_field
 from gui.widgets.share_bar import ShareBar
 from gui.widgets.texts_choice import TextsChoice
 from gui.widgets.tooltips import wrapped
@@ -228,11 +229,7 @@ def _choose(parent: QWidget, field: QLineEdit) -> None:
 
 
 def _number(name: str, minimum: int, maximum: int, value: int) -> QSpinBox:
-    field = QSpinBox()
+    field = number_field(name, 9 * GRID)
     field.setRange(minimum, maximum)
     field.setValue(value)
-    field.setAccessibleName(name)
-    field.setToolTip(wrapped(name))
-    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-    field.setFixedWidth(9 * GRID)
     return field

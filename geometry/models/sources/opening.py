@@ -64,7 +64,8 @@ _NEEDED = {
 }
 """What the source of each derived kind names beside a model."""
 _MAKERS = {"pair": open_pair, "resampled": open_resampled, "extended": open_extended}
-"""What makes a table of a model alone, by the kind of source."""
+"""Functions that open a derived table, by the kind of source, except for "tokens", which may also
+need the network."""
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
     r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",

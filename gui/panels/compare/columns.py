@@ -45,7 +45,7 @@ class ColumnChooser(QDialog):
         self.close_button.setDefault(True)
         side = vbox(self.up, self.down, self.standard, self.all, 1, self.close_button, spacing=GRID)
         row = hbox((self.list, 1), side, spacing=GRID)
-        margins = (2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        margins = 2 * GRID
         vbox((row, 1), label(HINT, "muted", wrap=True), parent=self, spacing=GRID, margins=margins)
         self.resize(420, 480)
         self._fill(shown)

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QMenu,
-    QPushButton,
     QTableView,
     QWidget,
 )
@@ -50,6 +49,7 @@ from gui.state.values import ColumnWidths
 from gui.style.outcomes import SHORT, SIGNS, outcome_color
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.fonts import sized
 from gui.widgets.label import label
 from gui.widgets.position_rows import MOVES, Index, TitledRows, rows_style, set_up_rows
@@ -82,8 +82,9 @@ class CompareBody(PanelBody):
         self.table.copyRequested.connect(self._copy)
         self.table.arranged.connect(lambda columns: self.chosen.emit("compare_columns", columns))
         self.table.titleMenuRequested.connect(self._show_title_menu)
-        self.columns = QPushButton("Columns…")
-        self.columns.setToolTip(wrapped("Choose which columns the table has, and their order"))
+        self.columns = push_button(
+            "Columns…", "Choose which columns the table has, and their order"
+        )
         self.columns.clicked.connect(self.choose_columns)
         self.alone = label(ALONE, "muted", wrap=True)
         self.aligned = AlignedRow(session, theme)

@@ -199,7 +199,7 @@ class TextSettings(QFrame):
         self.heads = QCheckBox("Attention of each head")
         self.heads.setToolTip(wrapped(HEADS_TIP))
         self.heads.toggled.connect(lambda on: self.chosen.emit("heads", on))
-        rows = grid(self, 2 * GRID, GRID, margins=(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID))
+        rows = grid(self, 2 * GRID, GRID, margins=2 * GRID)
         fields = (("Texts", self.source), ("Windows", self.windows), ("Tokens", self.length))
         for row, (name, field) in enumerate(fields):
             rows.addWidget(label(name, "muted"), row, 0)

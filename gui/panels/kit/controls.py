@@ -25,7 +25,7 @@ from gui.panels.kit.matrix_chips import MatrixChips
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import AnyView
 from gui.style.theme import Theme
-from gui.widgets.buttons import SignButton
+from gui.widgets.buttons import SignButton, push_button
 from gui.widgets.drop_down import DropDown
 from gui.widgets.number_slider import NumberSlider
 from gui.widgets.segmented import Segmented
@@ -196,8 +196,7 @@ class ControlRow:
             segmented.chosen.connect(lambda value: change(values[value]))
             return segmented
         if isinstance(control, Saved):
-            button = QPushButton(control.reset)
-            button.setToolTip(wrapped(control.tip))
+            button = push_button(control.reset, control.tip)
             button.clicked.connect(lambda: change(getattr(self._spec.defaults, control.field)))
             return button
         if isinstance(control, Play):

@@ -34,7 +34,7 @@ class OtherModels:
     intend
         Called with intents.
     changed
-        Called when :attr:`curves` have changed.
+        Called when the curves have changed.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class OtherModels:
         self._asking = False
         self._curves = self._current_curves()
         self._listening, self._following = Listening(), Listening()
-        self._followed: list[tuple[int, Session]] = []
+        self._followed: set[tuple[int, Session]] = set()
         events = session.events
         self._listening.to(events.open_models, self._follow)
         for signal in (events.hidden_curves, events.model):
@@ -129,7 +129,7 @@ class OtherModels:
     def _follow(self) -> None:
         """Listen to the other models, and ask about those that are new."""
         others = self._session.others
-        followed = [(other.key, other.session) for other in others]
+        followed = {(other.key, other.session) for other in others}
         if followed != self._followed:
             self._following.stop()
             self._followed = followed

@@ -40,8 +40,8 @@ from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import GRID, Theme, format_bytes
+from gui.widgets.buttons import push_button
 from gui.widgets.panel import INTERVAL_MS, Panel
-from gui.widgets.tooltips import wrapped
 from gui.widgets.words_page import WordsPage
 from gui.widgets.working_strip import WorkingStrip
 
@@ -80,7 +80,7 @@ class ResultPanel(Panel):
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
     otherAsked = Signal(int, object, bool)
-    """A compared model's key, a question about it, and whether a large download is agreed to."""
+    """The key of another model, a question about it, and whether a large download is agreed to."""
     nullsAsked = Signal(object)
     """A question about null distributions beside the shown result; None to cancel it."""
     hidden = Signal()
@@ -199,8 +199,7 @@ class ResultPanel(Panel):
             self.listen(signal, self._show_guide)
 
     def _button(self, button: Button) -> QPushButton:
-        widget = QPushButton(button.text)
-        widget.setToolTip(wrapped(button.tip))
+        widget = push_button(button.text, button.tip)
 
         def press() -> None:
             at = widget.mapToGlobal(QPoint(0, widget.height()))

@@ -15,6 +15,7 @@ from gui.panels.table import PanelEntry
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, LIGHT, SMALL, Theme
 from gui.widgets.boxes import grid, hbox
+from gui.widgets.buttons import push_button
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import ElidedLabel, label
 from gui.widgets.opening_row import FixedText
@@ -250,8 +251,7 @@ class FindingLine(FixedText):
 
 
 def _button(text: str, tooltip: str, name: str) -> QPushButton:
-    button = QPushButton(text)
-    button.setToolTip(wrapped(tooltip))
+    button = push_button(text, tooltip)
     button.setAccessibleName(name)
     button.setCursor(Qt.CursorShape.ArrowCursor)
     return button

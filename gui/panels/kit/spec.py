@@ -160,15 +160,15 @@ class PanelSpec(ABC, Generic[C, R]):
         return self.formula, self.meaning, self.explanation
 
     def compares(self, choices: C) -> str:
-        """Return a short title of the compared models' curves; "" for none."""
+        """Return a short title of the other models' curves; "" for none."""
         return ""
 
     def question_about_other(self, scope: Scope, choices: C) -> Question[R] | None:
-        """Return the question about a compared model."""
+        """Return the question about another open model."""
         return self.question(scope, choices)
 
     def summary(self, view: View[C, R]) -> str:
-        """Return a summary of a compared model's curve, for its tooltip."""
+        """Return a summary of another model's curve, for its tooltip."""
         return ""
 
     def guide(self, view: View[C, R], current: int | None) -> Guide | None:
@@ -264,7 +264,11 @@ def changed(spec: AnyPanel, choices: Any, changes: Fields) -> Any:
 
 
 def joined(tables: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the columns of all tables; those of earlier tables' names with that of their table."""
+    """Return the columns of all tables.
+
+    A column whose name an earlier table has gets the title of its table too, such as
+    "pair_of_sliding attention".
+    """
     columns: dict[str, np.ndarray] = {}
     for title, table in tables.items():
         columns |= {

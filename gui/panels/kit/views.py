@@ -70,7 +70,7 @@ class View(Generic[C, R]):
     name: str = ""  # Name of the model
     color: str = ""  # Colour of the model; "" for the current one
     own_color: str = ""  # Colour of the current model beside others; "" if it is the only one
-    others: tuple[View[C, R], ...] = ()  # The views of the compared models
+    others: tuple[View[C, R], ...] = ()  # The views of the other models
     # Returns the prompt's token or the row's label at a position, for display, or None
     label_at: Callable[[int], str | None] = _no_label
     nulls: Any = None  # The answer to :meth:`PanelSpec.nulls_question`; None while there is none
@@ -106,12 +106,12 @@ class View(Generic[C, R]):
         return f"{position}" if label is None else f"{position} {label}"
 
     def curve(self, x: np.ndarray, y: np.ndarray, *, silent: bool = True) -> Curve:
-        """Return a compared model's curve, with its colour and its name."""
+        """Return another model's curve, with its colour and its name."""
         return Curve(x, y, self.color, silent=silent, name=self.name)
 
     @property
     def other_names(self) -> list[tuple[str, str]]:
-        """Names and colours of the compared models, for a legend."""
+        """Names and colours of the other models, for a legend."""
         return [(other.name, other.color) for other in self.others]
 
 

@@ -35,7 +35,7 @@ class Overlap:
     # Matrices of the rows and columns, whose directions are sorted from strong to weak
     rows: Subject
     columns: Subject
-    values: np.ndarray  # (a, b) float32, read-only: o_ij = (u_i · v_j)², 0 to 1
+    values: np.ndarray  # (a, b) float32, read-only: O_ij = (u_i · v_j)², 0 to 1
     contrast: Contrast  # Means of the corners over chance
     top3: float  # Sum of the 3 × 3 corner of the strongest: 0 to 3
     gains: tuple[Gain, Gain]  # Treatment of the gain, for rows and columns

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 BAR_WIDTH = 40 * GRID
-_STEPS = 1000
 MAX_NAMED = 12
 """Maximum number of omitted checkpoints in the tooltip."""
 TAKE_TIP = (
@@ -119,15 +118,8 @@ class DownloadForm(Panel):
             return
         so_far = state.progress
         self.progress.set_text(_progress_text(so_far))
-        if so_far is None or not so_far.total:
-            self.bar.setRange(0, 0)
-        else:
-            self._fill(so_far)
-
-    def _fill(self, so_far: Gathered) -> None:
-        if self.bar.maximum() != _STEPS:
-            self.bar.setRange(0, _STEPS)
-        self.bar.setValue(_STEPS * so_far.done // so_far.total)
+        share = so_far.done / so_far.total if so_far is not None and so_far.total else None
+        self.bar.show_share(share)
 
     def _show_skipped(self, skipped: Sequence[Skipped]) -> None:
         self.skipped.setVisible(bool(skipped))

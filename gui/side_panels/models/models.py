@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from geometry.models.sources.source import Source
 from gui.services.loading import has_versions
@@ -15,6 +15,7 @@ from gui.side_panels.models.model_rows import list_groups
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.boxes import hbox, vbox
+from gui.widgets.buttons import push_button
 from gui.widgets.label import label
 from gui.widgets.opening_row import OpeningRow
 from gui.widgets.panel import Panel
@@ -68,11 +69,12 @@ class ModelPanel(Panel):
         self.list = ModelList(theme)
         self.message = self._make_note("muted")
         self.explanation = self._make_note("small")
-        self.folder = QPushButton("Open folder…")
-        self.folder.setToolTip("Open a checkpoint: a folder in the Hugging Face layout")
-        self.file = QPushButton("Open file…")
-        self.file.setToolTip(
-            wrapped("Open a .safetensors, .bin, .pt, .npy, .npz or .gguf file, or a table (.csv)")
+        self.folder = push_button(
+            "Open folder…", "Open a checkpoint: a folder in the Hugging Face layout"
+        )
+        self.file = push_button(
+            "Open file…",
+            "Open a .safetensors, .bin, .pt, .npy, .npz or .gguf file, or a table (.csv)",
         )
         self.working = OpeningRow(theme)
         # Room for two lines of the list.

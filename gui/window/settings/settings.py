@@ -205,7 +205,7 @@ class Settings:
         recent = [source.id for source in session.recent]
         self._set("model/recent", recent)
         self._set("surveys/recent", list(session.surveys))
-        self._set("model/last", "".join(recent[:1]))
+        self._set("model/last", recent[0] if recent else "")
         self._set("model/tables", dict(session.tables))
         self._set("prompt", session.prompt)
         self._set("folders", dict(session.folders))

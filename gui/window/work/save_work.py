@@ -70,7 +70,7 @@ class WorkSaver:
     def take(self) -> Work | None:
         """Return the current work; None if no model is open.
 
-        Compared models that are still loading are included as requested.
+        Other models that are still loading are included as requested.
         """
         window = self._window
         shown = window.controller.opening.shown
@@ -189,12 +189,12 @@ class WorkSaver:
             window.arrange_as(work.layout)
         if work.panel in window.docks:
             window.bring(work.panel)
-        for compared, view in zip(window.session.others, work.others, strict=False):
-            same = compared.source.at_commit(None) == view.source.at_commit(None)
-            if compared.session.model is None and same:
-                self._awaited[compared.key] = view
-                if view.place is not None and compared.in_grid:
-                    window.grid.cells[compared.key].viewport.camera.begin_at(view.place)
+        for other, view in zip(window.session.others, work.others, strict=False):
+            same = other.source.at_commit(None) == view.source.at_commit(None)
+            if other.session.model is None and same:
+                self._awaited[other.key] = view
+                if view.place is not None and other.in_grid:
+                    window.grid.cells[other.key].viewport.camera.begin_at(view.place)
         if work.alone is not None:
             keys = _keys(window.session)
             window.grid.show_alone(keys[work.alone] if work.alone < len(keys) else None)

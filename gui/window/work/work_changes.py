@@ -32,7 +32,7 @@ class Content:
     """The content of a file of work, without the window's size and layout."""
 
     fields: tuple[object, ...]
-    # Each compared model by its key, in order; None if it was requested but is not read yet.
+    # Each other model by its key, in order; None if it was requested but is not read yet.
     others: dict[int, tuple[object, ...] | None]
     turn: np.ndarray | None  # Only if it is kept; otherwise the curve eases back
 
@@ -64,7 +64,7 @@ class Saved:
 class WorkChanges(QObject):
     """Compares the shown work with its file.
 
-    ``awaited`` returns the compared models of the file that are still loading, by key.
+    ``awaited`` returns the other models of the file that are still loading, by key.
     """
 
     changed = Signal()
@@ -139,9 +139,9 @@ class WorkChanges(QObject):
 
     def _listen_to_others(self) -> None:
         self._others.stop()
-        for compared in self._session.others:
+        for other in self._session.others:
             for name in ("positions", "components", "model"):
-                self._others.to(compared.session.events[name], self.look)
+                self._others.to(other.session.events[name], self.look)
 
     # ---- cameras -------------------------------------------------------------------------
 
@@ -169,12 +169,13 @@ class WorkChanges(QObject):
         comparing = window.controller.comparing
         others: dict[int, tuple[object, ...] | None] = {}
         awaited = self._awaited()
-        opened = {key: (other, request) for key, other, request in comparing.opened}
-        for compared in session.others:
-            key, in_grid = compared.key, compared.in_grid
+        opened = {key: (theirs, request) for key, theirs, request in comparing.opened}
+        for other in session.others:
+            key, in_grid = other.key, other.in_grid
             if key in opened:
-                other, request = opened[key]
-                others[key] = (*_model(other, request), other.positions, other.components, in_grid)
+                theirs, request = opened[key]
+                ranges = theirs.positions, theirs.components
+                others[key] = (*_model(theirs, request), *ranges, in_grid)
             elif (view := awaited.get(key)) is not None and view.positions is not None:
                 others[key] = (
                     view.source.at_commit(None),
