@@ -112,7 +112,7 @@ COMPOSITE = {
         },
     ),
     "idefics2": ("idefics2_vision", {"text_config": RUNS_ON | {"model_type": "mistral"}}),
-    "ovis2": ("ovis2_vision", {"text_config": RUNS_ON}),
+    "ovis2": ("ovis2_vision", {"text_config": RUNS_ON, "hidden_size": 16}),
     "minicpmv4_6": ("minicpmv4_6_vision", {"text_config": RUNS_ON}),
     "blip-2": ("blip_2_vision_model", {"text_config": OPT, "qformer_config": QFORMER}),
     **{
