@@ -46,12 +46,8 @@ SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
-SHARD = ".distcp"
-"""Suffix of the parts that torch.distributed.checkpoint writes."""
-_CONVERT = (
-    "Convert its folder: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
-    "model.pt."
-)
+SHARD, METADATA = ".distcp", ".metadata"
+"""Suffix of the parts that torch.distributed.checkpoint writes, and the name of their index."""
 
 _ZERO = "zero_pp_rank"
 """Part of the names of files that DeepSpeed's ZeRO writes."""
@@ -110,6 +106,10 @@ def open_store(path: Path) -> TensorStore:
         head = _head(path)
         if path.name.endswith(".index.json"):
             return open_sharded(path)
+        if path.name == METADATA:
+            from geometry.checkpoints.distributed_store import DistributedStore
+
+            return DistributedStore(path)
         store = _opener(path, head)(path)
         if is_adapter(path.name, store.tensors):
             beside = path.with_name(ADAPTER_CONFIG)
@@ -153,7 +153,7 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
         raise SourceError(
             f"{name} is a part of a distributed checkpoint: which tensors are in it, and where, is "
             "in the file .metadata beside it.",
-            _CONVERT,
+            "Open its folder.",
         )
     if _ZERO in name:
         raise SourceError(
@@ -332,6 +332,8 @@ def choose_weights(
     for name in WEIGHTS:
         if name in names:
             return name
+    if METADATA in names and any(name.endswith(SHARD) for name in names):
+        return METADATA
     weights = [name for name in names if _is_weights(name, suffixes)]
     weights = weights or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
     latest = [name for name in weights if name.partition(".")[0] in LATEST]
@@ -353,7 +355,8 @@ def _without_weights(names: list[str], where: str) -> SourceError:
         )
     if any(name.endswith(SHARD) for name in names):
         return SourceError(
-            f"{where} is a distributed checkpoint: parts ({SHARD}) with a file .metadata.", _CONVERT
+            f"{where} has parts of a distributed checkpoint ({SHARD}), and no {METADATA}.",
+            f"Copy {METADATA} into it, which says which tensors are in the parts, and where.",
         )
     if any(_ZERO in name for name in names):
         return SourceError(f"{where} is a checkpoint of DeepSpeed's ZeRO, in parts.", _JOIN)

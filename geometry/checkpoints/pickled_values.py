@@ -41,7 +41,7 @@ class StandIn(dict[Any, Any]):
     """Stands for an object of an unknown class, and does nothing.
 
     As a dictionary, it has the entries of such an object, since classes derived from dict are
-    pickled with entries.
+    pickled with entries. It can be a key of another one, as itself.
 
     Attributes
     ----------
@@ -54,6 +54,8 @@ class StandIn(dict[Any, Any]):
     """
 
     __slots__ = ("args", "of", "state")
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
 
     def __init__(self, of: Named | None, args: Any = ()) -> None:
         self.of = of
@@ -186,13 +188,13 @@ class _Machine:
             self.stack[-1].extend(values)
 
     def update(self, values: list[Any]) -> None:
-        """Add keys and values to the dictionary on the stack, if the keys are names or numbers."""
+        """Add keys and values to the dictionary on the stack, if the keys can be hashed in no time."""
         entries = self.stack[-1]
         if not isinstance(entries, dict):
             return
         for key, value in zip(values[::2], values[1::2], strict=True):
             # Hashing nested tuples takes time exponential in their depth; for integers see put.
-            if key is None or type(key) in (str, float, bool, bytes) or is_whole(key):
+            if key is None or type(key) in (str, float, bool, bytes, StandIn) or is_whole(key):
                 entries[key] = value
 
     # ---- objects -----------------------------------------------------------------------
