@@ -188,7 +188,7 @@ class _Machine:
             self.stack[-1].extend(values)
 
     def update(self, values: list[Any]) -> None:
-        """Add keys and values to the dictionary on the stack, if the keys can be hashed in no time."""
+        """Add keys and values to the dictionary on the stack, if keys are plain or stand-ins."""
         entries = self.stack[-1]
         if not isinstance(entries, dict):
             return
