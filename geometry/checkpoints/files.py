@@ -46,6 +46,9 @@ SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
+LLMC = (20240326).to_bytes(4, "little")
+"""The first bytes of a checkpoint of llm.c."""
+
 SHARD, METADATA = ".distcp", ".metadata"
 """Suffix of the parts that torch.distributed.checkpoint writes, and the name of their index."""
 
@@ -136,10 +139,14 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.gguf_store import open_gguf
 
         return open_gguf
+    if kind == "llm.c":
+        from geometry.checkpoints.llmc_store import open_llmc
+
+        return open_llmc
     return open_npy if kind == "npy" else open_safetensors
 
 
-def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "gguf"]:
+def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c"]:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -169,6 +176,8 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
         return "zip"
     if head.startswith(b"GGUF"):
         return "gguf"
+    if head.startswith(LLMC):
+        return "llm.c"
     for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
