@@ -41,13 +41,18 @@ LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
 TABLE_SUFFIXES = (".csv", ".tsv")
 """Suffixes of tables of numbers with labels."""
-SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
-"""Suffixes of PyTorch Lightning and timm for weights, used if there are no others."""
+SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index")
+"""Suffixes of PyTorch Lightning, timm and TensorFlow for weights, used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
 LLMC = (20240326).to_bytes(4, "little")
 """The first bytes of a checkpoint of llm.c."""
+
+INDEX = ".index"
+"""Suffix of the index of a TensorFlow checkpoint."""
+_NUMBERS = re.compile(r"\.data-\d{5}-of-\d{5}$")
+"""The end of the names of the files with its numbers."""
 
 SHARD, METADATA = ".distcp", ".metadata"
 """Suffix of the parts that torch.distributed.checkpoint writes, and the name of their index."""
@@ -139,6 +144,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.gguf_store import open_gguf
 
         return open_gguf
+    if kind == "tensorflow":
+        from geometry.checkpoints.tensorflow_store import open_tensorflow
+
+        return open_tensorflow
     if kind == "llm.c":
         from geometry.checkpoints.llmc_store import open_llmc
 
@@ -146,7 +155,9 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     return open_npy if kind == "npy" else open_safetensors
 
 
-def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c"]:
+def kind_of(
+    name: str, head: bytes
+) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow"]:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -167,6 +178,14 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
             f"{name} is a part of a checkpoint of DeepSpeed's ZeRO: it has a share of each tensor.",
             _JOIN,
         )
+    if match := _NUMBERS.search(name):
+        raise SourceError(
+            f"{name} has the numbers of a TensorFlow checkpoint: which tensors they are is in "
+            f"{name[: match.start()]}{INDEX} beside it.",
+            "Open that file, or the folder.",
+        )
+    if name.endswith(INDEX):
+        return "tensorflow"
     # Eight bytes of header length, then JSON. Checked first, since the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
@@ -358,7 +377,7 @@ def choose_weights(
 
 
 def _without_weights(names: list[str], where: str) -> SourceError:
-    if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
+    if any(name.endswith((".h5", ".msgpack", ".gguf")) for name in names):
         return SourceError(
             f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
         )

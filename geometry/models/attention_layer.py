@@ -9,7 +9,7 @@ from typing import Any
 from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.measures.block_norm import BlockNorm
 from geometry.models.families.stack import Stack
-from geometry.models.layers import Layers
+from geometry.models.layers import Layers, bias_of
 from geometry.models.matrices import WeightName, orient_bias
 from geometry.models.parts import does_not_fit
 from geometry.pca.components import Array
@@ -135,7 +135,7 @@ class AttentionLayer:
         gain = self._layers.vector(name, width)
         bias = None
         if centred and flag(self._config, "bias", default=True):
-            bias = self._layers.vector(name.removesuffix("weight") + "bias", width)
+            bias = self._layers.vector(bias_of(name), width)
         return BlockNorm(gain, bias, epsilon, centred)
 
     def enter(self, rows: Array) -> Array:
@@ -149,7 +149,7 @@ class AttentionLayer:
         matrix = self._layers.embedding_map("positions")
         if matrix is not None:
             name = self._layers.name_of(self._stack.map_in, self.layer)
-            bias = name.removesuffix("weight") + "bias"
+            bias = bias_of(name)
             if matrix.shape[1] != rows.shape[1]:
                 raise does_not_fit(name, matrix.shape, f"{rows.shape[1]} columns")
             rows = rows @ matrix.T
@@ -173,7 +173,7 @@ class AttentionLayer:
         )
         if without or name in self._stack.without_bias:
             return weight, None
-        tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"
+        tensor = bias_of(self._layers.tensor(name, self.layer))
         stored = self._layers.vector(tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:

@@ -28,6 +28,15 @@ LEARNED = "Open a model with learned positions."
 OTHER_FAMILY = "Open a model of another family."
 
 
+_WEIGHT = re.compile(r"(weight|kernel|scale)$|(?<=[./])[wg]$|W(?=_[A-Z]$)")
+"""What tells the name of a matrix or a gain from that of its bias."""
+
+
+def bias_of(name: str) -> str:
+    """Return the name of the bias of a matrix, or of a norm's gain."""
+    return _WEIGHT.sub(lambda found: "bias" if len(found[0]) > 1 else "b", name)
+
+
 class Layers:
     """Weights of every layer of a tower.
 

@@ -7,9 +7,29 @@ They are recognised only by the names of their tensors, see
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
+from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.stack import Stack
+
+(_GPT2,) = FAMILIES["gpt2"]
+
+
+def _gpt2(positions: str, tokens: str, layer: str, matrix: str, gain: str) -> Stack:
+    """Return GPT-2 with other names of its tables and layers, and other ends of its weights."""
+    between = layer[-1]
+    return replace(
+        _GPT2,
+        positions=positions,
+        tokens=(tokens,),
+        query=f"{layer}attn{between}c_attn{between}{matrix}",
+        out=f"{layer}attn{between}c_proj{between}{matrix}",
+        fan_out=f"{layer}mlp{between}c_fc{between}{matrix}",
+        attention_norm=f"{layer}ln_1{between}{gain}",
+        mlp_norm=f"{layer}ln_2{between}{gain}",
+    )
+
 
 # fairseq's RoBERTa: LayerNorm after each block, and row padding_idx + 1 for position 0.
 _FAIRSEQ_ROBERTA = Stack(
@@ -77,6 +97,9 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
         "timm": (_TIMM,),
         "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
+        "gpt2 in TensorFlow": (_gpt2("model/wpe", "model/wte", "model/h{layer}/", "w", "g"),),
+        "picoGPT": (_gpt2("wpe", "wte", "blocks.{layer}.", "w", "g"),),
+        "gpt2 in JAX": (_gpt2("wpe/embedding", "wte/embedding", "h_{layer}/", "kernel", "scale"),),
     }
 )
 """Stacks by name of the code."""

@@ -109,11 +109,13 @@ class Match:
 
 
 def endings(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[str]:
-    """Return names that end in the suffix after a dot, those of the best copy first.
+    """Return names that end in the suffix after a dot or slash, those of the best copy first.
 
     Names of a vision tower are included only if ``vision``.
     """
-    names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
+    names = [
+        name for name in index if name == suffix or name.endswith((f".{suffix}", f"/{suffix}"))
+    ]
     return sorted((name for name in names if vision or not _VISION.search(name)), key=_preference)
 
 
