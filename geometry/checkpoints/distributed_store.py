@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.pickled_values import Named, StandIn
+from geometry.checkpoints.pickled_values import Named, ObjectKey, StandIn
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.sharded_store import is_file_name
 from geometry.checkpoints.stored_settings import KEYS, settings_in
@@ -254,6 +254,6 @@ def _dictionary(value: Any, key: str) -> Mapping[Any, Any]:
 
 def _key(index: Any) -> tuple[str, tuple[int, ...] | None]:
     """Return the name of a tensor and the offsets of a chunk, by which its place is listed."""
-    state = _state(index)
+    state = _state(index.of) if isinstance(index, ObjectKey) else {}
     name, offsets = state.get("fqn"), state.get("offset")
     return name if type(name) is str else "", offsets if type(offsets) is tuple else None

@@ -124,8 +124,9 @@ def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
 
 def _inside(value: Any) -> Mapping[Any, Any]:
     """Return the entries of a dictionary or a compiled module, or the dictionaries in a list."""
-    if isinstance(value, StandIn) and _is_compiled(value):
-        return value.state
+    if isinstance(value, StandIn) and type(value.state) is dict and _is_compiled(value.of):
+        state: dict[Any, Any] = value.state
+        return state
     if isinstance(value, dict):
         return value
     if type(value) is list and len(value) <= MAX_LIST:
@@ -133,10 +134,9 @@ def _inside(value: Any) -> Mapping[Any, Any]:
     return {}
 
 
-def _is_compiled(value: StandIn) -> bool:
-    """Return whether it is a module of TorchScript, with attributes of their own names."""
-    of = value.of
-    return type(value.state) is dict and of is not None and of.module.startswith("__torch__")
+def _is_compiled(of: Named | None) -> bool:
+    """Return whether a class is a module of TorchScript, whose attributes are its parameters."""
+    return of is not None and of.module.startswith("__torch__")
 
 
 def _storage(pid: Any) -> Storage | None:
