@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from geometry.models.families.model_types import FAMILIES
-from geometry.models.families.stack import Stack
+from geometry.models.families.stack import Stack, only_table
 
 (_GPT2,) = FAMILIES["gpt2"]
 
@@ -92,11 +92,151 @@ _OPEN_CLIP_VISION = Stack(
     patches=True,
 )
 
+# TransformerLens: matrices are (in, out), and a table without LayerNorm may have been folded.
+_LENS = Stack(
+    positions="pos_embed.W_pos",
+    tokens=("embed.W_E",),
+    query="blocks.{layer}.attn.W_Q",
+    key="blocks.{layer}.attn.W_K",
+    value="blocks.{layer}.attn.W_V",
+    out="blocks.{layer}.attn.W_O",
+    fan_out="blocks.{layer}.mlp.W_in",
+    attention_norm="blocks.{layer}.ln1.w",
+    mlp_norm="blocks.{layer}.ln2.w",
+    conv1d=True,
+    begin=True,
+)
+# minGPT's first version.
+_MINGPT = Stack(
+    positions="pos_emb",
+    tokens=("tok_emb.weight",),
+    query="blocks.{layer}.attn.query.weight",
+    key="blocks.{layer}.attn.key.weight",
+    value="blocks.{layer}.attn.value.weight",
+    out="blocks.{layer}.attn.proj.weight",
+    fan_out="blocks.{layer}.mlp.0.weight",
+    attention_norm="blocks.{layer}.ln1.weight",
+    mlp_norm="blocks.{layer}.ln2.weight",
+)
+_LECTURE = Stack(
+    positions="position_embedding_table.weight",
+    tokens=("token_embedding_table.weight",),
+    query="blocks.{layer}.sa.heads.query.weight",
+    key="blocks.{layer}.sa.heads.key.weight",
+    value="blocks.{layer}.sa.heads.value.weight",
+    out="blocks.{layer}.sa.proj.weight",
+    fan_out="blocks.{layer}.ffwd.net.0.weight",
+    attention_norm="blocks.{layer}.ln1.weight",
+    mlp_norm="blocks.{layer}.ln2.weight",
+    without_bias=("W_Q", "W_K"),
+)
+_WHISPER = Stack(
+    positions="decoder.positional_embedding",
+    tokens=("decoder.token_embedding.weight",),
+    query="decoder.blocks.{layer}.attn.query.weight",
+    key="decoder.blocks.{layer}.attn.key.weight",
+    value="decoder.blocks.{layer}.attn.value.weight",
+    out="decoder.blocks.{layer}.attn.out.weight",
+    fan_out="decoder.blocks.{layer}.mlp.0.weight",
+    attention_norm="decoder.blocks.{layer}.attn_ln.weight",
+    mlp_norm="decoder.blocks.{layer}.mlp_ln.weight",
+    without_bias=("W_K",),
+    marks=("decoder.blocks.0.cross_attn.query.weight",),
+)
+_WHISPER_ENCODER = Stack(
+    positions="encoder.positional_embedding",
+    tokens=(),
+    query="encoder.blocks.{layer}.attn.query.weight",
+    key="encoder.blocks.{layer}.attn.key.weight",
+    value="encoder.blocks.{layer}.attn.value.weight",
+    out="encoder.blocks.{layer}.attn.out.weight",
+    fan_out="encoder.blocks.{layer}.mlp.0.weight",
+    attention_norm="encoder.blocks.{layer}.attn_ln.weight",
+    mlp_norm="encoder.blocks.{layer}.mlp_ln.weight",
+    without_bias=("W_K",),
+    side="encoder",
+    causal=False,
+)
+# Megatron Core's GPT, whose LayerNorms belong to the maps that follow them.
+_MEGATRON = Stack(
+    positions="embedding.position_embeddings.weight",
+    tokens=("embedding.word_embeddings.weight",),
+    query="decoder.layers.{layer}.self_attention.linear_qkv.weight",
+    key="",
+    value="",
+    out="decoder.layers.{layer}.self_attention.linear_proj.weight",
+    fan_out="decoder.layers.{layer}.mlp.linear_fc1.weight",
+    attention_norm="decoder.layers.{layer}.self_attention.linear_qkv.layer_norm_weight",
+    mlp_norm="decoder.layers.{layer}.mlp.linear_fc1.layer_norm_weight",
+    fused="by head",
+)
+_MLX_BERT = replace(
+    FAMILIES["bert"][0],
+    query="encoder.layers.{layer}.attention.query_proj.weight",
+    key="encoder.layers.{layer}.attention.key_proj.weight",
+    value="encoder.layers.{layer}.attention.value_proj.weight",
+    out="encoder.layers.{layer}.attention.output.dense.weight",
+    fan_out="encoder.layers.{layer}.intermediate.dense.weight",
+    attention_norm="encoder.layers.{before}.output.LayerNorm.weight",
+    mlp_norm="encoder.layers.{layer}.attention.output.LayerNorm.weight",
+)
+# The encoder of PyTorch's tutorial on language modelling; its sinusoid is a buffer.
+_TUTORIAL = Stack(
+    positions="pos_encoder.pe",
+    tokens=("embedding.weight", "encoder.weight"),
+    query="transformer_encoder.layers.{layer}.self_attn.in_proj_weight",
+    key="",
+    value="",
+    out="transformer_encoder.layers.{layer}.self_attn.out_proj.weight",
+    fan_out="transformer_encoder.layers.{layer}.linear1.weight",
+    attention_norm="transformer_encoder.layers.{before}.norm2.weight",
+    mlp_norm="transformer_encoder.layers.{layer}.norm1.weight",
+    fused="side by side",
+    scaled_tokens=True,
+)
+_BLOCK = "Transformer/encoderblock_{layer}/"
+_ATTENTION = f"{_BLOCK}MultiHeadDotProductAttention_1/"
+_GOOGLE_VIT = Stack(
+    positions="Transformer/posembed_input/pos_embedding",
+    tokens=(),
+    query=f"{_ATTENTION}query/kernel",
+    key=f"{_ATTENTION}key/kernel",
+    value=f"{_ATTENTION}value/kernel",
+    out=f"{_ATTENTION}out/kernel",
+    fan_out=f"{_BLOCK}MlpBlock_3/Dense_0/kernel",
+    attention_norm=f"{_BLOCK}LayerNorm_0/scale",
+    mlp_norm=f"{_BLOCK}LayerNorm_2/scale",
+    epsilon=("", 1e-6),
+    conv1d=True,
+    side="vision",
+    causal=False,
+    row_of_position_0=1,
+    patches=True,
+    marks=("cls",),
+)
+_BIG_VISION = only_table(
+    replace(_GOOGLE_VIT, positions="img/pos_embedding", row_of_position_0=0, marks=())
+)
+_BIG_VISION_TEXT = replace(
+    only_table(_OPEN_CLIP, tokens=("txt/Embed_0/embedding",)),
+    positions="txt/pos_embedding",
+    marks=("txt/Embed_0/embedding",),
+)
+
 CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
         "timm": (_TIMM,),
         "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
+        "transformer_lens": (_LENS,),
+        "minGPT": (_MINGPT,),
+        "Karpathy's lecture": (_LECTURE,),
+        "whisper": (_WHISPER, _WHISPER_ENCODER),
+        "megatron": (_MEGATRON,),
+        "mlx bert": (_MLX_BERT,),
+        "PyTorch's tutorial": (_TUTORIAL,),
+        "google vit": (_GOOGLE_VIT,),
+        "big_vision": (_BIG_VISION_TEXT, _BIG_VISION),
         "gpt2 in TensorFlow": (_gpt2("model/wpe", "model/wte", "model/h{layer}/", "w", "g"),),
         "picoGPT": (_gpt2("wpe", "wte", "blocks.{layer}.", "w", "g"),),
         "gpt2 in JAX": (_gpt2("wpe/embedding", "wte/embedding", "h_{layer}/", "kernel", "scale"),),

@@ -30,6 +30,7 @@ from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
+from geometry.models.recognition.split_heads import with_whole_matrices
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -237,6 +238,7 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
+    store = with_whole_matrices(store)
     place = _place(store, config, table, weights)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
@@ -319,9 +321,10 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
+        whole = with_whole_matrices(store)
         return PositionalModel(
-            store,
-            _place(store, config, table),
+            whole,
+            _place(whole, config, table),
             source=source,
             name=source.name,
             folder=checkpoint.tokenizer_folder,

@@ -1,0 +1,85 @@
+"""Matrices of attention that are stored with an axis of heads, or one for each head, as one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from geometry.checkpoints.derived_store import Derived, DerivedStore
+from geometry.checkpoints.stores import FloatArray, TensorInfo, TensorStore
+
+MAX_HEADS = 1_000
+"""Maximum number of heads with a matrix each."""
+
+_OF_A_HEAD = re.compile(r"(?P<before>(?:.*\.)?heads)\.(?P<head>\d{1,4})\.(?P<after>.+)", re.DOTALL)
+"""Karpathy's lecture: ``sa.heads.0.key.weight``, (d_head, d_model), which become
+``sa.heads.key.weight``."""
+
+_AXIS = re.compile(
+    r"(?:.*\.)?attn\.(?P<lens>[Wb]_[QKVO])"
+    r"|(?:.*/)?(?P<flax>query|key|value|out)/(?:kernel|bias)",
+    re.DOTALL,
+)
+"""TransformerLens: W_Q, W_K, W_V of (n_heads, d_model, d_head), W_O of (n_heads, d_head, d_model),
+biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that of the output of
+(n_heads, d_head, d_model), biases of (n_heads, d_head)."""
+
+
+def with_whole_matrices(store: TensorStore) -> TensorStore:
+    """Return a store in which the matrices of all heads are one, (in, out) or (out, in) as stored."""
+    derived = dict(_by_axis(store))
+    derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
+    return DerivedStore(store, derived) if derived else store
+
+
+def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    for name in store.tensors:
+        if (found := _AXIS.fullmatch(name)) is None:
+            continue
+        info = store.tensors[name]
+        shape = info.shape
+        lens = found["lens"] or ""
+        if len(shape) == 2 and (lens.startswith("b") or name.endswith("bias")):
+            yield name, _reshaped(info, (math.prod(shape),))
+        elif len(shape) == 3 and (lens == "W_O" or found["flax"] == "out"):
+            yield name, _reshaped(info, (shape[0] * shape[1], shape[2]))
+        elif len(shape) == 3 and lens.startswith("W"):
+            yield name, _reshaped(info, (shape[1], shape[0] * shape[2]), heads_first=True)
+        elif len(shape) == 3 and found["flax"]:
+            yield name, _reshaped(info, (shape[0], shape[1] * shape[2]))
+
+
+def _reshaped(info: TensorInfo, shape: tuple[int, ...], *, heads_first: bool = False) -> Derived:
+    def make(stored: FloatArray) -> FloatArray:
+        by_head = stored.transpose(1, 0, 2) if heads_first else stored
+        return np.ascontiguousarray(by_head).reshape(shape)
+
+    return Derived(info._replace(shape=shape), (info.name,), make)
+
+
+def _by_head(
+    store: TensorStore, found: Iterable[re.Match[str] | None]
+) -> Iterator[tuple[str, Derived]]:
+    groups: dict[tuple[str, str], dict[int, str]] = {}
+    for match in filter(None, found):
+        group = groups.setdefault((match["before"], match["after"]), {})
+        group[int(match["head"])] = match[0]
+    for (before, after), names in groups.items():
+        if len(names) > MAX_HEADS or sorted(names) != list(range(len(names))):
+            continue
+        sources = tuple(names[head] for head in range(len(names)))
+        infos = [store.tensors[name] for name in sources]
+        first = infos[0]
+        if len({(info.shape, info.dtype) for info in infos}) > 1 or len(first.shape) not in (1, 2):
+            continue
+        shape = (len(sources) * first.shape[0], *first.shape[1:])
+        name = f"{before}.{after}"
+        info = TensorInfo(name, shape, first.dtype, len(sources) * first.nbytes)
+        yield name, Derived(info, sources, _joined)
+
+
+def _joined(*parts: FloatArray) -> FloatArray:
+    return np.concatenate(parts)
