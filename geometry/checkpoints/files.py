@@ -41,8 +41,8 @@ LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
 TABLE_SUFFIXES = (".csv", ".tsv")
 """Suffixes of tables of numbers with labels."""
-SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index")
-"""Suffixes of PyTorch Lightning, timm and TensorFlow for weights, used if there are no others."""
+SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index", ".pkl", ".pickle")
+"""Suffixes of PyTorch Lightning, timm, TensorFlow and pickles, used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
@@ -93,11 +93,6 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "is in PyTorch's old format, which cannot be read in parts",
         "Load it once with torch.load(…, weights_only=True) and save it with torch.save.",
     ),
-    (
-        b"\x80",
-        "is a pickle but not a weights file. It was not run",
-        "Open a safetensors file, or a state dict saved with torch.save.",
-    ),
 )
 """First bytes of files often mistaken for weights, with a description and advice."""
 
@@ -144,6 +139,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.gguf_store import open_gguf
 
         return open_gguf
+    if kind == "pickle":
+        from geometry.checkpoints.pickled_store import PickledStore
+
+        return PickledStore
     if kind == "tensorflow":
         from geometry.checkpoints.tensorflow_store import open_tensorflow
 
@@ -157,7 +156,7 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
 
 def kind_of(
     name: str, head: bytes
-) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow"]:
+) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle"]:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -200,6 +199,8 @@ def kind_of(
     for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
+    if head.startswith(b"\x80"):
+        return "pickle"
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"

@@ -459,6 +459,14 @@ def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
     return np.dtype(FLOATS[info.dtype])
 
 
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the safetensors name of a floating-point dtype, otherwise NumPy's name."""
+    if dtype.itemsize == 2 and (dtype.name == "bfloat16" or dtype.kind == "V"):
+        return "BF16"  # as ml_dtypes saves it: NumPy has no such type, and two bytes are no other
+    known = {np.dtype(code): name for name, code in FLOATS.items() if name != "BF16"}
+    return known.get(dtype.newbyteorder("<"), dtype.name)
+
+
 def widen(values: npt.NDArray[Any], dtype: str) -> FloatArray:
     """Convert stored numbers to float32 (float64 is kept), C-contiguous, in native byte order."""
     if dtype == "BF16":

@@ -78,7 +78,7 @@ def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     SourceError
         The dictionaries are nested too deeply, or have too many entries.
     """
-    for key, value in _walk(name, content):
+    for key, value in walk_entries(name, content):
         if isinstance(value, StoredTensor):
             yield key or "tensor", value
 
@@ -93,7 +93,7 @@ def whole_module(name: str, content: Any) -> Named | None:
     SourceError
         See :func:`tensors_in`.
     """
-    for _, value in _walk(name, content):
+    for _, value in walk_entries(name, content):
         state: Any = value.state if isinstance(value, StandIn) else None
         if type(state) is dict and ("_parameters" in state or "_modules" in state):
             of: Named | None = value.of
@@ -101,8 +101,11 @@ def whole_module(name: str, content: Any) -> Named | None:
     return None
 
 
-def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors and the containers in nested dictionaries under their dotted names."""
+def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors and the containers in nested dictionaries under their dotted names.
+
+    Raises SourceError: as :func:`tensors_in`.
+    """
     entries = 0
 
     def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -180,13 +183,40 @@ def _number(dtype: Any, raw: Any = None) -> float | None:
     """Return the value of a NumPy scalar, if it is a number."""
     if not isinstance(dtype, _Dtype) or type(raw) is not bytes:
         return None
-    state = dtype.state  # (version, order, …)
-    order = ">" if type(state) is tuple and len(state) > 1 and state[1] == ">" else "<"
     form = _FORMS.get(dtype.code)
     if form is None or len(raw) != struct.calcsize(form):
         return None
-    value: float = struct.unpack(order + form, raw)[0]
+    value: float = struct.unpack(dtype.order + form, raw)[0]
     return value
+
+
+class StoredArray(StandIn):
+    """An array of NumPy: its state is (version, shape, dtype, Fortran order, bytes)."""
+
+    __slots__ = ()
+
+    def __init__(self, state: Any = None) -> None:
+        super().__init__(Named("numpy", "ndarray"))
+        self.state = state
+
+    def parts(self) -> tuple[bytes, str, tuple[Any, ...], bool] | None:
+        """Return the bytes, dtype, shape and whether the order is Fortran's; None if invalid."""
+        state = self.state
+        if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _Dtype):
+            return None
+        _, shape, dtype, fortran, raw = state
+        if type(raw) is not bytes or type(shape) is not tuple or dtype.code not in _FORMS:
+            return None
+        return raw, dtype.order + dtype.code, shape, fortran is True
+
+
+def _array_of_buffer(raw: Any = None, dtype: Any = None, shape: Any = None, *order: Any) -> Any:
+    """Return an array as protocol 5 writes it."""
+    return StoredArray((1, shape, dtype, order == ("F",), raw))
+
+
+def _new_array(*_: Any) -> StoredArray:
+    return StoredArray()
 
 
 class _Dtype(StandIn):
@@ -197,6 +227,12 @@ class _Dtype(StandIn):
     def __init__(self, code: Any = None, *_: Any) -> None:
         super().__init__(Named("numpy", "dtype"))
         self.code = code if type(code) is str else ""
+
+    @property
+    def order(self) -> str:
+        """The byte order."""
+        state = self.state  # (version, order, …)
+        return ">" if type(state) is tuple and len(state) > 1 and state[1] == ">" else "<"
 
 
 _TENSORS = (
@@ -232,8 +268,15 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("copy_reg", "_reconstructor"): _reconstructed,
     ("_codecs", "encode"): _encode,
     ("numpy", "dtype"): _Dtype,
-    ("numpy.core.multiarray", "scalar"): _number,
-    ("numpy._core.multiarray", "scalar"): _number,
+    **{
+        (f"numpy.{core}.{module}", name): call
+        for core in ("core", "_core")
+        for module, name, call in (
+            ("multiarray", "scalar", _number),
+            ("multiarray", "_reconstruct", _new_array),
+            ("numeric", "_frombuffer", _array_of_buffer),
+        )
+    },
 }
 """Other names become stand-ins, such as those of tensors that are not a single block of numbers
 (sparse, quantised)."""

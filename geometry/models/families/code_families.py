@@ -170,6 +170,12 @@ _MEGATRON = Stack(
     mlp_norm="decoder.layers.{layer}.mlp.linear_fc1.layer_norm_weight",
     fused="by head",
 )
+# GPT-NeoX writes a file for each layer, of which the first has both tables.
+_NEOX = replace(
+    only_table(_MEGATRON, tokens=("word_embeddings.weight",)),
+    positions="position_embeddings.weight",
+    marks=("word_embeddings.weight",),
+)
 _MLX_BERT = replace(
     FAMILIES["bert"][0],
     query="encoder.layers.{layer}.attention.query_proj.weight",
@@ -233,6 +239,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "Karpathy's lecture": (_LECTURE,),
         "whisper": (_WHISPER, _WHISPER_ENCODER),
         "megatron": (_MEGATRON,),
+        "gpt-neox": (_NEOX,),
         "mlx bert": (_MLX_BERT,),
         "PyTorch's tutorial": (_TUTORIAL,),
         "google vit": (_GOOGLE_VIT,),

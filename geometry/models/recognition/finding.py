@@ -58,6 +58,11 @@ INSTEAD = (
 _ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
 """Rows of a tensor, in Python's notation: "wpe.weight[1:]", "[:-100]"."""
 
+BARE_NAMES = ("pos", "position", "positions", "pe", "wpe")
+"""Names of tables of positions beside a few other matrices, all of whose rows are positions."""
+MAX_BARE = 4
+"""Maximum number of such matrices, including the table."""
+
 _NESTED = ("model", "model_args", "model_config", "config")
 """Names under which training codes nest the settings of the model."""
 
@@ -130,6 +135,10 @@ def find_architecture(
         note = f"{name} is the only matrix here, and so taken for the table of positions."
         notes = () if named_like_positions(name) else (note,)
         return Architecture(None, None, "", name, config, notes)
+    named = [option.name for option in options if option.name in BARE_NAMES]
+    if len(named) == 1 and len(options) <= MAX_BARE and not config.get("model_type"):
+        note = f"{named[0]} is taken for the table of positions by its name."
+        return Architecture(None, None, "", named[0], config, (note,))
     raise _unknown(index, config, options)
 
 

@@ -29,7 +29,7 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 
 
 def with_whole_matrices(store: TensorStore) -> TensorStore:
-    """Return a store in which the matrices of all heads are one, (in, out) or (out, in) as stored."""
+    """Return a store in which the matrices of all heads are one."""
     derived = dict(_by_axis(store))
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
     return DerivedStore(store, derived) if derived else store
