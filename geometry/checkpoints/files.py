@@ -39,8 +39,10 @@ SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
-TABLE_SUFFIXES = (".csv", ".tsv")
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
+_PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
+"""The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index", ".pkl", ".pickle")
 """Suffixes of PyTorch Lightning, timm, TensorFlow and pickles, used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
@@ -374,6 +376,8 @@ def choose_weights(
             f"{some_of(weights, 4)}.",
             advice,
         )
+    if len(projected := [name for name in names if _PROJECTED.fullmatch(name)]) == 1:
+        return projected[0]
     raise _without_weights(names, where)
 
 
