@@ -43,7 +43,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
-SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index", ".pkl", ".pickle")
+SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index", ".h5", ".hdf5", ".keras", ".pkl", ".pickle")
 """Suffixes of PyTorch Lightning, timm, TensorFlow and pickles, used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
@@ -88,7 +88,17 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "is a Git LFS pointer: the weights themselves were not downloaded",
         "Run `git lfs pull` in its folder.",
     ),
-    (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not supported", f"Open {KINDS}."),
+    (
+        b"MATLAB",
+        "is a MATLAB file",
+        "Convert it: numpy.save('P.npy', scipy.io.loadmat(FILE)['P']), or with h5py if it is of "
+        "version 7.3.",
+    ),
+    (
+        b"<?xml",
+        "is an XML file, such as OpenVINO's description of a model, without weights",
+        "Open the model from which it was converted.",
+    ),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
     (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
@@ -141,6 +151,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.gguf_store import open_gguf
 
         return open_gguf
+    if kind == "hdf5":
+        from geometry.checkpoints.hdf5_store import Hdf5Store
+
+        return Hdf5Store
     if kind == "pickle":
         from geometry.checkpoints.pickled_store import PickledStore
 
@@ -158,7 +172,7 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
 
 def kind_of(
     name: str, head: bytes
-) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle"]:
+) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5"]:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -192,8 +206,10 @@ def kind_of(
         return "safetensors"
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith(b"PK"):
+    if head.startswith(b"PK") and not name.endswith(".keras"):
         return "zip"
+    if head.startswith(b"\x89HDF") or name.endswith(".keras"):
+        return "hdf5"
     if head.startswith(b"GGUF"):
         return "gguf"
     if head.startswith(LLMC):
@@ -382,7 +398,7 @@ def choose_weights(
 
 
 def _without_weights(names: list[str], where: str) -> SourceError:
-    if any(name.endswith((".h5", ".msgpack", ".gguf")) for name in names):
+    if any(name.endswith((".msgpack", ".gguf")) for name in names):
         return SourceError(
             f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
         )

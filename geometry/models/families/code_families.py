@@ -220,6 +220,12 @@ _GOOGLE_VIT = Stack(
     patches=True,
     marks=("cls",),
 )
+# What stands between the layers, and which they are, is up to the model.
+_KERAS = replace(
+    only_table(_MEGATRON, tokens=("embedding/vars/0", "token_embedding/vars/0")),
+    positions="position_embedding/vars/0",
+    marks=("embedding/vars/0",),
+)
 _BIG_VISION = only_table(
     replace(_GOOGLE_VIT, positions="img/pos_embedding", row_of_position_0=0, marks=())
 )
@@ -242,6 +248,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "gpt-neox": (_NEOX,),
         "mlx bert": (_MLX_BERT,),
         "PyTorch's tutorial": (_TUTORIAL,),
+        "keras": (_KERAS,),
         "google vit": (_GOOGLE_VIT,),
         "big_vision": (_BIG_VISION_TEXT, _BIG_VISION),
         "gpt2 in TensorFlow": (_gpt2("model/wpe", "model/wte", "model/h{layer}/", "w", "g"),),

@@ -30,7 +30,7 @@ from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
-from geometry.models.recognition.split_heads import with_whole_matrices
+from geometry.models.recognition.spellings import as_in_torch
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -238,7 +238,7 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    store = with_whole_matrices(store)
+    store = as_in_torch(store)
     place = _place(store, config, table, weights)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
@@ -321,7 +321,7 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
-        whole = with_whole_matrices(store)
+        whole = as_in_torch(store)
         return PositionalModel(
             whole,
             _place(whole, config, table),

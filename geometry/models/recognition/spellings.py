@@ -1,4 +1,8 @@
-"""Matrices of attention that are stored with an axis of heads, or one for each head, as one."""
+"""Tensors of other libraries with the names and layouts of PyTorch's.
+
+Names of TensorFlow's variables become those of transformers; matrices of attention with an axis of
+heads, or one for each head, become one.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,11 @@ import numpy as np
 
 from geometry.checkpoints.derived_store import Derived, DerivedStore
 from geometry.checkpoints.stores import FloatArray, TensorInfo, TensorStore
+
+_VARIABLE = ":0"
+"""The end of the names of TensorFlow's variables."""
+_LAST = {"kernel": "weight", "embeddings": "weight", "gamma": "weight", "beta": "bias"}
+"""The last part of the names of variables, and that of transformers' tensors."""
 
 MAX_HEADS = 1_000
 """Maximum number of heads with a matrix each."""
@@ -28,11 +37,33 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 (n_heads, d_head, d_model), biases of (n_heads, d_head)."""
 
 
-def with_whole_matrices(store: TensorStore) -> TensorStore:
-    """Return a store in which the matrices of all heads are one."""
-    derived = dict(_by_axis(store))
+def as_in_torch(store: TensorStore) -> TensorStore:
+    """Return a store with further tensors, named and laid out as PyTorch's."""
+    derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
     return DerivedStore(store, derived) if derived else store
+
+
+def _of_tensorflow(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    """Yield the variables of transformers' TensorFlow models, as its own conversion names them."""
+    for name in store.tensors:
+        if not name.endswith(_VARIABLE):
+            continue
+        # The first two are the layer in the file, and the model.
+        _, _, *parts = name.removesuffix(_VARIABLE).replace("_._", "/").split("/")
+        if parts:
+            info = store.tensors[name]
+            turned = parts[-1] == "kernel" and len(info.shape) == 2
+            parts[-1] = _LAST.get(parts[-1], parts[-1])
+            shape = info.shape[::-1] if turned else info.shape
+            yield (
+                ".".join(parts),
+                Derived(
+                    info._replace(name=".".join(parts), shape=shape),
+                    (name,),
+                    np.transpose if turned else np.asarray,
+                ),
+            )
 
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:
