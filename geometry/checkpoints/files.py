@@ -43,7 +43,17 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
-SCRIPT_SUFFIXES = (".ckpt", ".pth.tar", ".index", ".h5", ".hdf5", ".keras", ".pkl", ".pickle")
+SCRIPT_SUFFIXES = (
+    ".ckpt",
+    ".pth.tar",
+    ".index",
+    ".h5",
+    ".hdf5",
+    ".keras",
+    ".onnx",
+    ".pkl",
+    ".pickle",
+)
 """Suffixes of PyTorch Lightning, timm, TensorFlow and pickles, used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
@@ -151,6 +161,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.gguf_store import open_gguf
 
         return open_gguf
+    if kind == "onnx":
+        from geometry.checkpoints.onnx_store import open_onnx
+
+        return open_onnx
     if kind == "hdf5":
         from geometry.checkpoints.hdf5_store import Hdf5Store
 
@@ -172,7 +186,7 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
 
 def kind_of(
     name: str, head: bytes
-) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5"]:
+) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx"]:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -208,6 +222,8 @@ def kind_of(
         return "npy"
     if head.startswith(b"PK") and not name.endswith(".keras"):
         return "zip"
+    if name.endswith(".onnx"):
+        return "onnx"
     if head.startswith(b"\x89HDF") or name.endswith(".keras"):
         return "hdf5"
     if head.startswith(b"GGUF"):
