@@ -44,17 +44,11 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 SCRIPT_SUFFIXES = (
-    ".ckpt",
-    ".pth.tar",
-    ".index",
-    ".h5",
-    ".hdf5",
-    ".keras",
-    ".onnx",
-    ".pkl",
-    ".pickle",
+    *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
+    *(".index", ".h5", ".hdf5", ".keras", ".onnx"),
+    *(".pkl", ".pickle"),
 )
-"""Suffixes of PyTorch Lightning, timm, TensorFlow and pickles, used if there are no others."""
+"""Suffixes of weights that are used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
@@ -73,9 +67,36 @@ _ZERO = "zero_pp_rank"
 """Part of the names of files that DeepSpeed's ZeRO writes."""
 _JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
 
+_WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
+"""The first line of word2vec's files: the numbers of words and of dimensions."""
+
+OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
+    (
+        "_CHECKPOINT_METADATA",
+        "is a checkpoint of Orbax, of JAX, whose arrays are cut into small files",
+        "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
+    ),
+    (
+        "openvino_model.xml",
+        "is a model for OpenVINO, converted from another one",
+        "Open the model from which it was converted.",
+    ),
+    (
+        "config.cfg",
+        "is a pipeline of spaCy, whose weights only spaCy can read",
+        "Save its transformer from spaCy, with save_pretrained.",
+    ),
+    (
+        "latest_checkpointed_iteration.txt",
+        "is a training of Megatron, with a folder iter_… for each saved step",
+        "Open mp_rank_00/model_optim_rng.pt in one of them.",
+    ),
+)
+"""A file in the folders of other programs, with a description and advice."""
+
 NOT_WEIGHTS = re.compile(
     r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
-    rf"|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
+    rf"|openvino_|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
 )
 """The beginnings of names of other files that training scripts write next to the weights."""
 
@@ -238,6 +259,12 @@ def kind_of(
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"
+    if _WORD2VEC.match(head):
+        raise SourceError(
+            f"{name} has word2vec's vectors in its binary format.",
+            "Save them as text: KeyedVectors.load_word2vec_format(FILE, binary=True)"
+            '.save_word2vec_format("vectors.txt").',
+        )
     raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
 
@@ -425,6 +452,9 @@ def _without_weights(names: list[str], where: str) -> SourceError:
         )
     if any(_ZERO in name for name in names):
         return SourceError(f"{where} is a checkpoint of DeepSpeed's ZeRO, in parts.", _JOIN)
+    for name, description, advice in OTHER_FOLDERS:
+        if name in names:
+            return SourceError(f"{where} {description}.", advice)
     return SourceError(
         f"{where} has no weights, only {some_of(names, 4)}.", f"A checkpoint needs {KINDS}."
     )
