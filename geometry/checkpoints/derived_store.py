@@ -7,7 +7,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from geometry.checkpoints.stores import Consent, FloatArray, TensorInfo, TensorStore
+import numpy.typing as npt
+
+from geometry.checkpoints.stores import (
+    FLOATS,
+    Consent,
+    FloatArray,
+    TensorInfo,
+    TensorStore,
+    widen,
+)
 from geometry.checkpoints.transfer import Transfer
 
 
@@ -27,7 +36,7 @@ class Derived:
 
     info: TensorInfo
     sources: tuple[str, ...]
-    make: Callable[..., FloatArray]
+    make: Callable[..., npt.NDArray[Any]]
 
 
 class DerivedStore:
@@ -60,7 +69,16 @@ class DerivedStore:
         """Read or compute a tensor."""
         if (derived := self._derived.get(name)) is None:
             return self.stored.read(name)
-        return derived.make(*map(self.stored.read, derived.sources))
+        return widen(derived.make(*map(self._source, derived.sources)), derived.info.dtype)
+
+    def _source(self, name: str) -> npt.NDArray[Any]:
+        """Return the numbers of a stored tensor, integers as they are stored."""
+        is_float = self.stored.tensors[name].dtype in FLOATS
+        return self.stored.read(name) if is_float else self.stored.read_stored(name)
+
+    def read_stored(self, name: str) -> npt.NDArray[Any]:
+        """Read a tensor of integers as stored."""
+        return self.stored.read_stored(name)
 
     def check_files(self) -> None:
         """Raise FileChanged if a file has changed since it was opened."""

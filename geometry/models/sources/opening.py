@@ -18,6 +18,7 @@ from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.quantised import dequantised
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -238,7 +239,7 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    store = as_in_torch(store)
+    store = as_in_torch(dequantised(store, config))
     place = _place(store, config, table, weights)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
