@@ -122,7 +122,8 @@ class DistributedStore(OnThisMachine):
             data = region.file.read_at(region.offset, stored_bytes(region))
             self.bytes_read += len(data)
             place = zip(chunk.offsets, chunk.sizes, strict=True)
-            whole[tuple(slice(first, first + n) for first, n in place)] = numbers(region, data)
+            block = tuple(slice(first, first + n) for first, n in place)
+            whole[block] = numbers(region, data).reshape(chunk.sizes)
         return whole
 
 
