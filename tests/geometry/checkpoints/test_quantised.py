@@ -1,0 +1,156 @@
+"""Quantised matrices, packed here as their layouts are published, and read back."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.files import open_store
+from geometry.checkpoints.quantised import dequantised
+
+N_OUT, N_IN, GROUP = 16, 64, 32
+RANDOM = np.random.default_rng(5)
+WHOLE = RANDOM.integers(0, 16, (N_OUT, N_IN))
+SCALES = RANDOM.uniform(0.01, 0.1, (N_OUT, N_IN // GROUP)).astype(np.float16)
+ZEROS = RANDOM.integers(1, 16, (N_OUT, N_IN // GROUP))
+EXPECTED = ((WHOLE - ZEROS.repeat(GROUP, 1)) * SCALES.repeat(GROUP, 1).astype(np.float32)).astype(
+    np.float32
+)
+
+
+def packed(numbers, axis, order=range(8)):
+    """Pack numbers of four bits into integers along an axis, the n-th of eight at ``order[n]``."""
+    eights = np.moveaxis(numbers, axis, -1).reshape(*np.delete(numbers.shape, axis), -1, 8)
+    words = sum(eights[..., n].astype(np.uint32) << np.uint32(4 * at) for n, at in enumerate(order))
+    return np.moveaxis(words.astype(np.uint32), -1, axis).view(np.int32)
+
+
+def opened(tmp_path, tensors, method=None, **settings):
+    tensors = {
+        f"q_proj.{name}": torch.from_numpy(np.ascontiguousarray(value))
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in tensors.items()
+    }
+    save_file(tensors, tmp_path / "model.safetensors")
+    config = {"quantization_config": {"quant_method": method, **settings}}
+    return dequantised(open_store(tmp_path / "model.safetensors"), config)
+
+
+def assert_read(store, expected, tolerance=1e-6):
+    info, values = store.tensors["q_proj.weight"], store.read("q_proj.weight")
+    assert (info.shape, info.dtype, values.dtype) == (expected.shape, "F32", np.float32)
+    np.testing.assert_allclose(values, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("form", ["gptq", "gptq_v2"])
+def test_gptq(tmp_path, form):
+    order = RANDOM.permutation(N_IN) // GROUP  # groups in the order of activations
+    expected = (WHOLE - ZEROS[:, order]) * SCALES[:, order].astype(np.float32)
+    store = opened(
+        tmp_path,
+        {
+            "qweight": packed(WHOLE.T, 0),
+            "qzeros": packed(ZEROS.T - (form == "gptq"), 1),
+            "scales": SCALES.T,
+            "g_idx": order.astype(np.int32),
+        },
+        "gptq",
+        bits=4,
+        checkpoint_format=form,
+    )
+    assert_read(store, expected)
+
+
+def test_awq(tmp_path):
+    order = (0, 4, 1, 5, 2, 6, 3, 7)
+    tensors = {
+        "qweight": packed(WHOLE.T, 1, order),
+        "qzeros": packed(ZEROS.T, 1, order),
+        "scales": SCALES.T,
+    }
+    assert_read(opened(tmp_path, tensors, "awq", bits=4), EXPECTED)
+
+
+def test_compressed_tensors(tmp_path):
+    tensors = {
+        "weight_packed": packed(WHOLE, 1),
+        "weight_scale": SCALES,
+        "weight_shape": np.array([N_OUT, N_IN]),
+    }
+    expected = (WHOLE - 8) * SCALES.repeat(GROUP, 1).astype(np.float32)
+    assert_read(opened(tmp_path, tensors, "compressed-tensors"), expected)
+
+
+def test_mlx(tmp_path):
+    biases = RANDOM.standard_normal(SCALES.shape).astype(np.float16)
+    words = torch.from_numpy(packed(WHOLE, 1)).view(torch.uint32)
+    store = opened(tmp_path, {"weight": words, "scales": SCALES, "biases": biases}, bits=4)
+    expected = WHOLE * SCALES.repeat(GROUP, 1).astype(np.float32) + biases.repeat(GROUP, 1)
+    assert_read(store, expected, 1e-5)
+
+
+def test_bitsandbytes_by_rows(tmp_path):
+    q = RANDOM.integers(-127, 128, (N_OUT, N_IN)).astype(np.int8)
+    largest = RANDOM.uniform(0.1, 1, N_OUT).astype(np.float32)
+    assert_read(opened(tmp_path, {"weight": q, "SCB": largest}), q * largest[:, None] / 127)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_bitsandbytes_by_blocks(tmp_path, nested):
+    table = np.sort(RANDOM.uniform(-1, 1, 16)).astype(np.float32)
+    flat = WHOLE.reshape(-1)
+    n_blocks = flat.size // 64
+    state = {"quant_type": "nf4", "blocksize": 64, "shape": [N_OUT, N_IN]}
+    tensors = {
+        "weight": (flat[::2] << 4 | flat[1::2]).astype(np.uint8)[:, None],
+        "weight.quant_map": table,
+    }
+    largest = RANDOM.uniform(0.1, 1, n_blocks).astype(np.float32)
+    if nested:
+        inner = np.linspace(-1, 1, 256, dtype=np.float32)
+        codes = RANDOM.integers(0, 256, n_blocks).astype(np.uint8)
+        outer = RANDOM.uniform(0.1, 1, -(-n_blocks // 8)).astype(np.float32)
+        state |= {"nested_blocksize": 8, "nested_offset": 0.25}
+        largest = inner[codes] * outer.repeat(8)[:n_blocks] + np.float32(0.25)
+        tensors |= {
+            "weight.absmax": codes,
+            "weight.nested_absmax": outer,
+            "weight.nested_quant_map": inner,
+        }
+    else:
+        tensors["weight.absmax"] = largest
+    name = "weight.quant_state.bitsandbytes__nf4"
+    tensors[name] = np.frombuffer(json.dumps(state).encode(), np.uint8).copy()
+    expected = (table[flat] * largest.repeat(64)).reshape(N_OUT, N_IN)
+    assert_read(opened(tmp_path, tensors), expected)
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("scale", [(), (1,), (N_OUT,), (N_OUT, 1), (4, 2)])
+def test_numbers_of_8_bits(tmp_path, kind, scale):
+    q = torch.from_numpy(RANDOM.standard_normal((N_OUT, N_IN))).to(kind)
+    scales = RANDOM.uniform(0.5, 2, scale).astype(np.float32)
+    store = opened(tmp_path, {"weight": q, "weight_scale": scales})
+    wide = scales.repeat(4, 0).repeat(32, 1) if scale == (4, 2) else scales.reshape(-1, 1)
+    assert_read(store, q.float().numpy() * wide)
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_every_number_of_8_bits_is_that_of_torch(tmp_path, kind):
+    every = torch.arange(256, dtype=torch.uint8).view(kind)
+    save_file({"every": every}, tmp_path / "x.safetensors")
+    read = open_store(tmp_path / "x.safetensors").read("every")
+    np.testing.assert_array_equal(read, every.float().numpy())
+
+
+def test_what_does_not_fit_stays_unreadable(tmp_path):
+    zeros = packed(ZEROS.T, 1)[:1]
+    tensors = {"qweight": packed(WHOLE.T, 0), "qzeros": zeros, "scales": SCALES.T}
+    store = opened(tmp_path, tensors, "gptq", bits=4)
+    assert "q_proj.weight" not in store.tensors
+    with pytest.raises(TensorUnavailable, match="quantised"):
+        store.read("q_proj.qweight")
