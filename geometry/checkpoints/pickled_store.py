@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.pickled_values import StandIn
 from geometry.checkpoints.stored_settings import settings_in
@@ -60,9 +61,10 @@ class PickledStore(OnThisMachine):
                 "not run.",
                 "Save its arrays with numpy.savez.",
             ) from error
-        self._arrays = dict(_arrays(path.name, content, path.stem))
+        self._arrays = dict(_arrays(path.name, content, path.stem, nbytes))
         if not self._arrays:
-            of = f" but an object of {content.of}" if isinstance(content, StandIn) else ""
+            kind = content.of if isinstance(content, StandIn) else None
+            of = f", but an object of {kind}" if kind else ""
             raise SourceError(
                 f"{path.name} is a pickle without arrays of numbers{of}. It was not run.",
                 "Save the arrays with numpy.savez, or the model with safetensors.",
@@ -87,13 +89,21 @@ class PickledStore(OnThisMachine):
         return widen(array, info.dtype)
 
 
-def _arrays(file: str, content: Any, alone: str) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Yield the arrays by their dotted names; one alone has that of the file."""
+def _arrays(
+    file: str, content: Any, alone: str, max_bytes: int
+) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Yield the arrays by their dotted names; one alone has that of the file.
+
+    All together have at most ``max_bytes``: more can only be the same bytes many times.
+    """
     for name, value in walk_entries(file, content):
         if isinstance(value, StoredArray) and (parts := value.parts()) is not None:
             raw, code, shape, fortran = parts
             check_shape(file, name or alone, shape, len(shape))
             dtype = np.dtype(code)
+            max_bytes -= len(raw)
+            if max_bytes < 0:
+                raise SourceError(f"{file} has the same arrays many times.", AGAIN)
             if math.prod(shape) * dtype.itemsize == len(raw):
                 array = np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
                 yield name or alone, array

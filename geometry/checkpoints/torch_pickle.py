@@ -172,11 +172,17 @@ def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | 
     return _tensor(*args) if is_tensor else None
 
 
-def _encode(text: Any = None, encoding: Any = None) -> bytes | None:
-    """Return the bytes of a number, which protocol 2 writes as a text; None if it is too long."""
-    if type(text) is not str or len(text) > 8 or encoding != "latin1":
+class _Latin(NamedTuple):
+    """Bytes that protocol 2 writes as a text, which can be long, and shared."""
+
+    text: str
+
+
+def _encode(text: Any = None, encoding: Any = None) -> bytes | _Latin | None:
+    """Return the bytes of a number, which protocol 2 writes as a text, or those of an array."""
+    if type(text) is not str or encoding != "latin1":
         return None
-    return text.encode("latin-1")
+    return text.encode("latin-1") if len(text) <= 8 else _Latin(text)
 
 
 def _number(dtype: Any, raw: Any = None) -> float | None:
@@ -205,6 +211,8 @@ class StoredArray(StandIn):
         if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _Dtype):
             return None
         _, shape, dtype, fortran, raw = state
+        if isinstance(raw, _Latin):
+            raw = raw.text.encode("latin-1")
         if type(raw) is not bytes or type(shape) is not tuple or dtype.code not in _FORMS:
             return None
         return raw, dtype.order + dtype.code, shape, fortran is True
