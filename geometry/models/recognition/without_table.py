@@ -35,6 +35,9 @@ WITHOUT_TABLE: Mapping[str, str] = by_name(
 )
 """Second half of "llama stores no positional embeddings: …", by ``model_type`` of transformers."""
 
+_OF_ROTARY_MODELS = ("inv_freq", "mlp.gate_proj.weight", "attn.c_q.weight")
+"""Ends of names of tensors that only rotary models have: of Llama's kin, and of nanochat."""
+
 ADDED = (None, "absolute", "learned", "learned_absolute")
 """Values of ``position_embedding_type`` of models that add a table to their tokens."""
 INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
@@ -73,7 +76,7 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     settings = any(config.get(key) is not None for key in SIGNS)
     if settings:
         return ROTARY
-    if any("rotary" in name or name.endswith("inv_freq") for name in index):
+    if any("rotary" in name or name.endswith(_OF_ROTARY_MODELS) for name in index):
         return ROTARY
     if config.get("relative_attention_num_buckets") is not None or any(
         "relative_attention_bias" in name for name in index
