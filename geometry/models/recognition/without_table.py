@@ -36,7 +36,7 @@ WITHOUT_TABLE: Mapping[str, str] = by_name(
 """Second half of "llama stores no positional embeddings: …", by ``model_type`` of transformers."""
 
 _OF_ROTARY_MODELS = ("inv_freq", "mlp.gate_proj.weight", "attn.c_q.weight", "qk_bank")
-"""Ends of names of tensors that only rotary models have: of Llama's kin, of nanochat and modded-nanogpt."""
+"""Ends of names of tensors that only rotary models have: Llama's kin, nanochat, modded-nanogpt."""
 
 ADDED = (None, "absolute", "learned", "learned_absolute")
 """Values of ``position_embedding_type`` of models that add a table to their tokens."""
