@@ -1,8 +1,10 @@
 """Quantised matrices of PyTorch checkpoints, dequantised one by one.
 
 Layouts: bitsandbytes (8 bit by rows; 4 bit by blocks, with a table of 16 values), GPTQ (as of
-AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, and fp8
-with scales of tensors, rows or blocks (as of vLLM and DeepSeek).
+AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, fp8
+with scales of tensors, rows or blocks (as of vLLM and DeepSeek), and floats of 4 bits: MXFP4 (the
+Open Compute Project's Microscaling Formats 1.0; of gpt-oss, compressed-tensors and MLX) and NVFP4
+(of compressed-tensors and NVIDIA's ModelOpt).
 """
 
 from __future__ import annotations
@@ -24,6 +26,11 @@ Finder = Callable[[TensorStore, str, Mapping[str, Any]], "Derived | None"]
 
 _AWQ_ORDER = (0, 4, 1, 5, 2, 6, 3, 7)
 """The place in a packed integer of each of eight numbers that follow each other, in AWQ."""
+_FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+_FP4 = np.concatenate([_FP4, -_FP4])
+"""The values of the numbers of 4 bits, E2M1: a sign, two bits of exponent, one of mantissa."""
+_E8M0 = np.append(np.ldexp(np.float32(1), np.arange(255) - 127), np.float32(np.nan))
+"""The values of scales that are only an exponent, E8M0."""
 _STATE = ".weight.quant_state.bitsandbytes__"
 _MAX_STATE = 10_000
 
@@ -52,6 +59,8 @@ def _found(store: TensorStore, config: Mapping[str, Any]) -> Iterator[tuple[str,
         stem, _, last = name.rpartition(".")
         if _STATE in name:
             stem, last = name.partition(_STATE)[0], _STATE
+        elif last.endswith("_blocks"):
+            stem, last = name.removesuffix("_blocks"), "_blocks"
         find = _LAYOUTS.get((method, last)) or _LAYOUTS.get((None, last))
         if find is not None and (derived := find(store, stem, settings)) is not None:
             yield derived.info.name, derived
@@ -61,7 +70,13 @@ def _matrix(
     stem: str, shape: tuple[int, ...], sources: list[str], make: Callable[..., Any]
 ) -> Derived:
     """Return the matrix of a layer, made of its stored numbers, the first of ``sources``."""
-    info = TensorInfo(f"{stem}.weight", shape, "F32", 4 * math.prod(shape))
+    return _derived(f"{stem}.weight", shape, [f"{stem}.{name}" for name in sources], make)
+
+
+def _derived(
+    name: str, shape: tuple[int, ...], sources: list[str], make: Callable[..., Any]
+) -> Derived:
+    info = TensorInfo(name, shape, "F32", 4 * math.prod(shape))
 
     def checked(packed: Array, *others: Array) -> Array:
         if not packed.any():
@@ -69,7 +84,7 @@ def _matrix(
         matrix: Array = make(packed, *others)
         return matrix
 
-    return Derived(info, tuple(f"{stem}.{name}" for name in sources), checked)
+    return Derived(info, tuple(sources), checked)
 
 
 def _shapes(store: TensorStore, stem: str, *names: str) -> list[tuple[int, ...]] | None:
@@ -131,6 +146,9 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
     shapes = _shapes(store, stem, "weight_packed", "weight_scale")
     if shapes is None or any(len(shape) != 2 for shape in shapes):
         return None
+    if store.tensors[f"{stem}.weight_packed"].dtype == "U8":
+        further = ["weight_global_scale"] if f"{stem}.weight_global_scale" in store.tensors else []
+        return _of_rows_of_fp4(store, stem, ["weight_packed", "weight_scale", *further])
     if f"{stem}.weight_zero_point" in store.tensors or f"{stem}.weight_g_idx" in store.tensors:
         return None
     (n_out, packed), (rows, n_groups) = shapes
@@ -193,6 +211,81 @@ def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived |
     return _matrix(stem, tuple(shape), sources, make)
 
 
+def _fp4(packed: Array, scales: Array) -> Array:
+    """Return numbers of 4 bits, two in a byte, the lower half first, times the scales of groups.
+
+    Scales that are integers are powers of 2 (E8M0).
+    """
+    halves = np.stack([packed & 15, packed >> 4], axis=-1).reshape(*scales.shape, -1)
+    if scales.dtype.kind == "u":
+        scales = _E8M0[scales]
+    numbers: Array = _FP4[halves]
+    numbers *= scales[..., None]
+    return numbers.reshape(*scales.shape[:-1], -1)
+
+
+def _of_rows_of_fp4(
+    store: TensorStore, stem: str, sources: list[str], *, divided: bool = True
+) -> Derived | None:
+    """Return a matrix of numbers of 4 bits, with scales of groups and perhaps one of the whole."""
+    shapes = _shapes(store, stem, *sources)
+    if shapes is None or any(len(shape) != 2 for shape in shapes[:2]):
+        return None
+    (n_out, packed), (rows, n_groups), *whole = shapes
+    kind = store.tensors[f"{stem}.{sources[0]}"].dtype
+    n_in = packed * {"U8": 2, "U32": 8}.get(kind, 0)
+    if rows != n_out or not n_in or not n_groups or n_in % (2 * n_groups):
+        return None
+    if any(math.prod(shape) != 1 for shape in whole):
+        return None
+
+    def make(q: Array, scales: Array, *whole: Array) -> Array:
+        numbers = _fp4(q.view(np.uint8), scales)
+        for scale in whole:
+            numbers = numbers / scale.reshape(()) if divided else numbers * scale.reshape(())
+        return numbers
+
+    return _matrix(stem, (n_out, n_in), sources, make)
+
+
+def _of_modelopt(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    sources = ["weight", "weight_scale", "weight_scale_2"]
+    return _of_rows_of_fp4(store, stem, sources, divided=False)
+
+
+def _of_mlx_fp4(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+    if settings.get("mode") != "mxfp4":
+        return None
+    return _of_rows_of_fp4(store, stem, ["weight", "scales"])
+
+
+def _of_blocks(between: str) -> Finder:
+    """Return what finds gpt-oss's matrices of all experts, of (experts, out, groups, 16) bytes.
+
+    transformers writes them with "_" in their names and uses them as (experts, in, out), OpenAI
+    with "." as (experts, out, in).
+    """
+
+    def find(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+        names = [f"{stem}{between}blocks", f"{stem}{between}scales"]
+        blocks, scales = (store.tensors.get(name) for name in names)
+        if blocks is None or scales is None or len(blocks.shape) < 3:
+            return None
+        if blocks.dtype != "U8" or scales.dtype != "U8" or scales.shape != blocks.shape[:-1]:
+            return None
+        *first, n_out, n_groups, n_bytes = blocks.shape
+        turned, n_in = between == "_", 2 * n_groups * n_bytes
+        shape = (*first, n_in, n_out) if turned else (*first, n_out, n_in)
+
+        def make(q: Array, exponents: Array) -> Array:
+            numbers = _fp4(q, exponents)
+            return numbers.swapaxes(-1, -2) if turned else numbers
+
+        return _derived(stem, shape, names, make)
+
+    return find
+
+
 def _of_mlx(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
     bits, shapes = settings.get("bits", 4), _shapes(store, stem, "weight", "scales", "biases")
     if shapes is None or bits not in (2, 4, 8) or any(len(shape) != 2 for shape in shapes):
@@ -241,6 +334,10 @@ _LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
     (None, "SCB"): _of_8_bits,
     (None, _STATE): _of_4_bits,
     (None, "biases"): _of_mlx,
+    (None, "scales"): _of_mlx_fp4,
+    (None, "_blocks"): _of_blocks("_"),
+    (None, "blocks"): _of_blocks("."),
+    (None, "weight_scale_2"): _of_modelopt,
     (None, "weight_scale"): _of_fp8("weight_scale"),
     (None, "weight_scale_inv"): _of_fp8("weight_scale_inv"),
 }

@@ -139,6 +139,53 @@ def test_numbers_of_8_bits(tmp_path, kind, scale):
     assert_read(store, q.float().numpy() * wide)
 
 
+FP4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]
+EXPONENTS = RANDOM.integers(120, 135, SCALES.shape).astype(np.uint8)
+PAIRS = (WHOLE[:, 1::2] << 4 | WHOLE[:, ::2]).astype(np.uint8)
+MXFP4 = np.take(FP4, WHOLE) * 2.0 ** (EXPONENTS.astype(int) - 127).repeat(GROUP, 1)
+
+
+@pytest.mark.parametrize("between", ["_", "."])
+def test_experts_of_gpt_oss(tmp_path, between):
+    """With "_" as of transformers, which uses them transposed, with "." as of OpenAI."""
+    shape = (2, N_OUT // 2, N_IN // GROUP)
+    tensors = {
+        f"experts.x{between}blocks": PAIRS.reshape(*shape, GROUP // 2),
+        f"experts.x{between}scales": EXPONENTS.reshape(shape),
+    }
+    store = opened(tmp_path, tensors, "mxfp4")
+    expected = MXFP4.reshape(2, -1, N_IN)
+    read = store.read("q_proj.experts.x")
+    np.testing.assert_array_equal(read, expected.swapaxes(1, 2) if between == "_" else expected)
+    assert store.tensors["q_proj.experts.x"].shape == read.shape
+    assert read.flags.c_contiguous
+
+
+def test_mxfp4_of_rows(tmp_path):
+    tensors = {"weight_packed": PAIRS, "weight_scale": EXPONENTS}
+    assert_read(opened(tmp_path, tensors, "compressed-tensors"), MXFP4)
+    tensors = {"weight": torch.from_numpy(PAIRS).view(torch.uint32), "scales": EXPONENTS}
+    assert_read(opened(tmp_path, tensors, mode="mxfp4"), MXFP4)
+    with_nan = EXPONENTS.copy()
+    with_nan[0, 0] = 255
+    tensors = {"weight_packed": PAIRS, "weight_scale": with_nan}
+    read = opened(tmp_path, tensors, "compressed-tensors").read("q_proj.weight")
+    assert np.isnan(read[0, :GROUP]).all()
+    np.testing.assert_array_equal(read[1:], MXFP4[1:])
+
+
+@pytest.mark.parametrize("divided", [True, False], ids=["compressed-tensors", "ModelOpt"])
+def test_nvfp4(tmp_path, divided):
+    whole = np.array([0.375], np.float32)
+    scales = torch.from_numpy(RANDOM.uniform(1, 400, (N_OUT, N_IN // 16))).to(torch.float8_e4m3fn)
+    names = ["weight_packed", "weight_scale", "weight_global_scale"]
+    if not divided:
+        names = ["weight", "weight_scale", "weight_scale_2"]
+    store = opened(tmp_path, dict(zip(names, (PAIRS, scales, whole), strict=True)))
+    scale = scales.float().numpy().repeat(16, 1) * (1 / whole if divided else whole)
+    assert_read(store, np.take(FP4, WHOLE) * scale, 1e-3)
+
+
 @pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
 def test_every_number_of_8_bits_is_that_of_torch(tmp_path, kind):
     every = torch.arange(256, dtype=torch.uint8).view(kind)
