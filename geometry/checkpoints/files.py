@@ -45,12 +45,15 @@ _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
-    *(".index", ".h5", ".hdf5", ".keras", ".onnx"),
+    *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
     *(".pkl", ".pickle"),
 )
 """Suffixes of weights that are used if there are no others."""
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
+
+_OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack")
+"""The same model as transformers saves it for other libraries, in order of preference."""
 
 LLMC = (20240326).to_bytes(4, "little")
 """The first bytes of a checkpoint of llm.c."""
@@ -67,6 +70,8 @@ _ZERO = "zero_pp_rank"
 """Part of the names of files that DeepSpeed's ZeRO writes."""
 _JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
 
+_FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
+"""The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
 _WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
 """The first line of word2vec's files: the numbers of words and of dimensions."""
 
@@ -190,6 +195,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.hdf5_store import Hdf5Store
 
         return Hdf5Store
+    if kind == "flax":
+        from geometry.checkpoints.flax_store import open_flax
+
+        return open_flax
     if kind == "pickle":
         from geometry.checkpoints.pickled_store import PickledStore
 
@@ -205,9 +214,12 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     return open_npy if kind == "npy" else open_safetensors
 
 
-def kind_of(
-    name: str, head: bytes
-) -> Literal["safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx"]:
+Kind = Literal[
+    "safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx", "flax"
+]
+
+
+def kind_of(name: str, head: bytes) -> Kind:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -256,6 +268,8 @@ def kind_of(
             raise SourceError(f"{name} {description}.", advice)
     if head.startswith(b"\x80"):
         return "pickle"
+    if name.endswith(".msgpack") or _FLAX.match(head):
+        return "flax"
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"
@@ -426,6 +440,7 @@ def choose_weights(
         return METADATA
     weights = [name for name in names if _is_weights(name, suffixes)]
     weights = weights or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
+    weights = [name for name in _OTHER_LIBRARIES if name in weights][:1] or weights
     latest = [name for name in weights if name.partition(".")[0] in LATEST]
     if len(weights) == 1 or len(latest) == 1:
         return (latest or weights)[0]
@@ -441,7 +456,7 @@ def choose_weights(
 
 
 def _without_weights(names: list[str], where: str) -> SourceError:
-    if any(name.endswith((".msgpack", ".gguf")) for name in names):
+    if any(name.endswith((".ot", ".gguf")) for name in names):
         return SourceError(
             f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
         )

@@ -21,13 +21,12 @@ from geometry.checkpoints.stores import (
     TensorInfo,
     check_shape,
 )
+from geometry.checkpoints.windowed import Windowed
 
 MAX_FIELDS = 1_000_000
 """Maximum fields of a file and its graph; large graphs have 10,000."""
 MAX_TENSORS = 50_000
 """Maximum weights."""
-_MAX_NAME = 10_000
-_WINDOW = 1 << 16
 
 _GRAPH, _INITIALIZER = 7, 5
 _DIMS, _TYPE, _FLOATS, _NAME, _RAW, _EXTERNAL = 1, 2, 4, 8, 9, 13
@@ -146,8 +145,7 @@ class _Message:
     """Reads fields of a message from a file, in windows."""
 
     def __init__(self, file: LocalFile) -> None:
-        self.file = file
-        self._window, self._first = b"", 0
+        self.file, self._bytes = file, Windowed(file)
         self._left = MAX_FIELDS
 
     def fields(self, start: int, nbytes: int, number: int | None = None) -> Iterator[_Field]:
@@ -183,24 +181,14 @@ class _Message:
 
     def text(self, field: _Field) -> str:
         """Return the text of a field."""
-        if field.value > _MAX_NAME:
-            raise SourceError(f"{self.file.name} has a name of {field.value} bytes.", AGAIN)
-        return self.file.read_at(field.start, field.value).tobytes().decode("utf-8", "replace")
+        return self._bytes.read(field.start, field.value).decode("utf-8", "replace")
 
     def _varint(self, at: int) -> tuple[int, int]:
         """Return a number, of seven bits in each byte, and where it ends."""
         value = 0
         for n in range(10):
-            byte = self._byte(at + n)
+            byte = self._bytes.read(at + n, 1)[0]
             value |= (byte & 127) << 7 * n
             if byte < 128:
                 return value, at + n + 1
         raise SourceError(f"{self.file.name} is damaged, or not an ONNX file.", AGAIN)
-
-    def _byte(self, at: int) -> int:
-        if not 0 <= at - self._first < len(self._window):
-            nbytes = min(_WINDOW, self.file.size() - at)
-            if nbytes <= 0:
-                raise SourceError(f"{self.file.name} is truncated.", AGAIN)
-            self._window, self._first = self.file.read_at(at, nbytes).tobytes(), at
-        return self._window[at - self._first]

@@ -1,14 +1,14 @@
 """Tensors of other libraries with the names and layouts of PyTorch's.
 
-Names of TensorFlow's variables become those of transformers; matrices of attention with an axis of
-heads, or one for each head, become one.
+Names of TensorFlow's and Flax's variables become those of transformers; matrices of attention with
+an axis of heads, or one for each head, become one.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -19,6 +19,10 @@ _VARIABLE = ":0"
 """The end of the names of TensorFlow's variables."""
 _LAST = {"kernel": "weight", "embeddings": "weight", "gamma": "weight", "beta": "bias"}
 """The last part of the names of variables, and that of transformers' tensors."""
+
+_OF_FLAX = re.compile(r".*[/.]\d+[/.].*[/.]kernel", re.DOTALL)
+"""A matrix of transformers' Flax models, whose layers are numbers between others' names."""
+_LAST_OF_FLAX = {"kernel": "weight", "embedding": "weight", "scale": "weight"}
 
 MAX_HEADS = 1_000
 """Maximum number of heads with a matrix each."""
@@ -40,6 +44,7 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 def as_in_torch(store: TensorStore) -> TensorStore:
     """Return a store with further tensors, named and laid out as PyTorch's."""
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
+    derived |= dict(_of_flax(store))
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
     return DerivedStore(store, derived) if derived else store
 
@@ -52,18 +57,28 @@ def _of_tensorflow(store: TensorStore) -> Iterator[tuple[str, Derived]]:
         # The first two are the layer in the file, and the model.
         _, _, *parts = name.removesuffix(_VARIABLE).replace("_._", "/").split("/")
         if parts:
-            info = store.tensors[name]
-            turned = parts[-1] == "kernel" and len(info.shape) == 2
-            parts[-1] = _LAST.get(parts[-1], parts[-1])
-            shape = info.shape[::-1] if turned else info.shape
-            yield (
-                ".".join(parts),
-                Derived(
-                    info._replace(name=".".join(parts), shape=shape),
-                    (name,),
-                    np.transpose if turned else np.asarray,
-                ),
-            )
+            yield _renamed(store.tensors[name], parts, _LAST)
+
+
+def _of_flax(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    """Yield the variables of transformers' Flax models, as its own conversion names them."""
+    if not any(map(_OF_FLAX.fullmatch, store.tensors)):
+        return
+    for name in store.tensors:
+        yield _renamed(store.tensors[name], re.split("[/.]", name), _LAST_OF_FLAX)
+
+
+def _renamed(info: TensorInfo, parts: list[str], last: Mapping[str, str]) -> tuple[str, Derived]:
+    """Return a variable by its new name; a kernel has the axes of PyTorch, outputs first."""
+    axes = {2: (1, 0), 4: (3, 2, 0, 1)}.get(len(info.shape), ())
+    turned = axes if parts[-1] == "kernel" else ()
+    shape = tuple(info.shape[axis] for axis in turned) or info.shape
+    name = ".".join([*parts[:-1], last.get(parts[-1], parts[-1])])
+
+    def make(stored: FloatArray) -> FloatArray:
+        return stored.transpose(turned) if turned else stored
+
+    return name, Derived(info._replace(name=name, shape=shape), (info.name,), make)
 
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:

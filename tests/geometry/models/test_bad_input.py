@@ -88,7 +88,7 @@ def test_an_installation_without_its_model(monkeypatch):
     [
         ([], "is empty"),
         (["notes.txt"], "has no weights, only notes.txt"),
-        (["notes.txt", "flax_model.msgpack"], "another framework"),
+        (["notes.txt", "rust_model.ot"], "another framework"),
         (["a.bin", "b.bin", "training_args.bin"], "holds 2 weights files"),
         (["__0_0.distcp", "__1_0.distcp"], "parts of a distributed checkpoint"),
     ],
