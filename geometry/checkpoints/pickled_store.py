@@ -28,9 +28,12 @@ from geometry.checkpoints.stores import (
     widen,
 )
 from geometry.checkpoints.torch_pickle import StoredArray, load_pickle, walk_entries
+from geometry.checkpoints.transfer import local_read
 
 MAX_BYTES = 2_000_000_000
 """Maximum bytes of a pickle, which takes twice as much memory while it is read."""
+
+_PART = 1 << 24
 
 
 class PickledStore(OnThisMachine):
@@ -51,7 +54,7 @@ class PickledStore(OnThisMachine):
                 "Save its arrays with numpy.savez.",
             )
         try:
-            content = load_pickle(self._file.read_at(0, nbytes).tobytes())
+            content = load_pickle(_whole(self._file))
         except HelixscopeError:
             raise
         # A malicious pickle can raise any exception.
@@ -87,6 +90,16 @@ class PickledStore(OnThisMachine):
         stored_dtype(info)
         self.bytes_read += info.nbytes
         return widen(array, info.dtype)
+
+
+def _whole(file: LocalFile) -> bytes:
+    """Return the bytes of a file, read in parts, between which it can be cancelled."""
+    advance, parts = local_read(file.name, file.size()), list[bytes]()
+    with file.opened() as stream:
+        while part := stream.read(_PART):
+            parts.append(part)
+            advance(len(part))
+    return b"".join(parts)
 
 
 def _arrays(
