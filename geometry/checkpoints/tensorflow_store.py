@@ -26,6 +26,8 @@ from geometry.checkpoints.stores import (
 
 MAX_INDEX = 16_000_000
 """Maximum bytes of an index; that of GPT-2 XL has 30,000."""
+MAX_ENTRIES, MAX_NAME = 100_000, 1_000
+"""Maximum entries of an index, and bytes of a name."""
 
 _FOOTER = 48
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
@@ -119,8 +121,17 @@ def _table(name: str, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         )
     _, at = _handle(footer, 0)
     handle, _ = _handle(footer, at)
+    left, n_entries = len(data), 0
     for _, value in _block(name, data, *handle):
-        yield from _block(name, data, *_handle(value, 0)[0])
+        place, _ = _handle(value, 0)
+        left -= place[1]
+        if left < 0:
+            raise SourceError(f"{name} is damaged: it names its blocks many times.", AGAIN)
+        for entry in _block(name, data, *place):
+            n_entries += 1
+            if n_entries > MAX_ENTRIES:
+                raise SourceError(f"{name} has more than {MAX_ENTRIES} entries.", AGAIN)
+            yield entry
 
 
 def _block(name: str, data: bytes, start: int, length: int) -> Iterator[tuple[bytes, bytes]]:
@@ -137,6 +148,8 @@ def _block(name: str, data: bytes, start: int, length: int) -> Iterator[tuple[by
         own, at = _varint(block, at)
         n_value, at = _varint(block, at)
         key = key[:shared] + block[at : at + own]
+        if len(key) > MAX_NAME:
+            raise SourceError(f"{name} has a name of {len(key)} bytes.", AGAIN)
         yield key, block[at + own : at + own + n_value]
         at += own + n_value
 
