@@ -21,7 +21,7 @@ from geometry.checkpoints.stores import (
     TensorInfo,
     check_shape,
 )
-from geometry.checkpoints.windowed import Windowed
+from geometry.checkpoints.windowed import MAX_READ, Windowed
 
 MAX_FIELDS = 1_000_000
 """Maximum fields of a file and its graph; large graphs have 10,000."""
@@ -29,7 +29,8 @@ MAX_TENSORS = 50_000
 """Maximum weights."""
 
 _GRAPH, _INITIALIZER = 7, 5
-_DIMS, _TYPE, _FLOATS, _NAME, _RAW, _EXTERNAL = 1, 2, 4, 8, 9, 13
+_DIMS, _TYPE, _FLOATS, _NAME, _RAW, _DOUBLES, _EXTERNAL = 1, 2, 4, 8, 9, 10, 13
+_INTEGERS = (5, 7, 11)  # numbers of up to ten bytes each
 _DTYPES = {
     1: "F32",
     2: "U8",
@@ -85,7 +86,7 @@ def open_onnx(path: Path) -> RegionStore:
 def _region(message: _Message, tensor: _Field, files: dict[str, LocalFile]) -> Region:
     file = message.file
     dims, kind, name = list[int](), 0, ""
-    raw, external = None, dict[str, str]()
+    raw, packed, external = None, False, dict[str, str]()
     for field in message.fields(tensor.start, tensor.value):
         if field.number == _DIMS and field.start < 0:
             dims.append(field.value)
@@ -95,13 +96,15 @@ def _region(message: _Message, tensor: _Field, files: dict[str, LocalFile]) -> R
             kind = field.value
         elif field.number == _NAME:
             name = message.text(field)
-        elif field.number in (_RAW, _FLOATS):
-            raw = field
+        elif field.number in (_RAW, _FLOATS, _DOUBLES, *_INTEGERS) and field.start >= 0:
+            raw, packed = field, field.number in _INTEGERS
         elif field.number == _EXTERNAL:
             key, value = (message.text(text) for text in message.fields(field.start, field.value))
             external[key] = value
     check_shape(file.name, name, dims, len(dims))
     dtype = _DTYPES.get(kind, f"ONNX type {kind}")
+    if packed:
+        dtype = f"{dtype}, as integers"
     if external:
         return _external(file, name, tuple(dims), dtype, external, files)
     start, nbytes = (0, 0) if raw is None else (raw.start, raw.value)
@@ -173,6 +176,8 @@ class _Message:
 
     def packed(self, field: _Field) -> list[int]:
         """Return numbers that follow each other in a field."""
+        if field.value > MAX_READ:
+            raise SourceError(f"{self.file.name} has a shape of {field.value} bytes.", AGAIN)
         numbers, at = list[int](), field.start
         while at < field.start + field.value:
             number, at = self._varint(at)
