@@ -68,7 +68,10 @@ SHARD, METADATA = ".distcp", ".metadata"
 
 _ZERO = "zero_pp_rank"
 """Part of the names of files that DeepSpeed's ZeRO writes."""
-_JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
+_JOIN = (
+    "In the run's folder, where DeepSpeed wrote zero_to_fp32.py: python zero_to_fp32.py . joined; "
+    "then open “joined” there."
+)
 
 _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 """The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
@@ -90,6 +93,11 @@ OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
         "config.cfg",
         "is a pipeline of spaCy, whose weights only spaCy can read",
         "Save its transformer from spaCy, with save_pretrained.",
+    ),
+    (
+        "zero_to_fp32.py",
+        "is a training with DeepSpeed's ZeRO, whose steps have the weights in parts",
+        _JOIN,
     ),
     (
         "latest_checkpointed_iteration.txt",
