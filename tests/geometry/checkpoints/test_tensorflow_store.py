@@ -9,75 +9,9 @@ from geometry.checkpoints import tensorflow_store
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
 from geometry.models.sources.opening import open_model
+from tests.containers import MAGIC, block, entry, field, table, varint
 
 RANDOM = np.random.default_rng(41)
-DTYPES = {"float32": 1, "float64": 2, "int32": 3, "int64": 9, "float16": 19}
-MAGIC = bytes.fromhex("57fb808b247547db")
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def field(number, value):
-    """A field of a message of Protocol Buffers: a number, or a text or message."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def block(entries, restart=16):
-    """A block of sorted keys: each without what it shares with the one before, with restarts."""
-    out, restarts, before = b"", [], b""
-    for n, (key, value) in enumerate(entries):
-        shared = 0
-        if n % restart:
-            while shared < min(len(key), len(before)) and key[shared] == before[shared]:
-                shared += 1
-        else:
-            restarts.append(len(out))
-        own = key[shared:]
-        out += varint(shared) + varint(len(own)) + varint(len(value)) + own + value
-        before = key
-    restarts = restarts or [0]
-    return out + struct.pack(f"<{len(restarts)}I", *restarts) + struct.pack("<I", len(restarts))
-
-
-def table(entries, per_block=3, compression=b"\0"):
-    """A table: blocks with the kind of compression and a checksum, an index of them, a footer."""
-    out, handles = b"", []
-    items = sorted(entries.items())
-    for first in range(0, len(items), per_block):
-        some = items[first : first + per_block]
-        content = block(some)
-        handles.append((some[-1][0], varint(len(out)) + varint(len(content))))
-        out += content + compression + bytes(4)
-    places = []
-    for content in (block([]), block(handles, restart=1)):
-        places.append(varint(len(out)) + varint(len(content)))
-        out += content + compression + bytes(4)
-    return out + b"".join(places).ljust(40, b"\0") + MAGIC
-
-
-def shape_of(shape):
-    return b"".join(field(2, field(1, size)) for size in shape)
-
-
-def entry(array, place, **changed):
-    values = {"dtype": DTYPES[array.dtype.name], "shape": array.shape, "nbytes": array.nbytes}
-    values |= dict(zip(("shard", "offset"), place, strict=True)) | changed
-    return (
-        field(1, values["dtype"])
-        + field(2, shape_of(values["shape"]))
-        + field(3, values["shard"])
-        + field(4, values["offset"])
-        + field(5, values["nbytes"])
-        + bytes([6 << 3 | 5])
-        + bytes(4)  # the checksum
-    )
 
 
 def written(folder, arrays, n_shards=1, changed=None, **options):
