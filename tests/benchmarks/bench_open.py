@@ -182,9 +182,9 @@ def _weigh(report: Report, folder: Path, sources: dict[str, Path]) -> None:
     bare, ours, larger = (least.pop(name) for name in ("bare", "small", "xl"))
     report.note(f"peak memory: empty window {bare:.0f} MB, ours {ours:.0f} MB, XL {larger:.0f} MB")
     report.add("peak memory above an empty window", ours - bare, None, unit="MB", limit=120)
-    for name, peak in least.items():
-        report.add(f"    {name}", peak - bare, None, unit="MB", limit=126)
     report.add("    XL vs small", larger - bare, ours - bare, unit="MB", at_most=2)
+    for name, peak in least.items():  # and the table twice
+        report.add(f"    the same of {name}", peak - bare, None, unit="MB", limit=126)
 
 
 if __name__ == "__main__":
