@@ -42,8 +42,6 @@ OPTIMISER = "opt_state"
 _ARRAY = 1
 _IN_PARTS = "__msgpack_chunked_array__"
 
-_DTYPES = DTYPES | {"float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}
-
 _LENGTHS = {
     **{0xC4 + n: ("bytes", 1 << n) for n in range(3)},
     **{0xC7 + n: ("extension", 1 << n) for n in range(3)},
@@ -204,7 +202,7 @@ class _Tree:
         shape = [self._expected("integer") for _ in range(self._expected("list"))]
         dtype = self._text()
         nbytes = self._expected("bytes")
-        info = TensorInfo(name, tuple(shape), _DTYPES.get(dtype, dtype), nbytes)
+        info = TensorInfo(name, tuple(shape), DTYPES.get(dtype, dtype), nbytes)
         self._add(Region(self._file, self._at, info), self._file.size())
 
     def _add(self, region: Region, size: int) -> None:

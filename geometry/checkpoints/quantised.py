@@ -4,7 +4,7 @@ Layouts: bitsandbytes (8 bit by rows; 4 bit by blocks, with a table of 16 values
 AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, fp8
 with scales of tensors, rows or blocks (as of vLLM and DeepSeek), and floats of 4 bits: MXFP4 (the
 Open Compute Project's Microscaling Formats 1.0; of gpt-oss, compressed-tensors and MLX) and NVFP4
-(of compressed-tensors and NVIDIA's ModelOpt).
+(of compressed-tensors and NVIDIA's ModelOpt). Of torchao its Int8Tensor and Float8Tensor.
 """
 
 from __future__ import annotations
@@ -327,6 +327,30 @@ def _of_fp8(scale_name: str) -> Finder:
     return find
 
 
+def _of_torchao(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    name, _, kind = stem.rpartition(".")
+    names = [f"{stem}.{part}" for part in ("qdata", "scale")]
+    stored = store.tensors[names[0]]
+    scale = store.tensors.get(names[1])
+    if (kind, stored.dtype[:2]) not in (("Int8Tensor", "I8"), ("Float8Tensor", "F8")):
+        return None
+    if scale is None or len(stored.shape) != 2 or len(scale.shape) != 2 or 0 in scale.shape:
+        return None
+    (n_out, n_in), (rows, groups) = stored.shape, scale.shape
+    zero = store.tensors.get(f"{stem}.zero_point")
+    if n_out % rows or n_in % groups or (zero is not None and zero.shape != scale.shape):
+        return None
+
+    def make(q: Array, scales: Array, *zeros: Array) -> Array:
+        blocks = q.reshape(rows, n_out // rows, groups, n_in // groups).astype(np.float32)
+        for zero in zeros:
+            blocks -= zero[:, None, :, None]
+        blocks *= scales[:, None, :, None]
+        return blocks.reshape(n_out, n_in)
+
+    return _derived(name, stored.shape, names if zero is None else [*names, zero.name], make)
+
+
 _LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
     ("gptq", "qweight"): _of_gptq,
     ("awq", "qweight"): _of_awq,
@@ -337,6 +361,7 @@ _LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
     (None, "scales"): _of_mlx_fp4,
     (None, "_blocks"): _of_blocks("_"),
     (None, "blocks"): _of_blocks("."),
+    (None, "qdata"): _of_torchao,
     (None, "weight_scale_2"): _of_modelopt,
     (None, "weight_scale"): _of_fp8("weight_scale"),
     (None, "weight_scale_inv"): _of_fp8("weight_scale_inv"),

@@ -167,7 +167,13 @@ def _quantised(storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> S
     return _tensor(storage, offset, shape, stride)
 
 
-def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | None:
+def _of_type(
+    function: Any, kind: Any, args: Any, state: Any
+) -> StoredTensor | dict[Any, Any] | None:
+    """Return a tensor of a subclass; one of torchao's, as its own tensors by class and name."""
+    if function == _WRAPPER:
+        of = isinstance(kind, Named) and kind.module.partition(".")[0] == "torchao"
+        return {kind.name: state} if of and type(state) is dict else None
     is_tensor = function in _TENSORS and type(args) is tuple and 4 <= len(args) <= 10
     return _tensor(*args) if is_tensor else None
 
@@ -248,6 +254,8 @@ _TENSORS = (
     Named("torch._utils", "_rebuild_tensor_v2"),
     Named("torch._utils", "_rebuild_tensor_v3"),
 )
+
+_WRAPPER = Named("torch._utils", "_rebuild_wrapper_subclass")
 
 
 def _empty(*_: Any) -> dict[Any, Any]:

@@ -45,6 +45,8 @@ DTYPES = {
     "int16": "I16",
     "int8": "I8",
     "uint8": "U8",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
     "bool": "BOOL",
     "complex64": "C64",
     "uint16": "U16",

@@ -375,4 +375,11 @@ class Layers:
         """Return why a matrix is only stored quantised, or ""."""
         stem = name.removesuffix("weight")
         packed = (self.store.known(stem + end) for end in PACKED)
-        return next((unreadable(info) for info in packed if info is not None), "")
+        if why := next((unreadable(info) for info in packed if info is not None), ""):
+            return why
+        # torchao's tensors are made of others, below their name.
+        begin = f"{name}."
+        below = (n.removeprefix(begin) for n in self.store.tensors if n.startswith(begin))
+        kinds = (n.partition(".")[0] for n in below)
+        made = next((kind for kind in kinds if kind.endswith("Tensor")), "")
+        return f"{name} is quantised ({made})" if made else ""

@@ -1,6 +1,8 @@
 """Quantised matrices, packed here as their layouts are published, and read back."""
 
 import json
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -192,6 +194,57 @@ def test_every_number_of_8_bits_is_that_of_torch(tmp_path, kind):
     save_file({"every": every}, tmp_path / "x.safetensors")
     read = open_store(tmp_path / "x.safetensors").read("every")
     np.testing.assert_array_equal(read, every.float().numpy())
+
+
+def saved_of_torchao(tmp_path, monkeypatch, kind, **attributes):
+    """Save a tensor as torchao's are: a subclass without numbers, with tensors as attributes."""
+
+    class Made:
+        def __reduce_ex__(self, protocol):
+            args = (Made, torch.float32, (N_OUT, N_IN), (N_IN, 1), 0, None, None, False)
+            whole = torch._utils._rebuild_wrapper_subclass
+            return torch._tensor._rebuild_from_type_v2, (whole, Made, args, attributes)
+
+    Made.__module__, Made.__qualname__ = "torchao.quantization", kind
+    module = types.ModuleType("torchao.quantization")
+    setattr(module, kind, Made)
+    with monkeypatch.context() as while_saved:
+        while_saved.setitem(sys.modules, "torchao", types.ModuleType("torchao"))
+        while_saved.setitem(sys.modules, "torchao.quantization", module)
+        torch.save({"q_proj.weight": Made()}, tmp_path / "a.bin")
+    return dequantised(open_store(tmp_path / "a.bin"), {})
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+@pytest.mark.parametrize("shape", [(N_OUT, 1), (N_OUT, N_IN // GROUP), (1, 1)])
+def test_int8_of_torchao(tmp_path, monkeypatch, shape, zeros):
+    q = RANDOM.integers(-127, 128, (N_OUT, N_IN)).astype(np.int8)
+    scale = RANDOM.uniform(0.01, 0.1, shape).astype(np.float32)
+    zero = RANDOM.integers(-9, 9, shape).astype(np.int8)
+    attributes = {"qdata": q, "scale": scale, **({"zero_point": zero} if zeros else {})}
+    tensors = {name: torch.from_numpy(value) for name, value in attributes.items()}
+    store = saved_of_torchao(tmp_path, monkeypatch, "Int8Tensor", block_size=[1, GROUP], **tensors)
+    repeats = N_OUT // shape[0], N_IN // shape[1]
+    wide = [a.astype(np.float32).repeat(repeats[0], 0).repeat(repeats[1], 1) for a in (scale, zero)]
+    assert_read(store, (q - wide[1] * zeros) * wide[0], 1e-5)
+
+
+def test_float8_of_torchao(tmp_path, monkeypatch):
+    q = torch.from_numpy(RANDOM.standard_normal((N_OUT, N_IN))).to(torch.float8_e4m3fn)
+    scale = torch.from_numpy(RANDOM.uniform(0.5, 2, (N_OUT, 1)).astype(np.float32))
+    store = saved_of_torchao(tmp_path, monkeypatch, "Float8Tensor", qdata=q, scale=scale)
+    assert_read(store, (q.float() * scale).numpy())
+
+
+def test_other_tensors_of_torchao_are_named(tmp_path, monkeypatch):
+    parts = {"qdata": torch.zeros(N_OUT, N_IN // 2, dtype=torch.uint8), "scale": torch.ones(2, 8)}
+    store = saved_of_torchao(tmp_path, monkeypatch, "Int4Tensor", **parts)
+    assert list(store.tensors) == [
+        "q_proj.weight.Int4Tensor.qdata",
+        "q_proj.weight.Int4Tensor.scale",
+    ]
+    with pytest.raises(TensorUnavailable, match="quantised"):
+        store.read("q_proj.weight.Int4Tensor.qdata")
 
 
 def test_what_does_not_fit_stays_unreadable(tmp_path):
