@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.quantised import dequantised
+from geometry.models.sources.opening import open_model
 
 N_OUT, N_IN, GROUP = 16, 64, 32
 RANDOM = np.random.default_rng(5)
@@ -196,7 +197,7 @@ def test_every_number_of_8_bits_is_that_of_torch(tmp_path, kind):
     np.testing.assert_array_equal(read, every.float().numpy())
 
 
-def saved_of_torchao(tmp_path, monkeypatch, kind, **attributes):
+def save_of_torchao(path, monkeypatch, kind, attributes, name="q_proj.weight", **beside):
     """Save a tensor as torchao's are: a subclass without numbers, with tensors as attributes."""
 
     class Made:
@@ -211,7 +212,11 @@ def saved_of_torchao(tmp_path, monkeypatch, kind, **attributes):
     with monkeypatch.context() as while_saved:
         while_saved.setitem(sys.modules, "torchao", types.ModuleType("torchao"))
         while_saved.setitem(sys.modules, "torchao.quantization", module)
-        torch.save({"q_proj.weight": Made()}, tmp_path / "a.bin")
+        torch.save({name: Made(), **beside}, path)
+
+
+def saved_of_torchao(tmp_path, monkeypatch, kind, **attributes):
+    save_of_torchao(tmp_path / "a.bin", monkeypatch, kind, attributes)
     return dequantised(open_store(tmp_path / "a.bin"), {})
 
 
@@ -245,6 +250,17 @@ def test_other_tensors_of_torchao_are_named(tmp_path, monkeypatch):
     ]
     with pytest.raises(TensorUnavailable, match="quantised"):
         store.read("q_proj.weight.Int4Tensor.qdata")
+    table = torch.ones(20, 16)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", "n_head": 2}))
+    save_of_torchao(
+        tmp_path / "a.bin",
+        monkeypatch,
+        "Int4Tensor",
+        parts,
+        "h.0.attn.c_attn.weight",
+        **{"wpe.weight": table, "wte.weight": table, "h.0.ln_1.weight": torch.ones(16)},
+    )
+    assert "quantised (Int4Tensor)" in open_model(tmp_path).missing["W_Q"]
 
 
 def test_what_does_not_fit_stays_unreadable(tmp_path):
