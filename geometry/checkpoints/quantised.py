@@ -328,7 +328,7 @@ def _of_fp8(scale_name: str) -> Finder:
 
 
 def _of_torchao(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
-    name, _, kind = stem.rpartition(".")
+    name, kind = stem.rpartition(".")[::2]
     names = [f"{stem}.{part}" for part in ("qdata", "scale")]
     stored = store.tensors[names[0]]
     scale = store.tensors.get(names[1])
