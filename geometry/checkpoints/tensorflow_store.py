@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,13 +25,15 @@ from geometry.checkpoints.stores import (
     check_shape,
 )
 
-MAX_INDEX = 16_000_000
+MAX_INDEX = 4_000_000
 """Maximum bytes of an index; that of GPT-2 XL has 30,000."""
-MAX_ENTRIES, MAX_NAME = 100_000, 1_000
-"""Maximum entries of an index, and bytes of a name."""
+MAX_NAME = 1_000
+"""Maximum bytes of a name, each of which can repeat the one before it."""
 
 _FOOTER = 48
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
+MAX_ENTRIES = 100_000
+"""Maximum entries of an index."""
 _TRAILER = 5  # the kind of compression and a checksum, after each block
 
 _DTYPES = {
@@ -74,7 +77,9 @@ def open_tensorflow(path: Path) -> RegionStore:
         )
     data = index.read_at(0, index.size()).tobytes()
     with reading(path.name):
-        table = dict(_table(path.name, data))
+        table = dict(islice(_table(path.name, data), MAX_ENTRIES + 1))
+        if len(table) > MAX_ENTRIES:
+            raise SourceError(f"{path.name} has more than {MAX_ENTRIES} entries.", AGAIN)
         n_shards = dict(_fields(table.pop(b"", b""))).get(1, 1)
         entries = {key.decode(): _entry(value) for key, value in table.items()}
     if type(n_shards) is not int or not 0 < n_shards <= len(entries):
@@ -121,17 +126,13 @@ def _table(name: str, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         )
     _, at = _handle(footer, 0)
     handle, _ = _handle(footer, at)
-    left, n_entries = len(data), 0
+    end = 0
     for _, value in _block(name, data, *handle):
-        place, _ = _handle(value, 0)
-        left -= place[1]
-        if left < 0:
-            raise SourceError(f"{name} is damaged: it names its blocks many times.", AGAIN)
-        for entry in _block(name, data, *place):
-            n_entries += 1
-            if n_entries > MAX_ENTRIES:
-                raise SourceError(f"{name} has more than {MAX_ENTRIES} entries.", AGAIN)
-            yield entry
+        (start, length), _ = _handle(value, 0)
+        if start < end:
+            raise SourceError(f"{name} is damaged: its blocks overlap.", AGAIN)
+        end = start + length
+        yield from _block(name, data, start, length)
 
 
 def _block(name: str, data: bytes, start: int, length: int) -> Iterator[tuple[bytes, bytes]]:
@@ -149,7 +150,7 @@ def _block(name: str, data: bytes, start: int, length: int) -> Iterator[tuple[by
         n_value, at = _varint(block, at)
         key = key[:shared] + block[at : at + own]
         if len(key) > MAX_NAME:
-            raise SourceError(f"{name} has a name of {len(key)} bytes.", AGAIN)
+            raise SourceError(f"{name} is damaged: a name has {len(key)} bytes.", AGAIN)
         yield key, block[at + own : at + own + n_value]
         at += own + n_value
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -44,9 +44,30 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 def as_in_torch(store: TensorStore) -> TensorStore:
     """Return a store with further tensors, named and laid out as PyTorch's."""
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
-    derived |= dict(_of_flax(store))
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
+    derived |= dict(_of_flax(store))
     return DerivedStore(store, derived) if derived else store
+
+
+def _of_flax(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    """Yield the variables of transformers' Flax models, as its own conversion names them."""
+    if not any(map(_OF_FLAX.fullmatch, store.tensors)):
+        return
+    for name in store.tensors:
+        yield _renamed(store.tensors[name], re.split("[/.]", name), _LAST_OF_FLAX)
+
+
+def _renamed(info: TensorInfo, parts: list[str], last: dict[str, str]) -> tuple[str, Derived]:
+    """Return a variable by its new name; a kernel has the axes of PyTorch, outputs first."""
+    axes = {2: (1, 0), 4: (3, 2, 0, 1)}.get(len(info.shape), ())
+    turned = axes if parts[-1] == "kernel" else ()
+    shape = tuple(info.shape[axis] for axis in turned) or info.shape
+    name = ".".join([*parts[:-1], last.get(parts[-1], parts[-1])])
+
+    def make(stored: FloatArray) -> FloatArray:
+        return stored.transpose(turned) if turned else stored
+
+    return name, Derived(info._replace(name=name, shape=shape), (info.name,), make)
 
 
 def _of_tensorflow(store: TensorStore) -> Iterator[tuple[str, Derived]]:
@@ -58,27 +79,6 @@ def _of_tensorflow(store: TensorStore) -> Iterator[tuple[str, Derived]]:
         _, _, *parts = name.removesuffix(_VARIABLE).replace("_._", "/").split("/")
         if parts:
             yield _renamed(store.tensors[name], parts, _LAST)
-
-
-def _of_flax(store: TensorStore) -> Iterator[tuple[str, Derived]]:
-    """Yield the variables of transformers' Flax models, as its own conversion names them."""
-    if not any(map(_OF_FLAX.fullmatch, store.tensors)):
-        return
-    for name in store.tensors:
-        yield _renamed(store.tensors[name], re.split("[/.]", name), _LAST_OF_FLAX)
-
-
-def _renamed(info: TensorInfo, parts: list[str], last: Mapping[str, str]) -> tuple[str, Derived]:
-    """Return a variable by its new name; a kernel has the axes of PyTorch, outputs first."""
-    axes = {2: (1, 0), 4: (3, 2, 0, 1)}.get(len(info.shape), ())
-    turned = axes if parts[-1] == "kernel" else ()
-    shape = tuple(info.shape[axis] for axis in turned) or info.shape
-    name = ".".join([*parts[:-1], last.get(parts[-1], parts[-1])])
-
-    def make(stored: FloatArray) -> FloatArray:
-        return stored.transpose(turned) if turned else stored
-
-    return name, Derived(info._replace(name=name, shape=shape), (info.name,), make)
 
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:

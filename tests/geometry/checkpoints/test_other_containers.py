@@ -12,7 +12,6 @@ from geometry.checkpoints.arrow_files import read_arrow
 from geometry.checkpoints.column_files import labels_beside, read_rows
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
-from geometry.checkpoints.transfer import Cancelled, Transfer, local_reads
 
 RANDOM = np.random.default_rng(11)
 P = RANDOM.standard_normal((9, 4))
@@ -89,17 +88,6 @@ def test_a_pickle_without_arrays_is_named_and_not_run(tmp_path, capsys):
     with pytest.raises(SourceError, match=r"of builtins\.print.*not run"):
         open_store(tmp_path / "a.pkl")
     assert capsys.readouterr().out == ""
-
-
-def test_a_pickle_is_read_with_progress_and_can_be_cancelled(tmp_path):
-    (tmp_path / "a.pkl").write_bytes(pickle.dumps({"wpe": P}))
-    seen = []
-    with local_reads(Transfer(seen.append)):
-        open_store(tmp_path / "a.pkl")
-    assert (seen[0].done, seen[-1].done) == (0, (tmp_path / "a.pkl").stat().st_size)
-    transfer = Transfer(lambda progress: transfer.cancel())
-    with local_reads(transfer), pytest.raises(Cancelled):
-        open_store(tmp_path / "a.pkl")
 
 
 def test_the_same_bytes_many_times_are_refused(tmp_path):

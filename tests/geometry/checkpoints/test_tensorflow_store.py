@@ -148,7 +148,7 @@ def test_an_index_that_names_a_block_many_times(tmp_path):
     body = content + bytes(5)
     footer = (varint(0) * 2 + varint(len(body)) + varint(len(index))).ljust(40, b"\0") + MAGIC
     path.write_bytes(body + index + bytes(5) + footer)
-    assert "many times" in str(refusal(path))
+    assert "overlap" in str(refusal(path))
 
 
 def test_keys_that_grow(tmp_path):
@@ -161,7 +161,7 @@ def test_keys_that_grow(tmp_path):
     body = content + bytes(5)
     footer = (varint(0) * 2 + varint(len(body)) + varint(len(index))).ljust(40, b"\0") + MAGIC
     path.write_bytes(body + index + bytes(5) + footer)
-    assert "name of" in str(refusal(path))
+    assert "a name has" in str(refusal(path))
 
 
 def test_changed_bytes(tmp_path):
