@@ -21,12 +21,13 @@ from geometry.checkpoints.stores import (
     TensorInfo,
     check_shape,
 )
-from geometry.checkpoints.windowed import MAX_READ, Windowed
+from geometry.checkpoints.windowed import Windowed
 
 MAX_FIELDS = 1_000_000
 """Maximum fields of a file and its graph; large graphs have 10,000."""
 MAX_TENSORS = 50_000
 """Maximum weights."""
+_MAX_NAME = 10_000
 
 _GRAPH, _INITIALIZER = 7, 5
 _DIMS, _TYPE, _FLOATS, _NAME, _RAW, _DOUBLES, _EXTERNAL = 1, 2, 4, 8, 9, 10, 13
@@ -175,9 +176,9 @@ class _Message:
             raise SourceError(f"{self.file.name} is truncated, or not an ONNX file.", AGAIN)
 
     def packed(self, field: _Field) -> list[int]:
-        """Return numbers that follow each other in a field."""
-        if field.value > MAX_READ:
-            raise SourceError(f"{self.file.name} has a shape of {field.value} bytes.", AGAIN)
+        """Return numbers that follow each other in a field, such as the sizes of a shape."""
+        if field.value > _MAX_NAME:
+            raise SourceError(f"{self.file.name} is damaged, or not an ONNX file.", AGAIN)
         numbers, at = list[int](), field.start
         while at < field.start + field.value:
             number, at = self._varint(at)
