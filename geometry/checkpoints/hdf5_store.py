@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 WEIGHTS_OF_KERAS = "model.weights.h5"
 """The weights in a ``.keras`` archive."""
 
-MAX_ARRAYS, MAX_OBJECTS, MAX_DEPTH = 20_000, 100_000, 64
+MAX_DATASETS, MAX_OBJECTS, MAX_DEPTH = 20_000, 100_000, 64
 """Maximum arrays, arrays and groups, and depth of groups of a file."""
 
 _LOCAL_HEADER = 30
@@ -169,7 +169,9 @@ def _arrays(where: str, file: File) -> Iterator[TensorInfo]:
         left -= 1
         if info.type == h5py.h5o.TYPE_DATASET:
             names.append(name)
-        return True if not left or len(names) > MAX_ARRAYS or name.count(b"/") > MAX_DEPTH else None
+        return (
+            True if not left or len(names) > MAX_DATASETS or name.count(b"/") > MAX_DEPTH else None
+        )
 
     if h5py.h5o.visit(file.id, visit, info=True):
         raise SourceError(f"{where} has more arrays or groups than any model.", AGAIN)

@@ -119,7 +119,7 @@ def test_groups_in_circles(tmp_path):
     assert len(open_store(tmp_path / "a.h5").tensors) == 1
 
 
-@pytest.mark.parametrize("bound", ["MAX_ARRAYS", "MAX_OBJECTS"])
+@pytest.mark.parametrize("bound", ["MAX_DATASETS", "MAX_OBJECTS"])
 def test_the_bounds_of_a_file(tmp_path, monkeypatch, bound):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         for n in range(20):
