@@ -22,9 +22,10 @@ NAMES = (
     "open_clip_config.json",
     "config.yaml",
     "args.yaml",
+    "bert_config.json",
 )
-"""The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and
-more."""
+"""The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm, the first
+BERT and more."""
 
 MAX_BYTES = 50_000
 """Maximum bytes of such a file, ten times those of real ones. Larger YAML would take seconds."""

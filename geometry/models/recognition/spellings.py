@@ -24,6 +24,11 @@ _OF_FLAX = re.compile(r".*[/.]\d+[/.].*[/.]kernel", re.DOTALL)
 """A matrix of transformers' Flax models, whose layers are numbers between others' names."""
 _LAST_OF_FLAX = {"kernel": "weight", "embedding": "weight", "scale": "weight"}
 
+_OF_GOOGLE = re.compile(r".*/layer_\d+/.*/kernel", re.DOTALL)
+"""A matrix of BERT as Google released it."""
+_MOMENT = re.compile(r"adam_?[mv]?(_1)?|lamb_[mv]", re.IGNORECASE)
+"""The last part of the names of averages of gradients beside variables."""
+
 MAX_HEADS = 1_000
 """Maximum number of heads with a matrix each."""
 
@@ -45,7 +50,7 @@ def as_in_torch(store: TensorStore) -> TensorStore:
     """Return a store with further tensors, named and laid out as PyTorch's."""
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
-    derived |= dict(_of_flax(store))
+    derived |= dict(_of_flax(store)) | dict(_of_google(store))
     return DerivedStore(store, derived) if derived else store
 
 
@@ -55,6 +60,18 @@ def _of_flax(store: TensorStore) -> Iterator[tuple[str, Derived]]:
         return
     for name in store.tensors:
         yield _renamed(store.tensors[name], re.split("[/.]", name), _LAST_OF_FLAX)
+
+
+def _of_google(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    """Yield the variables of Google's BERT, as transformers' conversion names them."""
+    if not any(map(_OF_GOOGLE.fullmatch, store.tensors)):
+        return
+    for name in store.tensors:
+        parts = re.sub(r"/layer_(\d+)/", r"/layer/\1/", name).split("/")
+        if parts[-1].endswith("_embeddings"):
+            parts.append("embeddings")
+        if not _MOMENT.fullmatch(parts[-1]):
+            yield _renamed(store.tensors[name], parts, _LAST)
 
 
 def _renamed(info: TensorInfo, parts: list[str], last: dict[str, str]) -> tuple[str, Derived]:

@@ -1,5 +1,6 @@
 """TensorFlow's checkpoints, written here as LevelDB's tables and tensor_bundle.proto describe."""
 
+import json
 import struct
 
 import numpy as np
@@ -68,6 +69,40 @@ def test_gpt2_as_openai_released_it(tmp_path):
     np.testing.assert_array_equal(
         model.weight("W_K", 1), arrays["model/h1/attn/c_attn/w"][0, :, 8:16].T
     )
+
+
+def test_bert_as_google_released_it(tmp_path):
+    shapes = {
+        "position_embeddings": (30, 8),
+        "word_embeddings": (50, 8),
+        "token_type_embeddings": (2, 8),
+    }
+    arrays = {
+        f"bert/embeddings/{name}": RANDOM.standard_normal(shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
+    arrays |= {
+        f"bert/embeddings/LayerNorm/{name}": RANDOM.standard_normal(8).astype(np.float32)
+        for name in ("gamma", "beta")
+    }
+    sizes = {"self/query": (8, 8), "self/key": (8, 8), "self/value": (8, 8), "output/dense": (8, 8)}
+    for layer in range(2):
+        for name, shape in sizes.items():
+            begin = f"bert/encoder/layer_{layer}/attention/{name}"
+            arrays[f"{begin}/kernel"] = RANDOM.standard_normal(shape).astype(np.float32)
+            arrays[f"{begin}/bias"] = RANDOM.standard_normal(8).astype(np.float32)
+            arrays[f"{begin}/kernel/adam_m"] = np.zeros(shape, np.float32)
+    arrays["bert/embeddings/position_embeddings/adam_m"] = np.zeros((30, 8), np.float32)
+    written(tmp_path, arrays)
+    settings = {"hidden_size": 8, "num_attention_heads": 4, "max_position_embeddings": 30}
+    (tmp_path / "bert_config.json").write_text(json.dumps(settings))
+    model = open_model(tmp_path)
+    assert (model.family, model.n_heads) == ("bert", 4)
+    np.testing.assert_array_equal(model.stored_W_pos, arrays["bert/embeddings/position_embeddings"])
+    np.testing.assert_array_equal(model.W_E, arrays["bert/embeddings/word_embeddings"])
+    for name, part in (("W_Q", "self/query"), ("W_O", "output/dense")):
+        kernel = arrays[f"bert/encoder/layer_1/attention/{part}/kernel"]
+        np.testing.assert_array_equal(model.weight(name, 1), kernel.T)
 
 
 # ---- damaged and hostile files -----------------------------------------------------------
