@@ -1,8 +1,6 @@
 """HDF5: arrays as h5py writes them, and Keras's and TensorFlow's files, in archives or not."""
 
 import os
-import subprocess
-import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -155,27 +153,3 @@ def test_damaged_files(tmp_path):
     with zipfile.ZipFile(original, "w") as archive:
         archive.writestr("config.json", "{}")
     assert "has no model.weights.h5" in refusal(original)
-
-
-def test_without_h5py_a_sentence_has_the_line_to_install(tmp_path, monkeypatch):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["x"] = TABLE
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(SourceError) as caught:
-        open_store(tmp_path / "a.h5")
-    assert "pip install" in caught.value.advice
-
-
-def test_optional_libraries_are_not_imported_for_other_files(tmp_path):
-    np.save(tmp_path / "p.npy", TABLE)
-    code = (
-        "import sys; from geometry import open_model; open_model(sys.argv[1]); "
-        "print({'h5py', 'onnx', 'pyarrow', 'msgpack'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "p.npy"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "set()"
