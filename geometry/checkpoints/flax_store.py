@@ -33,8 +33,10 @@ from geometry.checkpoints.windowed import Windowed
 
 MAX_ITEMS = 500_000
 """Maximum items of a tree; that of a large model and its optimiser has 20,000."""
-MAX_DEPTH, MAX_NAME = 64, 1_000
-"""Maximum depth of a tree, and characters of an array's name."""
+MAX_DEPTH = 64
+"""Maximum depth of a tree."""
+MAX_NAME = 1_000
+"""Maximum characters of an array's name."""
 
 OPTIMISER = "opt_state"
 """The branch of a training's state that has averages of gradients, which look like weights."""

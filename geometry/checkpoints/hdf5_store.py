@@ -43,8 +43,12 @@ if TYPE_CHECKING:
 WEIGHTS_OF_KERAS = "model.weights.h5"
 """The weights in a ``.keras`` archive."""
 
-MAX_DATASETS, MAX_OBJECTS, MAX_DEPTH = 20_000, 100_000, 64
-"""Maximum arrays, arrays and groups, and depth of groups of a file."""
+MAX_DATASETS = 20_000
+"""Maximum arrays of a file."""
+MAX_OBJECTS = 100_000
+"""Maximum arrays and groups."""
+MAX_DEPTH = 64
+"""Maximum depth of groups."""
 
 _LOCAL_HEADER = 30
 _CHUNK = 1 << 20
