@@ -24,8 +24,10 @@ from geometry.checkpoints.stores import (
     check_shape,
 )
 
-MAX_INDEX = 16_000_000
+MAX_INDEX = 4_000_000
 """Maximum bytes of an index; that of GPT-2 XL has 30,000."""
+MAX_NAME = 1_000
+"""Maximum bytes of a name, each of which can repeat the one before it."""
 
 _FOOTER = 48
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
@@ -119,8 +121,13 @@ def _table(name: str, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         )
     _, at = _handle(footer, 0)
     handle, _ = _handle(footer, at)
+    left = len(data)
     for _, value in _block(name, data, *handle):
-        yield from _block(name, data, *_handle(value, 0)[0])
+        (start, length), _ = _handle(value, 0)
+        left -= length
+        if left < 0:
+            raise SourceError(f"{name} is damaged: its blocks overlap.", AGAIN)
+        yield from _block(name, data, start, length)
 
 
 def _block(name: str, data: bytes, start: int, length: int) -> Iterator[tuple[bytes, bytes]]:
@@ -137,6 +144,8 @@ def _block(name: str, data: bytes, start: int, length: int) -> Iterator[tuple[by
         own, at = _varint(block, at)
         n_value, at = _varint(block, at)
         key = key[:shared] + block[at : at + own]
+        if len(key) > MAX_NAME:
+            raise SourceError(f"{name} is damaged: a name has {len(key)} bytes.", AGAIN)
         yield key, block[at + own : at + own + n_value]
         at += own + n_value
 

@@ -60,7 +60,8 @@ def llmc() -> Files:
     return {"a.bin": header + np.ones(sum(sizes), "<f4").tobytes()}
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
+    """Return a number of Protocol Buffers, of seven bits in each byte."""
     parts = []
     while number > 127:
         parts.append(number & 127 | 128)
@@ -71,17 +72,23 @@ def _varint(number: int) -> bytes:
 def _message(*fields: tuple[int, int | bytes]) -> bytes:
     """Return a message of Protocol Buffers: of numbers, texts and messages."""
     return b"".join(
-        _varint(number << 3) + _varint(value)
+        varint(number << 3) + varint(value)
         if isinstance(value, int)
-        else _varint(number << 3 | 2) + _varint(len(value)) + value
+        else varint(number << 3 | 2) + varint(len(value)) + value
         for number, value in fields
     )
 
 
-def _block(entries: Iterator[tuple[bytes, bytes]] | list[tuple[bytes, bytes]]) -> bytes:
-    """Return a block of a table of LevelDB, whose keys share nothing."""
-    rows = (b"".join(map(_varint, (0, len(k), len(v)))) + k + v for k, v in entries)
-    return b"".join(rows) + struct.pack("<II", 0, 1) + bytes(5)
+def block(rows: bytes) -> bytes:
+    """Return a block of a table of LevelDB with its trailer."""
+    return rows + struct.pack("<II", 0, 1) + bytes(5)
+
+
+def _rows(*entries: tuple[bytes, bytes]) -> bytes:
+    """Return the rows of a block, whose keys share nothing."""
+    return b"".join(
+        b"".join(map(varint, (0, len(key), len(value)))) + key + value for key, value in entries
+    )
 
 
 def tensorflow(tensors: Tensors) -> Files:
@@ -92,13 +99,12 @@ def tensorflow(tensors: Tensors) -> Files:
         place = _message((1, 1), (2, shape), (4, len(data)), (5, array.nbytes))
         entries.append((name.encode(), place))
         data += array.tobytes()
-    block = _block(entries)
-    metaindex = _block([])
-    at = len(block) + len(metaindex)
-    index = _block([(b"z", _varint(0) + _varint(len(block) - 5))])
-    handles = b"".join(map(_varint, (len(block), len(metaindex) - 5, at, len(index) - 5)))
+    rows, metaindex = block(_rows(*entries)), block(b"")
+    at = len(rows) + len(metaindex)
+    index = block(_rows((b"z", varint(0) + varint(len(rows) - 5))))
+    handles = b"".join(map(varint, (len(rows), len(metaindex) - 5, at, len(index) - 5)))
     footer = handles.ljust(40, b"\0") + (0xDB4775248B80FB57).to_bytes(8, "little")
-    return {"model.ckpt.index": block + metaindex + index + footer,
+    return {"model.ckpt.index": rows + metaindex + index + footer,
             "model.ckpt.data-00000-of-00001": data}  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 import struct
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from geometry.checkpoints.arrow_files import read_arrow
 from geometry.checkpoints.column_files import labels_beside, read_rows
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
+from tools.campaigns.weight_kinds import block, tensorflow, varint
 
 RANDOM = np.random.default_rng(11)
 P = RANDOM.standard_normal((9, 4))
@@ -148,3 +150,39 @@ def test_the_projectors_tables(tmp_path):
     (tmp_path / "metadata.tsv").write_text(table, "utf-8")
     assert [column.name for column in labels_beside(path, 9)] == ["word", "count"]
     assert labels_beside(path, 8) == ()
+
+
+# ---- TensorFlow --------------------------------------------------------------------------
+
+TABLES = {"model/wpe": P.astype("f4"), "model/wte": P[:5].astype("f4")}
+
+
+def write_tensorflow(folder, files):
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder / "model.ckpt.index"
+
+
+def test_tensorflows_tables(tmp_path):
+    store = open_store(write_tensorflow(tmp_path, tensorflow(TABLES)))
+    for name, values in TABLES.items():
+        np.testing.assert_array_equal(store.read(name), values)
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_an_index_that_takes_long_is_refused(growing, tmp_path):
+    """Keys that each repeat the one before, and a block that is read a million times."""
+    entries = b"\0\1\0a" + b"".join(
+        varint(n) + b"\1\0a" for n in range(1, 300_000 if growing else 200)
+    )
+    data = block(entries)
+    handle = varint(0) + varint(len(data) - 5)
+    rows = b"\0\1" + varint(len(handle)) + b"k" + handle
+    index = block(rows * (1 if growing else 500_000))
+    places = b"".join(map(varint, (0, len(data) - 5, len(data), len(index) - 5)))
+    footer = places.ljust(40, b"\0") + (0xDB4775248B80FB57).to_bytes(8, "little")
+    path = write_tensorflow(tmp_path, {"model.ckpt.index": data + index + footer})
+    begun = time.process_time()
+    with pytest.raises(SourceError, match="is damaged"):
+        open_store(path)
+    assert time.process_time() - begun < 2
