@@ -121,12 +121,12 @@ def _table(name: str, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         )
     _, at = _handle(footer, 0)
     handle, _ = _handle(footer, at)
-    left = len(data)
+    end = 0
     for _, value in _block(name, data, *handle):
         (start, length), _ = _handle(value, 0)
-        left -= length
-        if left < 0:
+        if start < end:
             raise SourceError(f"{name} is damaged: its blocks overlap.", AGAIN)
+        end = start + length
         yield from _block(name, data, start, length)
 
 
