@@ -8,6 +8,7 @@ from typing import Any
 
 from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.measures.block_norm import BlockNorm
+from geometry.models.families.code_families import CODES
 from geometry.models.families.stack import Stack
 from geometry.models.layers import Layers, bias_of
 from geometry.models.matrices import WeightName, orient_bias
@@ -127,6 +128,7 @@ class AttentionLayer:
     def _norm(self, suffix: str, width: int | None) -> BlockNorm | None:
         if not suffix:
             return None
+        self._layers.check_norms(self._stack)
         epsilon = epsilon_of(self._stack, self._config)
         centred = not self._stack.root_mean_square
         if not flag(self._config, "layer_norm_elementwise_affine", default=True):
@@ -134,9 +136,14 @@ class AttentionLayer:
         name = self._layers.name_of(suffix, self.layer)
         gain = self._layers.vector(name, width)
         bias = None
-        if centred and flag(self._config, "bias", default=True):
+        if centred and flag(self._config, "bias", default=True) and self._has(bias_of(name)):
             bias = self._layers.vector(bias_of(name), width)
         return BlockNorm(gain, bias, epsilon, centred)
+
+    def _has(self, bias: str) -> bool:
+        """Return whether there is a bias: codes other than transformers may leave it out."""
+        layers = self._layers
+        return layers.architecture.family not in CODES or bias in layers.store.tensors
 
     def enter(self, rows: Array) -> Array:
         """Map (n, d_embedding) rows to the layers' size, as the family does with positions.
@@ -174,6 +181,8 @@ class AttentionLayer:
         if without or name in self._stack.without_bias:
             return weight, None
         tensor = bias_of(self._layers.tensor(name, self.layer))
+        if not self._has(tensor):
+            return weight, None
         stored = self._layers.vector(tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:

@@ -27,6 +27,9 @@ _OF_A_HEAD = re.compile(r"(?P<before>(?:.*\.)?heads)\.(?P<head>\d{1,4})\.(?P<aft
 """Karpathy's lecture: ``sa.heads.0.key.weight``, (d_head, d_model), which become
 ``sa.heads.key.weight``."""
 
+_CHUNK = re.compile(r"(?P<before>(?:.*\.)?blocks)\.\d{1,4}(?P<after>\.\d{1,4}\..+)", re.DOTALL)
+"""DINOv2's training: ``blocks.CHUNK.LAYER.``, where a layer's number is that of the whole model."""
+
 _AXIS = re.compile(
     r"(?:.*\.)?attn\.(?P<lens>[Wb]_[QKVO])"
     r"|(?:.*/)?(?P<flax>query|key|value|out)/(?:kernel|bias)",
@@ -40,6 +43,7 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 def as_in_torch(store: TensorStore) -> TensorStore:
     """Return a store with further tensors, named and laid out as PyTorch's."""
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
+    derived |= dict(_without_chunks(store))
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
     return DerivedStore(store, derived) if derived else store
 
@@ -64,6 +68,34 @@ def _of_tensorflow(store: TensorStore) -> Iterator[tuple[str, Derived]]:
                     np.transpose if turned else np.asarray,
                 ),
             )
+
+
+def heads_by_shape(store: TensorStore) -> int | None:
+    """Return the number of heads by the axes of the stored queries, or by their number; or None."""
+    stored = store.stored if isinstance(store, DerivedStore) else store
+    found: set[int] = set()
+    for name in stored.tensors:
+        if match := _AXIS.fullmatch(name):
+            shape = stored.tensors[name].shape
+            if len(shape) == 3 and match["lens"] == "W_Q":
+                found.add(shape[0])
+            elif len(shape) == 3 and match["flax"] == "query":
+                found.add(shape[1])
+    by_head = [match for match in map(_OF_A_HEAD.fullmatch, stored.tensors) if match]
+    places: dict[tuple[str, str], int] = {}
+    for match in by_head:
+        place = match["before"], match["after"]
+        places[place] = places.get(place, 0) + 1
+    found |= set(places.values())
+    return found.pop() if len(found) == 1 else None
+
+
+def _without_chunks(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    for name in store.tensors:
+        if match := _CHUNK.fullmatch(name):
+            whole = match["before"] + match["after"]
+            info = store.tensors[name]
+            yield whole, Derived(info._replace(name=whole), (name,), np.asarray)
 
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:

@@ -16,8 +16,9 @@ from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import BESIDE, FAMILIES, PARTS, turned_stack
-from geometry.models.families.stack import INSIDE, Stack
+from geometry.models.families.stack import INSIDE, Stack, in_layer
 from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.code_settings import with_usual_names
 from geometry.models.recognition.gguf_settings import (
     GGUF,
     HEADS,
@@ -138,7 +139,7 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
     for heads in rows if rotary.alike else ():
-        suffix = heads.query.format(layer=0)
+        suffix = in_layer(heads.query, 0)
         if names := endings(index, suffix):
             root = names[0].removesuffix(suffix)
             turned = Architecture(family, heads, root, "", config)
@@ -256,7 +257,7 @@ def match_row(
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
-    for suffix in (stack.query.format(layer=0), *stack.tokens):
+    for suffix in (in_layer(stack.query, 0), *stack.tokens):
         for name in endings(index, suffix):
             return Architecture(family, stack, name.removesuffix(suffix), "", config)
     return None
@@ -289,7 +290,8 @@ def _of_match(
     readings: dict[int, Architecture] = {}
     for fit in (match, *matches):
         notes = _assumptions(fit, matches, config)
-        place = Architecture(fit.kind, fit.stack, fit.root, fit.table, config, notes)
+        own = with_usual_names(fit.kind, fit.stack.side, config, index, fit.table)
+        place = Architecture(fit.kind, fit.stack, fit.root, fit.table, own, notes)
         for reading in _readings(place, index):
             readings.setdefault(reading.row_of_position_0, reading)
     norms = _query_norms(index)

@@ -31,7 +31,7 @@ from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
-from geometry.models.recognition.spellings import as_in_torch
+from geometry.models.recognition.spellings import as_in_torch, heads_by_shape
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -262,6 +262,7 @@ def _place(
     can be used: they may be of something else.
     """
     stored, where, notes = store.settings, "the weights", []
+    heads = heads_by_shape(store)
     try:
         if weights is not None and not config and not stored:
             stored, where = settings_beside(weights)
@@ -270,6 +271,8 @@ def _place(
         raise
     except SourceError as error:
         notes = [f"Settings beside the weights are passed over: {error}"]
+    if heads is not None and not config:
+        stored = {**stored, "n_head": heads}
     try:
         place = settled(store, find_architecture(store.tensors, config, table, stored))
         if stored:
