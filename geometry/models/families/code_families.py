@@ -322,3 +322,21 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     }
 )
 """Stacks by name of the code."""
+
+_TURNED = Stack(positions="", tokens=(), root_mean_square=True)
+
+TURNED_CODES: tuple[Stack, ...] = (
+    replace(
+        _TURNED,
+        query="layers.{layer}.attention.wq.weight",
+        key="layers.{layer}.attention.wk.weight",
+    ),
+    replace(
+        _TURNED,
+        query="transformer.h.{layer}.attn.c_q.weight",
+        key="transformer.h.{layer}.attn.c_k.weight",
+    ),
+    replace(_TURNED, query="transformer.h.{layer}.attn.qkv.weight", fused="side by side"),
+    replace(_TURNED, query="transformer.h.{layer}.attn.attn.weight", fused="by head"),
+)
+"""Queries and keys of rotary codes: Meta's Llama, nanochat, litGPT since 0.5 and before."""

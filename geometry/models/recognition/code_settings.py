@@ -40,6 +40,9 @@ NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyTy
 _HEAD_OF_OPEN_CLIP = 64
 """The dimensions of a head of its vision tower, unless ``head_width`` gives them."""
 
+META = "attention.wq.weight"
+"""The end of the names of queries in Meta's Llama."""
+
 _PATCHES = re.compile(r"(.*\.)?(patch_embed\.proj|conv1|conv_proj)\.weight")
 """The convolution that makes patches, of (d, channels, rows, columns)."""
 
@@ -58,6 +61,19 @@ def with_usual_names(
         found |= _heads_of_open_clip(config)
     size = found.pop("image_size", None)
     return {**config, **found, **_picture(size, index, table)}
+
+
+def of_rotary_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of Meta's Llama, litGPT and nanochat under the usual names too.
+
+    The number of positions is that of the training. Meta's code turns entries 2i and 2i + 1.
+    """
+    found = {"max_position_embeddings": config.get("sequence_len")}
+    if any(name.endswith(META) for name in index):
+        found |= {"hidden_size": config.get("dim"), "rotary_emb_interleaved": True}
+    if "rope_n_elem" in config or "rotary_percentage" in config:
+        found["max_position_embeddings"] = config.get("block_size")
+    return {**{usual: value for usual, value in found.items() if value is not None}, **config}
 
 
 def _at(config: Mapping[str, Any], path: str) -> Any:

@@ -31,6 +31,7 @@ from geometry.models.recognition.candidates import (
     named_like_positions,
     offer,
 )
+from geometry.models.recognition.code_settings import of_rotary_codes
 from geometry.models.recognition.names_and_shapes import (
     Index,
     class_rows,
@@ -105,7 +106,7 @@ def find_architecture(
     """
     lenient = bool(stored) and not config
     if not config.get("model_type"):
-        config = {**_of_model(stored), **config}
+        config = of_rotary_codes(index, {**_of_model(stored), **config})
     try:
         towers, reason = towers_of(index, config)
     except SourceError:  # in the configuration, which a chosen tensor does not need

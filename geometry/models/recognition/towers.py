@@ -14,6 +14,7 @@ from typing import Any
 from geometry.checkpoints.config import first_int, flag
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import TensorInfo
+from geometry.models.families.code_families import TURNED_CODES
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import BESIDE, FAMILIES, PARTS, turned_stack
 from geometry.models.families.stack import INSIDE, Stack, in_layer
@@ -138,6 +139,8 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
+    if family is None:
+        rows = (*rows, *TURNED_CODES)
     for heads in rows if rotary.alike else ():
         suffix = in_layer(heads.query, 0)
         if names := endings(index, suffix):
