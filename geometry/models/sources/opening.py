@@ -228,6 +228,7 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
     store = open_store(weights)
     if bare:
         # A bare table: a configuration next to it need not belong to it.
+        store = as_in_torch(store)
         place = replace(_place(store, {}, table), notes=())  # an array needs no notes
         return open_array(weights, store, place, source, name)
     folder = weights.parent
