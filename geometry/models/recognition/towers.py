@@ -77,10 +77,7 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     """Return the towers with a table, best first, and the reason if there are none."""
     kind = config.get("model_type")
     if GGUF in config:
-        if POSITIONS not in index:
-            with converting():
-                return _without_table(index, config)
-        return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
+        return _of_gguf(index, config)
     if isinstance(kind, str) and kind in LEFT_OUT:
         return [], WITHOUT_TABLE.get(kind, "")
     if not isinstance(kind, str) or not kind:
@@ -102,6 +99,21 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
         if tables and tables[0].stack is not None and not tables[0].stack.patches:
             return _in_doubt(tables, why_no_table(index, config)), ""
     return inside, reason
+
+
+def _of_gguf(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
+    """Return the towers of a GGUF file, or the reason why it has no table."""
+    kind = str(config.get("model_type"))
+    stack = STACKS.get(kind)
+    table = POSITIONS if stack is None else stack.positions
+    if table not in index:
+        with converting():
+            return _without_table(index, config)
+    place = Architecture(kind, stack, "", table, config)
+    if stack is None or not stack.patches:
+        return [place], ""
+    readings = tuple(_readings(place, index))
+    return [replace(readings[0], readings=readings) if len(readings) > 1 else readings[0]], ""
 
 
 def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
