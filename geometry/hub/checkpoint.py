@@ -18,7 +18,7 @@ from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.stores import NO_SETTINGS
 from geometry.hub.address import COMMIT, HubAddress
-from geometry.hub.faults import NotOnHub
+from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.hub_files import DAMAGED, HubFiles, file_key, only_gguf
 from geometry.hub.hub_store import HubStore
 from geometry.hub.hub_tokenizer import gguf_tokenizer, tokenizer_folder
@@ -129,7 +129,10 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
 
 def _settings_beside(files: HubFiles) -> Mapping[str, Any]:
     """Return the settings in another file than ``config.json``; {} if they cannot be used."""
-    found = files.first_small(NAMES)
+    try:
+        found = files.first_small(NAMES)
+    except Offline:  # of a model that was cached without them
+        found = None
     if found is None or len(found[1]) > MAX_BYTES:
         return NO_SETTINGS
     with suppress(SourceError):  # they may be of something else

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -43,7 +44,7 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 def as_in_torch(store: TensorStore) -> TensorStore:
     """Return a store with further tensors, named and laid out as PyTorch's."""
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
-    derived |= dict(_without_chunks(store))
+    derived |= _without_chunks(store)
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
     return DerivedStore(store, derived) if derived else store
 
@@ -74,6 +75,7 @@ def heads_by_shape(store: TensorStore) -> int | None:
     """Return the number of heads by the axes of the stored queries, or by their number; or None."""
     stored = store.stored if isinstance(store, DerivedStore) else store
     found: set[int] = set()
+    matrices: Counter[str] = Counter()
     for name in stored.tensors:
         if match := _AXIS.fullmatch(name):
             shape = stored.tensors[name].shape
@@ -81,21 +83,20 @@ def heads_by_shape(store: TensorStore) -> int | None:
                 found.add(shape[0])
             elif len(shape) == 3 and match["flax"] == "query":
                 found.add(shape[1])
-    by_head = [match for match in map(_OF_A_HEAD.fullmatch, stored.tensors) if match]
-    places: dict[tuple[str, str], int] = {}
-    for match in by_head:
-        place = match["before"], match["after"]
-        places[place] = places.get(place, 0) + 1
-    found |= set(places.values())
+        elif (match := _OF_A_HEAD.fullmatch(name)) and match["after"] == "query.weight":
+            matrices[match["before"]] += 1
+    found.update(matrices.values())
     return found.pop() if len(found) == 1 else None
 
 
-def _without_chunks(store: TensorStore) -> Iterator[tuple[str, Derived]]:
-    for name in store.tensors:
-        if match := _CHUNK.fullmatch(name):
-            whole = match["before"] + match["after"]
-            info = store.tensors[name]
-            yield whole, Derived(info._replace(name=whole), (name,), np.asarray)
+def _without_chunks(store: TensorStore) -> Mapping[str, Derived]:
+    """Return the tensors of layers in chunks by the numbers of layers, if these are unique."""
+    matches = [match for match in map(_CHUNK.fullmatch, store.tensors) if match]
+    found = {match["before"] + match["after"]: match[0] for match in matches}
+    if len(found) < len(matches):  # numbers within stages
+        return {}
+    infos = {whole: store.tensors[name]._replace(name=whole) for whole, name in found.items()}
+    return {whole: Derived(infos[whole], (name,), np.asarray) for whole, name in found.items()}
 
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:

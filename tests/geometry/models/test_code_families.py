@@ -400,3 +400,18 @@ def test_a_model_of_another_library_is_read_as_its_module_uses_it(known):
         with torch.no_grad():
             expected = own(rows)
         np.testing.assert_allclose(norm(rows.numpy()), expected, atol=1e-5)
+
+
+def test_a_table_with_rows_and_columns_of_patches(tmp_path):
+    timm = pytest.importorskip("timm", reason="timm is not installed")
+    module = random_numbers(
+        timm.create_model("naflexvit_base_patch16_gap", depth=1, embed_dim=D, num_heads=HEADS)
+    )
+    model = open_model(saved(module, tmp_path / "naflex.pt"))
+    np.testing.assert_array_equal(model.W_pos, module.embeds.pos_embed.detach().reshape(-1, D))
+    assert model.grid == (16, 16)
+    rows = torch.randn(5, D, dtype=torch.float64)
+    with torch.no_grad():
+        queries = thirds(module.blocks[0].attn.qkv)["W_Q"](rows).numpy()
+    matrix, bias = AttentionLayer(model.layers).projection("W_Q")
+    np.testing.assert_allclose(rows.numpy() @ matrix.T + bias, queries, atol=1e-6)

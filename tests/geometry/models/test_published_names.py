@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.models.sources.opening import open_model
+from geometry.models.sources.opening import UnknownArchitecture, open_model
 
 N, D, HEADS, VOCAB = 9, 8, 2, 11
 WIDTH = D // HEADS
@@ -145,6 +145,9 @@ CASES = {
     "minGPT": Case(of_mingpt(), {"config": {"n_head": HEADS, "n_embd": D, "block_size": N}}),
     "minGPT without settings": Case(of_mingpt(), heads=None),
     "Megatron": Case(of_megatron(), {"args": {"num_attention_heads": HEADS, "hidden_size": D}}),
+    "DINO with several classifiers": Case(
+        {**of_dino("{}"), "heads.0.weight": random(3, D), "heads.1.weight": random(3, D)},
+        heads=None, layer=1, **PICTURE),
     "DINO": Case(of_dino("{}", "module.backbone."), heads=None, layer=1, wrapped="teacher",
                  **PICTURE),
     "DINOv2": Case(of_dino("0.{}", "backbone."), heads=None, layer=1, wrapped="teacher", **PICTURE),
@@ -169,6 +172,14 @@ def write(case: Case, folder: Path) -> Path:
     state = {name: torch.from_numpy(array) for name, array in case.tensors.items()}
     torch.save({case.wrapped: state, **case.settings}, folder / "checkpoint.pth")
     return folder / "checkpoint.pth"
+
+
+def test_layers_of_stages_are_not_those_of_chunks(tmp_path):
+    tensors = of_dino("0.{}")
+    tensors["blocks.1.0.attn.qkv.weight"] = random(3 * D, D)
+    path = write(Case(tensors), tmp_path)
+    with pytest.raises(UnknownArchitecture):
+        open_model(path)
 
 
 def test_published_names(case, tmp_path):
