@@ -130,10 +130,13 @@ class AttentionLayer:
             return None
         self._layers.check_norms(self._stack)
         epsilon = epsilon_of(self._stack, self._config)
-        centred = not self._stack.root_mean_square
+        kind = str(self._config.get("normalization_type", ""))  # of TransformerLens
+        centred = not (self._stack.root_mean_square or kind.startswith("RMS"))
         if not flag(self._config, "layer_norm_elementwise_affine", default=True):
             return BlockNorm(None, None, epsilon, centred)
         name = self._layers.name_of(suffix, self.layer)
+        if self._layers.folded(suffix, self.layer):
+            return BlockNorm(None, None, epsilon, centred) if self._layers.has_norms else None
         gain = self._layers.vector(name, width)
         bias = None
         if centred and flag(self._config, "bias", default=True) and self._has(bias_of(name)):

@@ -86,6 +86,11 @@ class Layers:
         heads = self.architecture.setting(*N_HEADS, listed=True)
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
+    @property
+    def has_norms(self) -> bool:
+        """Whether there are norms, by the only setting that can deny it: TransformerLens's."""
+        return self.architecture.config.get("normalization_type", "LN") is not None
+
     def known_heads(self) -> int:
         """Return :attr:`n_heads`; TensorUnavailable if the configuration lacks it."""
         heads = self.n_heads
@@ -122,6 +127,9 @@ class Layers:
     def notes(self) -> tuple[str, ...]:
         """Return sentences about peculiarities of the first layer's matrices."""
         stack, name = self.architecture.stack, self.architecture.family
+        with_norms = stack is not None and stack.layers_known and self.count != 0 and self.has_norms
+        if stack is not None and with_norms and self.folded(stack.attention_norm, 0):
+            return ("Gains of norms are not stored: they are taken as part of the matrices.",)
         if stack is None or not stack.fused or stack.alone or not stack.layers_known:
             return ()
         if self.count == 0:
@@ -264,9 +272,16 @@ class Layers:
         if not suffix:
             return None
         self.check_norms(stack)
+        if self.folded(suffix, layer):
+            return None
         gain = self.vector(self.name_of(suffix, layer))
         gain.setflags(write=False)
         return gain
+
+    def folded(self, norm: str, layer: int) -> bool:
+        """Return whether the gain of a norm is not stored, since it is part of the matrices."""
+        stack = self.stack(layer)
+        return stack.folds and self.name_of(norm, layer) not in self.store.tensors
 
     def check_norms(self, stack: Stack) -> None:
         """Raise TensorUnavailable if it is not known what the norms of a family do."""

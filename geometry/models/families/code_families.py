@@ -150,7 +150,7 @@ _OPEN_CLIP_VISION = Stack(
     patches=True,
 )
 
-# TransformerLens: matrices are (in, out), and a table without LayerNorm may have been folded.
+# TransformerLens: matrices are (in, out), and norms may have been folded into them.
 _LENS = Stack(
     positions="pos_embed.W_pos",
     tokens=("embed.W_E",),
@@ -161,6 +161,7 @@ _LENS = Stack(
     fan_out="blocks.{layer}.mlp.W_in",
     attention_norm="blocks.{layer}.ln1.w",
     mlp_norm="blocks.{layer}.ln2.w",
+    folds=True,
     conv1d=True,
     begin=True,
 )

@@ -67,6 +67,9 @@ class Stack:
     attention_norm, mlp_norm
         The LayerNorm before the attention and the MLP ("" for none); ``{before}`` is the previous
         layer.
+    folds
+        Whether gains and biases of norms may have been folded into the matrices behind them, so
+        that a norm without them is not stored.
     norms_unknown
         Why it is not known what these do; "" where it is known.
     embedding_norm
@@ -133,6 +136,7 @@ class Stack:
     fan_out: str = ""
     attention_norm: str = ""
     mlp_norm: str = ""
+    folds: bool = False
     norms_unknown: str = ""
     embedding_norm: str = ""
     sum_norm: str = ""

@@ -329,7 +329,7 @@ def transformer_lens(folder: Path, norm: str, attn_only: bool = False) -> Known:
         maps.append(own)
     return Known(
         path, module.pos_embed.W_pos, maps,
-        [b.ln1 for b in module.blocks] if norm == "LN" else [], tokens=module.embed.W_E,
+        [b.ln1 for b in module.blocks], tokens=module.embed.W_E,
         family="transformer_lens",
         only={"W_Q", "W_K", "W_V", "W_O"} | ({"W_in"} if not attn_only else set()),
     )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from geometry.models.attention_layer import AttentionLayer
 from geometry.models.sources.opening import UnknownArchitecture, open_model
 
 N, D, HEADS, VOCAB = 9, 8, 2, 11
@@ -190,3 +191,41 @@ def test_published_names(case, tmp_path):
         np.testing.assert_array_equal(model.W_E, case.tokens)
     for name, matrix in (("W_Q", Q), ("W_K", K), ("W_V", V), ("W_O", OUT), ("W_in", IN)):
         np.testing.assert_array_equal(model.weight(name, case.layer), matrix)
+
+
+def of_lens(norm: bool) -> dict[str, Any]:
+    """The names of HookedTransformer; with folded norms, there are none for their gains."""
+    block = "blocks.0."
+    split = {f"{block}attn.W_{name}": matrix.T.reshape(D, HEADS, WIDTH).transpose(1, 0, 2).copy()
+             for name, matrix in (("Q", Q), ("K", K), ("V", V))}  # fmt: skip
+    gains = {f"{block}{name}.{part}": random(D) for name in ("ln1", "ln2") for part in "wb"}
+    return {
+        "pos_embed.W_pos": P, "embed.W_E": E, **split, **(gains if norm else {}),
+        **{f"{block}attn.b_{name}": random(HEADS, WIDTH) for name in "QKV"},
+        f"{block}attn.W_O": OUT.T.reshape(HEADS, WIDTH, D).copy(), f"{block}mlp.W_in": IN.T.copy(),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("norm", "kind", "expected"),
+    [
+        (True, "LN", "gain"),
+        (False, "LNPre", "unit"),
+        (False, "RMSPre", "unit"),
+        (False, None, "none"),
+    ],
+)
+def test_folded_norms(norm, kind, expected, tmp_path):
+    settings = {"n_heads": HEADS, "normalization_type": kind}
+    model = open_model(write(Case(of_lens(norm), {"config": settings}), tmp_path))
+    np.testing.assert_array_equal(model.weight("W_K"), K)
+    assert model.n_heads == HEADS
+    _, found = AttentionLayer(model.layers).norms()
+    if expected == "none":
+        assert found is None
+    else:
+        assert found is not None
+        assert (found.gain is None) == (expected == "unit")
+        assert found.centred == (kind != "RMSPre")
+    folded = any("part of the matrices" in warning for warning in model.warnings)
+    assert folded == (expected == "unit")
