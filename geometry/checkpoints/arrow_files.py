@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Table
 
 SUFFIXES = (".parquet", ".feather", ".arrow")
+
+MAX_NUMBERS = 50_000_000
+"""Maximum entries of all columns, and eight times as many bytes: GPT-2's token embeddings have
+38,597,376. Equal numbers take hardly any bytes in a file."""
 
 
 def read_arrow(path: Path) -> NumberRows:
@@ -56,10 +61,15 @@ def _table(path: Path) -> Table:
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(path) as file:
-            _check_rows(path, file.metadata.num_rows, file.metadata.num_columns)
+            known = file.metadata
+            _check_rows(path, known.num_rows, known.num_columns)
+            groups = (known.row_group(n) for n in range(known.num_row_groups))
+            columns = (group.column(n) for group in groups for n in range(known.num_columns))
+            _check_size(path, sum(abs(column.num_values) for column in columns))
             return file.read()
     from pyarrow.feather import read_table
 
+    _check_size(path, _unpacked_bytes(path) // 8)
     table = read_table(path, memory_map=False)
     _check_rows(path, table.num_rows, table.num_columns)
     return table
@@ -74,6 +84,50 @@ def _check_rows(path: Path, n_rows: int, n_columns: int) -> None:
         raise refused(path, f"has more than {MAX_WIDTH} columns")
 
 
+def _check_size(path: Path, n_numbers: int) -> None:
+    if n_numbers > MAX_NUMBERS:
+        raise refused(path, f"has {n_numbers} entries; at most {MAX_NUMBERS} are read")
+
+
+def _unpacked_bytes(path: Path) -> int:
+    """Return the bytes of an Arrow file's rows when they are unpacked.
+
+    They stand before each compressed part of a message, whose places are in its description, as
+    FlatBuffers (``Message.fbs`` of Arrow).
+    """
+    from pyarrow import ipc
+
+    total = 0
+    with path.open("rb") as file:
+        if file.read(6) != b"ARROW1":
+            return 0  # the reader says what it is
+        file.seek(8)
+        for message in ipc.MessageReader.open_stream(file):
+            described, body = message.metadata.to_pybytes(), message.body
+            if message.type != "record batch" or body is None:
+                continue
+            header = _field(described, int.from_bytes(described[:4], "little"), 2)
+            buffers = _field(described, header, 2)
+            compressed = _field(described, header, 3)
+            data = memoryview(body)
+            for n in range(int.from_bytes(described[buffers : buffers + 4], "little")):
+                at = buffers + 4 + 16 * n
+                start, length = struct.unpack_from("<qq", described, at)
+                own = struct.unpack_from("<q", data, start)[0] if compressed and length else length
+                total += max(own, length)
+    return total
+
+
+def _field(described: bytes, table: int, number: int) -> int:
+    """Return where a table or list begins that is a field of a table of FlatBuffers; 0 for none."""
+    names = table - struct.unpack_from("<i", described, table)[0]
+    if 4 + 2 * number >= struct.unpack_from("<H", described, names)[0]:
+        return 0
+    offset = struct.unpack_from("<H", described, names + 4 + 2 * number)[0]
+    place = table + offset
+    return place + struct.unpack_from("<I", described, place)[0] if offset else 0
+
+
 def _values(path: Path, table: Table) -> tuple[list[str], np.ndarray]:
     """Return the columns that are the entries of the rows, and the entries, (n_rows, d) float64."""
     from pyarrow import types
@@ -84,10 +138,16 @@ def _values(path: Path, table: Table) -> tuple[list[str], np.ndarray]:
 
     lists = [field.name for field in table.schema if is_list(field.type)]
     if len(lists) == 1:
-        rows = table[lists[0]].to_pylist()
-        if None in rows or len({len(row) for row in rows}) != 1 or len(rows[0]) > MAX_WIDTH:
+        from pyarrow import compute
+
+        column = table[lists[0]]
+        width = len(column[0]) if column[0].is_valid else 0
+        lengths = compute.list_value_length(column)
+        same = not column.null_count and compute.all(compute.equal(lengths, width)).as_py()
+        if not same or not 0 < width <= MAX_WIDTH:
             raise refused(path, f"has rows of different lengths in the column {lists[0]!r}")
-        return lists, np.array(rows, dtype=np.float64)
+        flat = compute.list_flatten(column).to_numpy()
+        return lists, flat.astype(np.float64).reshape(-1, width)
     numeric = [
         field.name
         for field in table.schema

@@ -123,6 +123,26 @@ def test_arrow_without_numbers_is_refused(tmp_path):
         read_arrow(tmp_path / "a.parquet")
 
 
+@pytest.mark.parametrize(
+    "name", ["a.parquet", "lz4.feather", "zstd.feather", "uncompressed.feather"]
+)
+def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
+    name, tmp_path, monkeypatch
+):
+    """Equal numbers take hardly any bytes in a file."""
+    table = pa.table({"x": np.zeros(5_000), "y": np.zeros(5_000)})
+    if name.endswith(".feather"):
+        feather.write_feather(table, tmp_path / name, compression=name.partition(".")[0])
+    else:
+        parquet.write_table(table, tmp_path / name)
+    assert read_arrow(tmp_path / name).values.shape == (5_000, 2)
+    monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 9_999)
+    for reader in ("parquet.ParquetFile.read", "feather.read_table"):
+        monkeypatch.setattr(f"pyarrow.{reader}", pytest.fail)
+    with pytest.raises(SourceError, match="entries; at most"):
+        read_arrow(tmp_path / name)
+
+
 LABELLED = "\n".join(f"w{n} " + " ".join(map(repr, row)) for n, row in enumerate(P.tolist()))
 
 
