@@ -174,7 +174,9 @@ class _Message:
             raise SourceError(f"{self.file.name} is truncated, or not an ONNX file.", AGAIN)
 
     def packed(self, field: _Field) -> list[int]:
-        """Return numbers that follow each other in a field."""
+        """Return numbers that follow each other in a field, such as the sizes of a shape."""
+        if field.value > _MAX_NAME:
+            raise SourceError(f"{self.file.name} is damaged, or not an ONNX file.", AGAIN)
         numbers, at = list[int](), field.start
         while at < field.start + field.value:
             number, at = self._varint(at)

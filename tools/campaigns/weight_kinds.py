@@ -69,7 +69,7 @@ def varint(number: int) -> bytes:
     return bytes((*parts, number))
 
 
-def _message(*fields: tuple[int, int | bytes]) -> bytes:
+def message(*fields: tuple[int, int | bytes]) -> bytes:
     """Return a message of Protocol Buffers: of numbers, texts and messages."""
     return b"".join(
         varint(number << 3) + varint(value)
@@ -93,10 +93,10 @@ def _rows(*entries: tuple[bytes, bytes]) -> bytes:
 
 def tensorflow(tensors: Tensors) -> Files:
     """Write a checkpoint of TensorFlow (tensor_bundle.proto) in one part."""
-    entries, data = [(b"", _message((1, 1)))], b""
+    entries, data = [(b"", message((1, 1)))], b""
     for name, array in sorted(tensors.items()):
-        shape = _message(*((2, _message((1, size))) for size in array.shape))
-        place = _message((1, 1), (2, shape), (4, len(data)), (5, array.nbytes))
+        shape = message(*((2, message((1, size))) for size in array.shape))
+        place = message((1, 1), (2, shape), (4, len(data)), (5, array.nbytes))
         entries.append((name.encode(), place))
         data += array.tobytes()
     rows, metaindex = block(_rows(*entries)), block(b"")
@@ -111,12 +111,12 @@ def tensorflow(tensors: Tensors) -> Files:
 def onnx(tensors: Tensors) -> Files:
     """Write a graph with the tensors as its weights (onnx.proto)."""
     weights = [
-        (5, _message(*((1, n) for n in array.shape), (2, 1), (8, name.encode()),
+        (5, message(*((1, n) for n in array.shape), (2, 1), (8, name.encode()),
                      (9, array.tobytes())))
         for name, array in tensors.items()
     ]  # fmt: skip
-    node = (1, _message((1, b"x"), (4, b"Gather")))
-    return {"a.onnx": _message((1, 8), (2, b"campaign"), (7, _message(node, *weights)))}
+    node = (1, message((1, b"x"), (4, b"Gather")))
+    return {"a.onnx": message((1, 8), (2, b"campaign"), (7, message(node, *weights)))}
 
 
 def hdf5(tensors: Tensors) -> Files:

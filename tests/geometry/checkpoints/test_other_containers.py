@@ -13,7 +13,7 @@ from geometry.checkpoints.arrow_files import read_arrow
 from geometry.checkpoints.column_files import labels_beside, read_rows
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
-from tools.campaigns.weight_kinds import block, tensorflow, varint
+from tools.campaigns.weight_kinds import block, hdf5, message, onnx, tensorflow, varint
 
 RANDOM = np.random.default_rng(11)
 P = RANDOM.standard_normal((9, 4))
@@ -206,3 +206,31 @@ def test_an_index_that_takes_long_is_refused(growing, tmp_path):
     with pytest.raises(SourceError, match="is damaged"):
         open_store(path)
     assert time.process_time() - begun < 2
+
+
+# ---- ONNX and HDF5 -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [onnx, hdf5])
+def test_arrays_of_other_libraries(write, tmp_path):
+    ((name, content),) = write(TABLES).items()
+    (tmp_path / name).write_bytes(content)
+    store = open_store(tmp_path / name)
+    for table, values in TABLES.items():
+        np.testing.assert_array_equal(store.read(table), values)
+
+
+def test_the_campaigns_onnx_is_that_of_the_onnx_package():
+    package = pytest.importorskip("onnx", reason="onnx is not installed")
+    model = package.load_model_from_string(onnx(TABLES)["a.onnx"])
+    for weight in model.graph.initializer:
+        np.testing.assert_array_equal(package.numpy_helper.to_array(weight), TABLES[weight.name])
+
+
+def test_a_shape_of_a_million_sizes_is_refused(tmp_path):
+    sizes = message((1, bytes(1_000_000)), (2, 1), (8, b"x"), (9, b""))
+    (tmp_path / "a.onnx").write_bytes(message((7, message((5, sizes)))))
+    begun = time.process_time()
+    with pytest.raises(SourceError, match="is damaged"):
+        open_store(tmp_path / "a.onnx")
+    assert time.process_time() - begun < 0.2
