@@ -45,6 +45,7 @@ def read_arrow(path: Path) -> NumberRows:
     """
     with reading_file(path, fault="cannot be read as a table"):
         table = _table(path)
+        table.validate(full=True)  # that texts and lists are within their bytes
         entries, values = _values(path, table)
         others = [name for name in table.column_names if name not in entries]
         if len(others) > MAX_COLUMNS:

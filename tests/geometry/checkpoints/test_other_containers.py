@@ -143,6 +143,19 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
         read_arrow(tmp_path / name)
 
 
+def test_texts_beyond_their_bytes_are_refused(tmp_path):
+    """pyarrow reads what is beside them in memory, unless it is asked to check."""
+    table = pa.table({"token": list("abcdefghi"), "x": P[:, 0]})
+    feather.write_feather(table, tmp_path / "a.feather", compression="uncompressed")
+    data = (tmp_path / "a.feather").read_bytes()
+    ends = np.arange(10, dtype="<i4").tobytes()
+    assert ends in data
+    damaged = np.array([*range(9), 2**28], "<i4").tobytes()
+    (tmp_path / "a.feather").write_bytes(data.replace(ends, damaged))
+    with pytest.raises(SourceError, match="cannot be read as a table"):
+        read_arrow(tmp_path / "a.feather")
+
+
 LABELLED = "\n".join(f"w{n} " + " ".join(map(repr, row)) for n, row in enumerate(P.tolist()))
 
 
