@@ -280,6 +280,8 @@ def _with_notes(
             f"{some_of(copies, 3)}."
         )
     shape = rows_and_width(index[tower.table])
+    if tower.stack is not None and tower.stack.divided:
+        notes.append(f"Its rows are divided by √{shape[1]}, as {tower.family} does.")
     if tower.stack is not None and tower.stack.patches and tower.cut is None:
         tokens = class_rows(index, tower.table)
         if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):

@@ -130,6 +130,18 @@ def of_google() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def of_x_transformers() -> dict[str, Any]:
+    """The names of lucidrains/x-transformers: attention and MLPs are numbered together."""
+    layers = "attn_layers.layers."
+    return {
+        "token_emb.emb.weight": E, "pos_emb.emb.weight": P * np.float32(np.sqrt(D)),
+        f"{layers}0.0.0.gamma": random(D), f"{layers}0.1.to_q.weight": Q,
+        f"{layers}0.1.to_k.weight": K, f"{layers}0.1.to_v.weight": V,
+        f"{layers}0.1.to_out.weight": OUT, f"{layers}1.0.0.gamma": random(D),
+        f"{layers}1.1.ff.0.0.weight": IN, f"{layers}1.1.ff.2.weight": random(D, 32),
+    }  # fmt: skip
+
+
 def of_pico() -> dict[str, Any]:
     """The parameters of jaymody/picoGPT: matrices are (in, out)."""
     block = {"attn": {"c_attn": {"w": np.concatenate([Q, K, V]).T.copy(), "b": random(3 * D)},
@@ -154,6 +166,7 @@ CASES = {
     "DINOv2": Case(of_dino("0.{}", "backbone."), heads=None, layer=1, wrapped="teacher", **PICTURE),
     "MAE": Case(of_mae(), heads=None, layer=1, **PICTURE),
     "Google's ViT": Case(of_google(), kind="numpy", **PICTURE),
+    "x-transformers": Case(of_x_transformers(), heads=None, wrapped="net"),
     "picoGPT": Case(of_pico(), heads=None, kind="pickle"),
 }  # fmt: skip
 
@@ -185,7 +198,7 @@ def test_layers_of_stages_are_not_those_of_chunks(tmp_path):
 
 def test_published_names(case, tmp_path):
     model = open_model(write(case, tmp_path))
-    np.testing.assert_array_equal(model.W_pos, case.rows)
+    np.testing.assert_allclose(model.W_pos, case.rows, rtol=1e-6)
     assert (model.n_heads, model.grid) == (case.heads, case.grid)
     if case.tokens is not None:
         np.testing.assert_array_equal(model.W_E, case.tokens)
