@@ -23,13 +23,16 @@ from geometry.checkpoints.plain_text import shortened, visible
 from geometry.checkpoints.stores import reading_file
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, Table
+    from pyarrow import ChunkedArray, RecordBatch, Table
 
 SUFFIXES = (".parquet", ".feather", ".arrow")
 
 MAX_NUMBERS = 50_000_000
 """Maximum entries of all columns, and eight times as many bytes: GPT-2's token embeddings have
 38,597,376. Equal numbers take hardly any bytes in a file."""
+
+_ROWS = 16
+"""Rows with lists that are unpacked at once."""
 
 
 def read_arrow(path: Path) -> NumberRows:
@@ -59,15 +62,24 @@ def read_arrow(path: Path) -> NumberRows:
 
 def _table(path: Path) -> Table:
     if path.suffix.lower() == ".parquet":
+        from pyarrow import Table, types
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(path) as file:
-            known = file.metadata
-            _check_rows(path, known.num_rows, known.num_columns)
-            groups = (known.row_group(n) for n in range(known.num_row_groups))
-            columns = (group.column(n) for group in groups for n in range(known.num_columns))
-            _check_size(path, sum(abs(column.num_values) for column in columns))
-            return file.read()
+            n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
+            _check_rows(path, n_rows, n_columns)
+            _check_size(path, n_rows * n_columns)
+            schema = file.schema_arrow
+            if not any(types.is_nested(field.type) for field in schema):
+                return file.read()
+            # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
+            batches: list[RecordBatch] = []
+            n_bytes = 0
+            for batch in file.iter_batches(_ROWS):
+                batches.append(batch)
+                n_bytes += batch.nbytes
+                _check_size(path, n_bytes // 8)
+            return Table.from_batches(batches, schema)
     from pyarrow.feather import read_table
 
     _check_size(path, _unpacked_bytes(path) // 8)

@@ -122,6 +122,7 @@ class AttentionLayer:
         if stack.sum_norm_if is not None:
             setting, default = stack.sum_norm_if
             wanted = flag(self._config, setting, default=default)
+        wanted = wanted and self._has(self._layers.name_of(stack.sum_norm, self.layer))
         first = self._norm(stack.sum_norm if wanted else "", self._layers.d_model)
         return first, self._norm(own, self._layers.width)
 
@@ -143,10 +144,10 @@ class AttentionLayer:
             bias = self._layers.vector(bias_of(name), width)
         return BlockNorm(gain, bias, epsilon, centred)
 
-    def _has(self, bias: str) -> bool:
-        """Return whether there is a bias: codes other than transformers may leave it out."""
+    def _has(self, name: str) -> bool:
+        """Return whether there is a bias or norm: codes other than transformers may lack it."""
         layers = self._layers
-        return layers.architecture.family not in CODES or bias in layers.store.tensors
+        return layers.architecture.family not in CODES or name in layers.store.tensors
 
     def enter(self, rows: Array) -> Array:
         """Map (n, d_embedding) rows to the layers' size, as the family does with positions.

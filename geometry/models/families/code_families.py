@@ -65,6 +65,10 @@ _TIMM = Stack(
     causal=False,
     patches=True,
 )
+# CLIP's, which have a LayerNorm before the first layer, and another epsilon.
+_TIMM_CLIP = replace(
+    _TIMM, sum_norm="norm_pre.weight", epsilon=("", 1e-5), marks=("norm_pre.weight",)
+)
 _SAM = replace(_TIMM, fan_out="blocks.{layer}.mlp.lin1.weight", marks=("neck.0.weight",))
 _TORCHVISION = Stack(
     positions="encoder.pos_embedding",
@@ -298,6 +302,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
         "timm": (_TIMM,),
+        "timm's CLIP": (_TIMM_CLIP,),
         "timm's NaFlexViT": (replace(_TIMM, positions="embeds.pos_embed"),),
         "segment-anything": (_SAM,),
         "torchvision": (_TORCHVISION,),

@@ -20,6 +20,8 @@ _WHISPER = {
 }
 _OPEN_CLIP = {"n_layer": "model_cfg.{}_cfg.layers", "n_embd": "model_cfg.{}_cfg.width"}
 
+_TIMM = {"image_size": "pretrained_cfg.input_size"}
+
 NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
         ("whisper", "decoder"): ("text", _WHISPER),
@@ -32,7 +34,8 @@ NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyTy
             "vision",
             {**_OPEN_CLIP, "image_size": "model_cfg.vision_cfg.image_size"},
         ),
-        ("timm", "vision"): ("", {"image_size": "pretrained_cfg.input_size"}),
+        ("timm", "vision"): ("", _TIMM),
+        ("timm's CLIP", "vision"): ("", _TIMM),
     }
 )
 """The word for a side in the settings of a code, and the places of settings in groups of others."""

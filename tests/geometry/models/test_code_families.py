@@ -31,6 +31,7 @@ class Known:
     added: torch.Tensor  #: (n, d): what is added to the tokens or patches
     maps: list[Mapping[str, Map]]  #: of each layer, by the name of the matrix, with their biases
     norms: list[Map]  #: before the attention of each layer
+    sum_norm: Map | None = None  #: over the sum of embeddings
     heads: int | None = HEADS
     tokens: torch.Tensor | None = None
     grid: tuple[int, int] | None = None
@@ -103,10 +104,12 @@ def timm_model(name: str, **options: Any) -> Callable[[Path], Known]:
                               num_heads=HEADS, **options)
         )  # fmt: skip
         side = 64 // module.patch_embed.patch_size[0]
+        with_norm = isinstance(module.norm_pre, torch.nn.LayerNorm)
+        first = module.norm_pre if with_norm else module.blocks[0]
         picture = torch.randn(1, 3, 64, 64, dtype=torch.float64)
         n_before = module.num_prefix_tokens if not module.no_embed_class else 0
         added = difference(module, module.pos_embed,
-                           lambda: before_blocks(module, module.blocks[0], picture))  # fmt: skip
+                           lambda: before_blocks(module, first, picture))  # fmt: skip
         added = added[module.num_prefix_tokens :]
         folder = folder / "timm"
         folder.mkdir()
@@ -118,8 +121,9 @@ def timm_model(name: str, **options: Any) -> Callable[[Path], Known]:
         return Known(
             folder, added,
             [{**thirds(b.attn.qkv), "W_O": b.attn.proj, "W_in": b.mlp.fc1} for b in module.blocks],
-            [b.norm1 for b in module.blocks], heads=None, grid=(side, side), first_rows=n_before,
-            causal=False, family="timm",
+            [b.norm1 for b in module.blocks], module.norm_pre if with_norm else None, heads=None,
+            grid=(side, side), first_rows=n_before, causal=False,
+            family="timm's CLIP" if with_norm else "timm",
         )  # fmt: skip
 
     return make
@@ -253,6 +257,7 @@ def open_clip(folder: Path, side: str) -> Known:
     return Known(
         folder, difference(module, table, run)[first_rows:],
         [{**of_multihead(b.attn), "W_in": b.mlp.c_fc} for b in blocks], [b.ln_1 for b in blocks],
+        None if side == "text" else module.visual.ln_pre,
         tokens=module.token_embedding.weight if side == "text" else None,
         grid=None if side == "text" else (4, 4), first_rows=first_rows, table=side,
         causal=side == "text", family="open_clip",
@@ -340,6 +345,7 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "timm DeiT": timm_model("deit_tiny_distilled_patch16_224"),
     "timm DINOv2": timm_model("vit_small_patch14_dinov2", patch_size=16),
     "timm DINOv2 with registers": timm_model("vit_small_patch14_reg4_dinov2", patch_size=16),
+    "timm CLIP": timm_model("vit_base_patch16_clip_224"),
     "timm SigLIP": timm_model("vit_base_patch16_siglip_224"),
     "timm without class token in its table": timm_model("deit3_small_patch16_224"),
     "timm without biases": timm_model("vit_tiny_patch16_224", qkv_bias=False),
@@ -394,12 +400,14 @@ def test_a_model_of_another_library_is_read_as_its_module_uses_it(known):
             if name in ("W_Q", "W_K"):
                 assert (bias is None) == (not constant.any())
     for layer, own in enumerate(known.norms):
-        _, norm = AttentionLayer(model.layers, layer).norms()
-        assert norm is not None
+        norms = AttentionLayer(model.layers, layer).norms()
         rows = torch.randn(5, model.W_pos.shape[1], dtype=known.added.dtype)
-        with torch.no_grad():
-            expected = own(rows)
-        np.testing.assert_allclose(norm(rows.numpy()), expected, atol=1e-5)
+        for norm, module in zip(norms, (known.sum_norm, own), strict=True):
+            assert (norm is None) == (module is None)
+            if norm is not None and module is not None:
+                with torch.no_grad():
+                    expected = module(rows)
+                np.testing.assert_allclose(norm(rows.numpy()), expected, atol=1e-5)
 
 
 def test_a_table_with_rows_and_columns_of_patches(tmp_path):
