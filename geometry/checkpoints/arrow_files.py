@@ -31,8 +31,10 @@ MAX_NUMBERS = 50_000_000
 """Maximum entries of all columns, and eight times as many bytes: GPT-2's token embeddings have
 38,597,376. Equal numbers take hardly any bytes in a file."""
 
-_ROWS = 16
-"""Rows with lists that are unpacked at once."""
+_ROWS = 128
+"""Rows with lists or texts that are unpacked at once."""
+_LONGEST = 10_000
+"""Maximum characters of a text. The same one can be in all rows, and only once in the file."""
 
 
 def read_arrow(path: Path) -> NumberRows:
@@ -54,7 +56,7 @@ def read_arrow(path: Path) -> NumberRows:
         if len(others) > MAX_COLUMNS:
             raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
         columns = tuple(
-            PositionColumn(shown, "", _column(table[name].to_pylist()))
+            PositionColumn(shown, "", _column(path, table[name]))
             for shown, name in zip(shown_names(others), others, strict=True)
         )
         return NumberRows(values, columns)
@@ -70,7 +72,7 @@ def _table(path: Path) -> Table:
             _check_rows(path, n_rows, n_columns)
             _check_size(path, n_rows * n_columns)
             schema = file.schema_arrow
-            if not any(types.is_nested(field.type) for field in schema):
+            if all(types.is_primitive(field.type) for field in schema):
                 return file.read()
             # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
             batches: list[RecordBatch] = []
@@ -177,10 +179,18 @@ def _numbers(column: ChunkedArray) -> np.ndarray:
     return numbers
 
 
-def _column(values: list[Any]) -> tuple[float | str | None, ...]:
-    if all(value is None or isinstance(value, (int, float)) for value in values):
+def _column(path: Path, column: ChunkedArray) -> tuple[float | str | None, ...]:
+    from pyarrow import types
+
+    values = (value.as_py() for value in column)
+    kind = column.type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return tuple(None if value is None else float(value) for value in values)
-    return tuple(
-        None if value is None else shortened(visible(str(value)), MAX_TEXT_LENGTH) or None
-        for value in values
-    )
+    return tuple(None if value is None else _text(path, value) for value in values)
+
+
+def _text(path: Path, value: object) -> str | None:
+    text = str(value)
+    if len(text) > _LONGEST:
+        raise refused(path, f"has a text of {len(text)} characters")
+    return shortened(visible(text), MAX_TEXT_LENGTH) or None

@@ -143,6 +143,28 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
         read_arrow(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+@pytest.mark.parametrize("what", ["one long text", "one long row"])
+def test_what_is_short_in_the_file_and_long_in_memory_is_refused(what, name, tmp_path):
+    """A text of a megabyte in all rows, and a list of equal numbers."""
+    n = 2_000
+    if what == "one long text":
+        indices = pa.array(np.zeros(n, np.int32))
+        text = pa.DictionaryArray.from_arrays(indices, pa.array(["x" * 1_000_000]))
+        table = pa.table({"x": np.zeros(n), "token": text})
+    else:
+        ends = pa.array(np.array([0, 1, 6_000_000], np.int32))
+        table = pa.table({"e": pa.ListArray.from_arrays(ends, pa.array(np.zeros(6_000_000, "f2")))})
+    write = feather.write_feather if name.endswith(".feather") else parquet.write_table
+    write(table, tmp_path / name, compression="zstd")
+    del table
+    assert (tmp_path / name).stat().st_size < 1_000_000
+    begun = time.process_time()
+    with pytest.raises(SourceError, match=r"a text of|entries; at most|different lengths"):
+        read_arrow(tmp_path / name)
+    assert time.process_time() - begun < 5
+
+
 def test_texts_beyond_their_bytes_are_refused(tmp_path):
     """pyarrow reads what is beside them in memory, unless it is asked to check."""
     table = pa.table({"token": list("abcdefghi"), "x": P[:, 0]})
