@@ -35,6 +35,8 @@ WEIGHTS = (
     "pytorch_model.bin.index.json",
 )
 """Names of weights files in order of preference, as in transformers."""
+OF_OPEN_CLIP = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+"""The same of open_clip, which saves both."""
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
@@ -441,7 +443,7 @@ def choose_weights(
     SourceError
         There are none, or the choice is ambiguous.
     """
-    for name in WEIGHTS:
+    for name in (*WEIGHTS, *OF_OPEN_CLIP):
         if name in names:
             return name
     if METADATA in names and any(name.endswith(SHARD) for name in names):

@@ -65,6 +65,68 @@ _TIMM = Stack(
     causal=False,
     patches=True,
 )
+# CLIP's, which have a LayerNorm before the first layer, and another epsilon.
+_TIMM_CLIP = replace(
+    _TIMM, sum_norm="norm_pre.weight", epsilon=("", 1e-5), marks=("norm_pre.weight",)
+)
+_SAM = replace(_TIMM, fan_out="blocks.{layer}.mlp.lin1.weight", marks=("neck.0.weight",))
+_TORCHVISION = Stack(
+    positions="encoder.pos_embedding",
+    tokens=(),
+    query="encoder.layers.encoder_layer_{layer}.self_attention.in_proj_weight",
+    out="encoder.layers.encoder_layer_{layer}.self_attention.out_proj.weight",
+    fan_out="encoder.layers.encoder_layer_{layer}.mlp.0.weight",
+    attention_norm="encoder.layers.encoder_layer_{layer}.ln_1.weight",
+    mlp_norm="encoder.layers.encoder_layer_{layer}.ln_2.weight",
+    epsilon=("", 1e-6),
+    fused="side by side",
+    side="vision",
+    causal=False,
+    row_of_position_0=1,
+    patches=True,
+)
+# Before torchvision 0.14, and its published weights.
+_FIRST_TORCHVISION = replace(
+    _TORCHVISION, fan_out="encoder.layers.encoder_layer_{layer}.mlp.linear_1.weight"
+)
+_VIT_PYTORCH = Stack(
+    positions="pos_embedding",
+    tokens=(),
+    query="transformer.layers.{layer}.0.to_qkv.weight",
+    out="transformer.layers.{layer}.0.to_out.0.weight",
+    fan_out="transformer.layers.{layer}.1.net.1.weight",
+    attention_norm="transformer.layers.{layer}.0.norm.weight",
+    mlp_norm="transformer.layers.{layer}.1.net.0.weight",
+    fused="in thirds",
+    side="vision",
+    causal=False,
+    row_of_position_0=1,
+    patches=True,
+)
+# x-transformers numbers attention and MLPs together, and divides its table by the root of d.
+_X_TRANSFORMERS = Stack(
+    positions="pos_emb.emb.weight",
+    tokens=("token_emb.emb.weight",),
+    query="attn_layers.layers.{twice}.1.to_q.weight",
+    key="attn_layers.layers.{twice}.1.to_k.weight",
+    value="attn_layers.layers.{twice}.1.to_v.weight",
+    out="attn_layers.layers.{twice}.1.to_out.weight",
+    fan_out="attn_layers.layers.{twice_after}.1.ff.0.0.weight",
+    attention_norm="attn_layers.layers.{twice}.0.0.gamma",
+    mlp_norm="attn_layers.layers.{twice_after}.0.0.gamma",
+    norms_unknown="whether x-transformers adds 1 to a norm's gains depends on its version",
+    divided=True,
+)
+_X_TRANSFORMERS_VISION = replace(
+    _X_TRANSFORMERS,
+    positions="pos_embedding",
+    tokens=(),
+    side="vision",
+    causal=False,
+    divided=False,
+    patches=True,
+    marks=("patch_to_embedding.1.weight",),
+)
 _OPEN_CLIP = Stack(
     positions="positional_embedding",
     tokens=("token_embedding.weight",),
@@ -92,7 +154,7 @@ _OPEN_CLIP_VISION = Stack(
     patches=True,
 )
 
-# TransformerLens: matrices are (in, out), and a table without LayerNorm may have been folded.
+# TransformerLens: matrices are (in, out), and norms may have been folded into them.
 _LENS = Stack(
     positions="pos_embed.W_pos",
     tokens=("embed.W_E",),
@@ -103,6 +165,7 @@ _LENS = Stack(
     fan_out="blocks.{layer}.mlp.W_in",
     attention_norm="blocks.{layer}.ln1.w",
     mlp_norm="blocks.{layer}.ln2.w",
+    folds=True,
     conv1d=True,
     begin=True,
 )
@@ -239,6 +302,14 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
         "timm": (_TIMM,),
+        "timm's CLIP": (_TIMM_CLIP,),
+        "timm's NaFlexViT": (replace(_TIMM, positions="embeds.pos_embed"),),
+        "segment-anything": (_SAM,),
+        "torchvision": (_TORCHVISION,),
+        "torchvision before 0.14": (_FIRST_TORCHVISION,),
+        "vit-pytorch": (_VIT_PYTORCH,),
+        "x-transformers": (_X_TRANSFORMERS,),
+        "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
         "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),
         "minGPT": (_MINGPT,),
@@ -257,3 +328,21 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     }
 )
 """Stacks by name of the code."""
+
+_TURNED = Stack(positions="", tokens=(), root_mean_square=True)
+
+TURNED_CODES: tuple[Stack, ...] = (
+    replace(
+        _TURNED,
+        query="layers.{layer}.attention.wq.weight",
+        key="layers.{layer}.attention.wk.weight",
+    ),
+    replace(
+        _TURNED,
+        query="transformer.h.{layer}.attn.c_q.weight",
+        key="transformer.h.{layer}.attn.c_k.weight",
+    ),
+    replace(_TURNED, query="transformer.h.{layer}.attn.qkv.weight", fused="side by side"),
+    replace(_TURNED, query="transformer.h.{layer}.attn.attn.weight", fused="by head"),
+)
+"""Queries and keys of rotary codes: Meta's Llama, nanochat, litGPT since 0.5 and before."""

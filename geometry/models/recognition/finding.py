@@ -31,6 +31,7 @@ from geometry.models.recognition.candidates import (
     named_like_positions,
     offer,
 )
+from geometry.models.recognition.code_settings import of_rotary_codes
 from geometry.models.recognition.names_and_shapes import (
     Index,
     class_rows,
@@ -105,7 +106,7 @@ def find_architecture(
     """
     lenient = bool(stored) and not config
     if not config.get("model_type"):
-        config = {**_of_model(stored), **config}
+        config = of_rotary_codes(index, {**_of_model(stored), **config})
     try:
         towers, reason = towers_of(index, config)
     except SourceError:  # in the configuration, which a chosen tensor does not need
@@ -279,6 +280,8 @@ def _with_notes(
             f"{some_of(copies, 3)}."
         )
     shape = rows_and_width(index[tower.table])
+    if tower.stack is not None and tower.stack.divided:
+        notes.append(f"Its rows are divided by √{shape[1]}, as {tower.family} does.")
     if tower.stack is not None and tower.stack.patches and tower.cut is None:
         tokens = class_rows(index, tower.table)
         if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):

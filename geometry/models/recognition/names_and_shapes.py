@@ -19,7 +19,7 @@ from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.code_families import CODES
 from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.names import names_in
-from geometry.models.families.stack import Stack, only_table
+from geometry.models.families.stack import Stack, in_layer, only_table
 
 Index = Mapping[str, TensorInfo]
 
@@ -229,7 +229,7 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
 def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
     root = name.removesuffix(stack.positions)
     n_present = sum(_has(index, root, suffix) for suffix in stack.suffixes)
-    if stack.layers_known and not _has(index, root, stack.query.format(layer=0, group=0)):
+    if stack.layers_known and not _has(index, root, in_layer(stack.query, 0)):
         # Its layers are of another kind, or missing.
         tokens = tuple(suffix for suffix in stack.tokens if _has(index, root, suffix))
         n_present, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
@@ -255,7 +255,7 @@ def _has(index: Index, root: str, suffix: str) -> bool:
 
 def _fused_score(index: Index, stack: Stack, root: str, table: str) -> float:
     """Return the score of the shape of the fused matrix of W_Q, W_K and W_V."""
-    fused = index.get(root + stack.query.format(layer=0, group=0)) if stack.fused else None
+    fused = index.get(root + in_layer(stack.query, 0)) if stack.fused else None
     width = table_shape(index[table])[1:]
     if fused is None or len(fused.shape) != 2 or width not in (fused.shape[:1], fused.shape[1:]):
         return 0.0
@@ -313,6 +313,8 @@ def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[in
         are no tokens. Otherwise, all possible numbers.
     """
     n_rows, _ = rows_and_width(index[table])
+    if len(index[table].shape) == 4:  # rows and columns of patches are axes of their own
+        return (0,)
     if patches is not None and 0 <= n_rows - patches <= MAX_CLASS_ROWS:
         return (n_rows - patches,)
     tokens = list(_class_tokens(index, table))
@@ -328,12 +330,13 @@ def _is_square(n: int) -> bool:
 
 
 def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
-    """Yield the tokens beside a table, with their numbers of rows."""
+    """Yield the tokens beside a table or its tower, with their numbers of rows."""
     root = table.removesuffix(".weight").rpartition(".")[0]
+    places = (root, root.rpartition(".")[0])
     _, width = rows_and_width(index[table])
     for name in index:
         place, _, last = name.rpartition(".")
-        if place == root and _CLASS.fullmatch(last):
+        if place in places and _CLASS.fullmatch(last):
             shape = index[name].shape
             if shape and shape[-1] == width and math.prod(shape[:-1]) <= MAX_CLASS_ROWS:
                 yield name, math.prod(shape[:-1])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -36,6 +37,9 @@ _OF_A_HEAD = re.compile(r"(?P<before>(?:.*\.)?heads)\.(?P<head>\d{1,4})\.(?P<aft
 """Karpathy's lecture: ``sa.heads.0.key.weight``, (d_head, d_model), which become
 ``sa.heads.key.weight``."""
 
+_CHUNK = re.compile(r"(?P<before>(?:.*\.)?blocks)\.\d{1,4}(?P<after>\.\d{1,4}\..+)", re.DOTALL)
+"""DINOv2's training: ``blocks.CHUNK.LAYER.``, where a layer's number is that of the whole model."""
+
 _AXIS = re.compile(
     r"(?:.*\.)?attn\.(?P<lens>[Wb]_[QKVO])"
     r"|(?:.*/)?(?P<flax>query|key|value|out)/(?:kernel|bias)",
@@ -49,6 +53,7 @@ biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that o
 def as_in_torch(store: TensorStore) -> TensorStore:
     """Return a store with further tensors, named and laid out as PyTorch's."""
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
+    derived |= _without_chunks(store)
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
     derived |= dict(_of_flax(store)) | dict(_of_google(store))
     return DerivedStore(store, derived) if derived else store
@@ -96,6 +101,34 @@ def _of_tensorflow(store: TensorStore) -> Iterator[tuple[str, Derived]]:
         _, _, *parts = name.removesuffix(_VARIABLE).replace("_._", "/").split("/")
         if parts:
             yield _renamed(store.tensors[name], parts, _LAST)
+
+
+def heads_by_shape(store: TensorStore) -> int | None:
+    """Return the number of heads by the axes of the stored queries, or by their number; or None."""
+    stored = store.stored if isinstance(store, DerivedStore) else store
+    found: set[int] = set()
+    matrices: Counter[str] = Counter()
+    for name in stored.tensors:
+        if match := _AXIS.fullmatch(name):
+            shape = stored.tensors[name].shape
+            if len(shape) == 3 and match["lens"] == "W_Q":
+                found.add(shape[0])
+            elif len(shape) == 3 and match["flax"] == "query":
+                found.add(shape[1])
+        elif (match := _OF_A_HEAD.fullmatch(name)) and match["after"] == "query.weight":
+            matrices[match["before"]] += 1
+    found.update(matrices.values())
+    return found.pop() if len(found) == 1 else None
+
+
+def _without_chunks(store: TensorStore) -> Mapping[str, Derived]:
+    """Return the tensors of layers in chunks by the numbers of layers, if these are unique."""
+    matches = [match for match in map(_CHUNK.fullmatch, store.tensors) if match]
+    found = {match["before"] + match["after"]: match[0] for match in matches}
+    if len(found) < len(matches):  # numbers within stages
+        return {}
+    infos = {whole: store.tensors[name]._replace(name=whole) for whole, name in found.items()}
+    return {whole: Derived(infos[whole], (name,), np.asarray) for whole, name in found.items()}
 
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:

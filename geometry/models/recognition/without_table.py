@@ -35,8 +35,12 @@ WITHOUT_TABLE: Mapping[str, str] = by_name(
 )
 """Second half of "llama stores no positional embeddings: …", by ``model_type`` of transformers."""
 
-_OF_ROTARY_MODELS = ("inv_freq", "mlp.gate_proj.weight", "attn.c_q.weight", "qk_bank")
-"""Ends of names of tensors that only rotary models have: Llama's kin, nanochat, modded-nanogpt."""
+_OF_ROTARY_MODELS = (
+    *("inv_freq", "rope.freqs", "mlp.gate_proj.weight", "attention.wq.weight"),
+    *("attn.c_q.weight", "qk_bank"),
+)
+"""Ends of names of tensors that only rotary models have: Llama's kin, also as Meta publishes it,
+nanochat, modded-nanogpt."""
 
 ADDED = (None, "absolute", "learned", "learned_absolute")
 """Values of ``position_embedding_type`` of models that add a table to their tokens."""

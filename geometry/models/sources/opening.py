@@ -31,7 +31,7 @@ from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
-from geometry.models.recognition.spellings import as_in_torch
+from geometry.models.recognition.spellings import as_in_torch, heads_by_shape
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -228,6 +228,7 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
     store = open_store(weights)
     if bare:
         # A bare table: a configuration next to it need not belong to it.
+        store = as_in_torch(store)
         place = replace(_place(store, {}, table), notes=())  # an array needs no notes
         return open_array(weights, store, place, source, name)
     folder = weights.parent
@@ -262,6 +263,7 @@ def _place(
     can be used: they may be of something else.
     """
     stored, where, notes = store.settings, "the weights", []
+    heads = heads_by_shape(store)
     try:
         if weights is not None and not config and not stored:
             stored, where = settings_beside(weights)
@@ -270,6 +272,8 @@ def _place(
         raise
     except SourceError as error:
         notes = [f"Settings beside the weights are passed over: {error}"]
+    if heads is not None and not config:
+        stored = {**stored, "n_head": heads}
     try:
         place = settled(store, find_architecture(store.tensors, config, table, stored))
         if stored:
