@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import some_of
@@ -18,11 +17,8 @@ from geometry.models.recognition.without_table import WITHOUT_TABLE
 _OPTION = re.compile(r"(.*?)(?:^|;)(family|first-rows)=([^;=]*)", re.DOTALL)
 """The last option of a choice, and what precedes it."""
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        **by_name({"nanogpt llmc": "gpt2", "mae dino dinov3 sam2": "timm", "openclip": "open_clip"}),
-        **by_name({"lecture": "Karpathy's lecture", "transformerlens": "transformer_lens"}),
-    }
+ALIASES: Mapping[str, str] = by_name(
+    {"nanogpt llmc": "gpt2", "mae dino": "timm", "lecture": "Karpathy's lecture"}
 )
 """Families by further names of the codes that write them, without spaces and punctuation."""
 
@@ -106,7 +102,7 @@ def family_named(text: str) -> str:
     near = get_close_matches(_letters(text), names, 4)
     known = [names[word] for word in near] or ["gpt2", "bert", "roberta", "vit"]
     raise SourceError(
-        f"{text!r} is no family that is known.", f"Use the name of one, such as {some_of(known, 4)}."
+        f"There is no family {text!r}.", f"Use the name of one, such as {some_of(known, 4)}."
     )
 
 

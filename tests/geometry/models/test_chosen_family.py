@@ -1,7 +1,6 @@
 """A family, first rows and a table that were chosen, whatever names and a configuration say."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -210,7 +209,7 @@ def test_the_choice_of_a_source_is_part_of_its_text(tmp_path):
 def test_other_code_by_its_own_name(tmp_path):
     """minGPT's first version, whose names are also those of others."""
     shapes = {"pos_emb": (1, 16, D), "tok_emb.weight": (9, D)}
-    layer = {name: (D, D) for name in ("query", "key", "value", "proj")}
+    layer = dict.fromkeys(("query", "key", "value", "proj"), (D, D))
     shapes |= {f"blocks.0.attn.{name}.weight": shape for name, shape in layer.items()}
     save_file(tensors(shapes), tmp_path / "m.safetensors")
     model = open_model(tmp_path / "m.safetensors", family="mingpt")
