@@ -214,7 +214,7 @@ class Comparing:
                 else Notice("There is nothing to compare yet.", "Open a model first.")
             )
             return None
-        source = Source.of_any(source)
+        source, table = Source.of_any(source).apart(table)
         self._newest = key = self._newest + 1
         with self.step(f"adding {source.name}"):
             model = self._keep(key)

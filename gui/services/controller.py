@@ -138,7 +138,7 @@ class Controller:
         if_there
             Whether to open the source with its default table if it has no such table.
         """
-        source = Source.of_any(source)
+        source, table = Source.of_any(source).apart(table)
         if is_work(source.text):
             self.reopening.open(source)
         elif is_survey(source.text):

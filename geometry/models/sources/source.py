@@ -129,6 +129,12 @@ class Source:
         """The source of the model that it is derived from at last; itself for other kinds."""
         return self if self.of is None else self.of.model
 
+    def apart(self, table: str | None = None) -> tuple[Source, str | None]:
+        """Return a source without its choice of a table, and that choice, or else ``table``."""
+        if self.kind == "table" and self.of is not None:
+            return self.of, table or self.what
+        return self, table
+
     def name_with(self, model: str) -> str:
         """Return the name of what is derived from a model, by the model's: "weekdays of gpt2"."""
         if self.kind == "tokens":
