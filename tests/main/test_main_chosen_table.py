@@ -94,6 +94,16 @@ def test_numbers_of_a_chosen_family(family, first, bare, tmp_path):
         np.testing.assert_allclose(found["mean"], table.mean(axis=0), atol=1e-6)
 
 
+def test_rows_of_files_of_the_same_name_have_their_folders(tmp_path):
+    paths = [tmp_path / run_name / "out" / "ckpt.npy" for run_name in "ab"]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        np.save(path, np.arange(60)[:, None] * np.ones(8))
+    assert run("table", *paths, "--out", tmp_path / "x.json") == 0
+    found = json.loads((tmp_path / "x.json").read_text("utf-8"))["models"]
+    assert [one["model"] for one in found] == ["out", "b/out"]
+
+
 def test_each_of_several_has_its_own_choice(bare, tmp_path):
     out = tmp_path / "out.json"
     beside = f"table:family=bert,{bare}"
