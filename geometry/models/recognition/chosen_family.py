@@ -82,8 +82,8 @@ def _place(index: Index, config: Mapping[str, Any], match: Match) -> Architectur
     """Return the location of a table; with several readings if its first rows are uncertain."""
     own, stack = config.get("model_type"), match.stack
     settings = config if own in (None, match.kind) else {**config, "model_type": match.kind}
-    notes = (*_contradiction(config, match.kind), *_assumed(config, stack))
-    place = Architecture(match.kind, stack, match.root, match.table, settings, notes)
+    note = _note(config, match.kind, stack)
+    place = Architecture(match.kind, stack, match.root, match.table, settings, (note,))
     readings = {one.row_of_position_0: one for one in reversed([*_readings(place, index, own)])}
     if stack.patches and len(readings) > 1:
         n_rows, _ = rows_and_width(index[match.table])
@@ -115,10 +115,12 @@ def _contradiction(config: Mapping[str, Any], kind: str) -> tuple[str, ...]:
     own = config.get("model_type")
     if own in (None, "", kind):
         return ()
-    return (f"Read as {kind}, which was chosen; the configuration says {own!r}.",)
+    return (f"Read as {kind}, as chosen, though the configuration says {own!r}.",)
 
 
-def _assumed(config: Mapping[str, Any], stack: Stack) -> tuple[str, ...]:
-    """Return a sentence about settings that are not in the configuration."""
+def _note(config: Mapping[str, Any], kind: str, stack: Stack) -> str:
+    """Return a sentence about the family, and settings that are not in the configuration."""
     assumed = [key for key in dict.fromkeys(stack.settings) if key not in config]
-    return (f"Usual settings assumed: {', '.join(assumed)}.",) if assumed else ()
+    usual = f"; usual settings assumed: {', '.join(assumed)}" if assumed else ""
+    against = _contradiction(config, kind)
+    return f"{against[0].removesuffix('.') if against else f'Read as {kind}, as chosen'}{usual}."
