@@ -149,6 +149,11 @@ class Controller:
                 OpenRequest(source, table or None, positions, whole, fresh, if_there=if_there)
             )
 
+    def chosen_before(self, notice: Notice) -> str:
+        """Return the choice with which the source of a notice could not be opened; "" for none."""
+        failed = self.comparing.failed(notice.source) if notice.beside else self.opening.failed
+        return "" if failed is None else failed.table or ""
+
     def choose_table(self, notice: Notice, table: str) -> None:
         """Open the source of a notice with the table that the user has chosen for it."""
         if notice.beside:
@@ -243,7 +248,7 @@ class Controller:
         )
 
     def _on_opened(self, wanted: OpenRequest, opened: Opened) -> None:
-        name = opened.model.name
+        name = self.comparing.name_apart(opened.model, self.session.current_key)
         with self.comparing.step(f"opening {name}"):
             work_file = self.session.work_file if wanted.again else ""
             listed = self.comparing.in_place(opened.model.source, name)

@@ -197,6 +197,18 @@ def test_a_source_with_its_choice_opens_alone_and_beside(session, controller, ba
     assert other.model.source == session.model.source
 
 
+def test_captions_of_files_of_the_same_name_differ(session, controller, write, tmp_path):
+    for name in "ab":
+        (tmp_path / name / "out").mkdir(parents=True)
+    one, two = (write(f"{name}/out/ckpt") for name in "ab")
+    controller.open(one, table=CHOICE)
+    controller.comparing.add_source(two, table=CHOICE)
+    captions = [resolve_scene(each).caption[0] for each in (session, session.others[0].session)]
+    assert captions[0].startswith("out")
+    assert captions[1].startswith("b/out")
+    assert [model.name for model in session.open_models] == ["out", "b/out"]
+
+
 def test_captions_name_what_was_chosen(session, controller, bare):
     controller.open(bare, table="family=roberta;first-rows=1")
     caption = resolve_scene(session).caption[0]
