@@ -74,6 +74,7 @@ class TableDialog(QDialog):
         self.setWindowTitle("Choose the rows" if first_rows else "Choose the position table")
         self._candidates, self._preview = candidates, preview
         self._asked_rows = bool(first_rows)
+        self._items: list[QTreeWidgetItem] = []
         self._drawn: set[int] = set()
         self._drawing = False
         before = before or Choice()
@@ -148,6 +149,7 @@ class TableDialog(QDialog):
             row = QTreeWidgetItem(self.list, [visible(tensor.name), _shape(tensor)])
             row.setToolTip(0, wrapped(tensor.name))
             row.setTextAlignment(1, right)
+            self._items.append(row)
             if self._preview is not None:
                 row.setIcon(0, QIcon(empty))
         names = [tensor.name for tensor in self._candidates]
@@ -182,9 +184,9 @@ class TableDialog(QDialog):
             spacing=GRID // 2,
         )
         family = vbox(label(FAMILY, "muted"), self.family, self.problem, spacing=GRID // 2)
-        which = [label(WHICH)] if not self._asked_rows else []
-        parts = (*which, (self.list, 1), family, rows)
-        column = vbox(*parts, spacing=GRID)
+        which = label(WHICH)
+        which.setVisible(not self._asked_rows)
+        column = vbox(which, (self.list, 1), family, rows, spacing=GRID)
         vbox((column, 1), self.buttons, parent=self, spacing=2 * GRID, margins=2 * GRID)
         self.resize(WIDTH, HEIGHT if len(self._candidates) > 1 else HEIGHT * 3 // 4)
 
@@ -199,7 +201,7 @@ class TableDialog(QDialog):
             if picture is not None:
                 icon = QIcon(QPixmap.fromImage(picture))
                 icon.addPixmap(QPixmap.fromImage(picture), QIcon.Mode.Selected)
-                self.list.topLevelItem(at).setIcon(0, icon)
+                self._items[at].setIcon(0, icon)
             self._draw_next()
 
         self._drawn.add(at)

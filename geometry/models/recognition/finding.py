@@ -319,8 +319,8 @@ def _requested(
         match_row(index, config, str(config["model_type"]), row) for row in rows_of_family(config)
     )
     towers = [tower for tower in own if tower is not None and tower.table == name]
-    if kind and not towers and (tower := tower_with_table(index, config, kind, name)):
-        towers = [tower]
+    if kind and not towers and (read := tower_with_table(index, config, kind, name)):
+        towers = [read]
     towers = towers or recognised(index, config, name) or [_bare(index, config, name)]
     return _with_notes(index, _with_rows(index, towers[0], rows), towers, lenient=True)
 
