@@ -11,6 +11,8 @@ from typer.main import get_group
 
 import main as command_line
 from geometry.models.sources.opening import open_model
+from geometry.survey.populations import Entry
+from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.bare_models import CHOICE, NAME, write_bare
 from tests.command_line import run
 from tests.main.test_main import window  # noqa: F401, a fixture
@@ -163,15 +165,21 @@ def test_the_window_opens_with_it(window, bare, two, capsys):  # noqa: F811
     choice = ("--table", CHOICE)
     assert run(bare, *choice) == 0
     assert run("sample", "--beside", bare, *choice) == 0
+    assert run("sample", "--beside", f"table:family=bert,{bare}") == 0
+    assert run(bare, "--family", "roberta", "--first-rows", 1) == 0
     assert window == [
         (str(bare), None, None, choice[1], False),
         ("sample", None, None, str(bare), choice[1], False),
+        ("sample", None, None, f"table:family=bert,{bare}", False),
+        (str(bare), None, None, "family=roberta;first-rows=1", False),
     ]
+    window.clear()
     assert run(bare, "--positions", "0-40", *choice) == 2  # it has 40 positions
     assert run("sample", *choice) == 1
     assert NAME in capsys.readouterr().err
     assert run("open", *choice) == 2
-    assert len(window) == 2
+    assert run("open", "--first-rows", 1) == 2
+    assert window == []
 
 
 @pytest.mark.slow
@@ -191,6 +199,21 @@ def test_changes_of_positions_are_made_of_the_chosen_rows(tmp_path, capsys):
     assert run("intervene", "sample", "--table", name, "--layer", "x/layer 1") == 2
     assert run("intervene", "sample", "--table", "nothing") == 1
     assert "no tensor 'nothing'" in capsys.readouterr().err
+
+
+def test_a_row_of_a_survey_has_its_own_choice(bare, tmp_path):
+    settings = RowSettings(table="family=roberta")
+    access = Access(offline=True)
+    for source, chosen in (
+        (str(bare), "family=roberta"),
+        (f"table:first-rows=1,{bare}", "first-rows=1"),
+        ("sample", "family=roberta"),
+    ):
+        row = measure_entry(Entry(source, "group"), settings, access).row
+        assert (row["table"], row["n_positions"]) == (
+            chosen,
+            open_model(source, table=chosen).n_positions,
+        )
 
 
 @pytest.mark.slow

@@ -199,13 +199,14 @@ def _chosen(
     reason: str,
 ) -> Architecture:
     """Return the location of what was chosen: a table, a family, the rows before position 0."""
-    table = choice.table
-    if kind:
-        config = {**config, "model_type": kind}
-        if not table and not towers and not reason:
-            table = _only_one(index)
+    table, notes = choice.table, ()
+    own, config = config, {**config, "model_type": kind} if kind else config
+    if kind and not (table or towers or reason):
+        table = _only_one(index)
+        notes = (f"{table} is taken for its table of positions.",)
     if table:
-        place = _requested(index, config, towers, table, kind)
+        place = _requested(index, own, towers, table, kind)
+        place = replace(place, notes=(*place.notes, *notes))
         if place not in towers and not (kind and stacks_of(kind)):
             place = replace(place, notes=(*place.notes, *_against(config, towers, place, reason)))
     else:
@@ -315,12 +316,13 @@ def _requested(
             f"(n_positions, d_model), got {info.dtype} {info.shape}.",
             offer(candidates(index)),
         )
+    if kind and (read := tower_with_table(index, config, kind, name)):
+        return _with_notes(index, _with_rows(index, read, rows), [read], lenient=True)
+    config = {**config, "model_type": kind} if kind else config
     own = (
         match_row(index, config, str(config["model_type"]), row) for row in rows_of_family(config)
     )
     towers = [tower for tower in own if tower is not None and tower.table == name]
-    if kind and not towers and (read := tower_with_table(index, config, kind, name)):
-        towers = [read]
     towers = towers or recognised(index, config, name) or [_bare(index, config, name)]
     return _with_notes(index, _with_rows(index, towers[0], rows), towers, lenient=True)
 

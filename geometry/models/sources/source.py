@@ -132,7 +132,7 @@ class Source:
     def apart(self, table: str | None = None) -> tuple[Source, str | None]:
         """Return a source without its choice of a table, and that choice, or else ``table``."""
         if self.kind == "table" and self.of is not None:
-            return self.of, table or self.what
+            return self.of, self.what
         return self, table
 
     def name_with(self, model: str) -> str:

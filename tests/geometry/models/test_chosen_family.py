@@ -116,6 +116,14 @@ def test_a_table_of_another_name_is_read_as_the_family(family, first, written):
     assert model.weight("W_in").shape == WIDE
 
 
+def test_the_only_table_named_like_positions_is_read_as_the_family():
+    model, other = open_model("sample"), open_model("sample", family="roberta")
+    np.testing.assert_array_equal(other.W_pos, model.W_pos[2:])
+    assert other.n_heads == model.n_heads
+    notes = " ".join(other.warnings)
+    assert all(word in notes for word in ("roberta", "gpt2", model.table))
+
+
 @pytest.mark.parametrize(("rows", "first", "grid"), [(17, 1, (4, 4)), (16, 0, (4, 4))])
 @pytest.mark.parametrize("table", ["pos_embed", "where"])
 def test_patches_of_a_chosen_family_have_their_grid(table, rows, first, grid, written):
