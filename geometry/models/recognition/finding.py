@@ -199,7 +199,7 @@ def _chosen(
     reason: str,
 ) -> Architecture:
     """Return the location of what was chosen: a table, a family, the rows before position 0."""
-    table, notes = choice.table, ()
+    table, notes = choice.table, tuple[str, ...]()
     own, config = config, {**config, "model_type": kind} if kind else config
     if kind and not (table or towers or reason):
         table = _only_one(index)
