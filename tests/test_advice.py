@@ -32,6 +32,7 @@ PRINTED_BY = {
     "gui/commands/terminal.py": OPENING,
     "gui/commands/model_download.py": {"intervene", "positions"},
     "gui/commands/training_command.py": {"train"},
+    "geometry/training/tokenization.py": {"train"},
 }
 """Commands that print the sentences of a module, besides those named after their command."""
 

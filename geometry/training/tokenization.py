@@ -37,9 +37,7 @@ class Corpus:
 
     def __init__(self, folder: Path, seed: int) -> None:
         if not folder.is_dir():
-            raise TrainingError(
-                f"The folder {str(folder)!r} does not exist.", "Check the path of the texts."
-            )
+            raise TrainingError(f"The folder {str(folder)!r} does not exist.", "Check --corpus.")
         files = sorted(path for path in folder.rglob("*.txt") if path.is_file())
         self._files = [path for path in files if path.stat().st_size]
         if not self._files:
