@@ -201,6 +201,16 @@ def test_changes_of_positions_are_made_of_the_chosen_rows(tmp_path, capsys):
     assert "no tensor 'nothing'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command_name", ["positions", "intervene"])
+def test_first_rows_that_leave_none_are_refused_before_anything_runs(
+    command_name, tmp_path, capsys
+):
+    out = tmp_path / "out.json"
+    assert run(command_name, "sample", "--out", out, "--first-rows", 256) == 1
+    assert "256 rows" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_a_row_of_a_survey_has_its_own_choice(bare, tmp_path):
     settings = RowSettings(table="family=roberta")
     access = Access(offline=True)
