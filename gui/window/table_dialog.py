@@ -188,7 +188,7 @@ class TableDialog(QDialog):
         which.setVisible(not self._asked_rows)
         column = vbox(which, (self.list, 1), family, rows, spacing=GRID)
         vbox((column, 1), self.buttons, parent=self, spacing=2 * GRID, margins=2 * GRID)
-        self.resize(WIDTH, HEIGHT if len(self._candidates) > 1 else HEIGHT * 3 // 4)
+        self.resize(WIDTH, HEIGHT if len(self._candidates) > 1 else HEIGHT * 5 // 8)
 
     def _draw_next(self) -> None:
         """Draw the first tensor in view that is not drawn yet; others follow one by one."""

@@ -36,7 +36,7 @@ class UnknownRows(UnknownArchitecture):
             f"{row} ({EXAMPLES[row]})" if row in EXAMPLES else str(row) for row in first_rows
         )
         super().__init__(
-            f"Nothing says which row of {table.name} is position 0: {rows}.",
+            f"It is not known which row of {table.name} is position 0: {rows}.",
             (table,),
             "Put the model's config.json beside the weights, or choose the number of first rows "
             f"that are no positions, such as first_rows={first_rows[-1]}.",
