@@ -26,6 +26,7 @@ from geometry.hub.network import Network
 from geometry.models.sources import history_steps, layer_tables
 from geometry.models.sources.catalogue import canonical, find_entry, read_catalogue
 from geometry.models.sources.layer_tables import read_layers
+from geometry.models.sources.source import Source
 
 #: Of a text file with a list of sources.
 MAX_TEXT = 16_000_000
@@ -159,7 +160,7 @@ def _expand(source: str, network: Network, lists: frozenset[Path]) -> Iterator[E
     population = next((one for one in read_populations() if one.name == source), None)
     if population is not None:
         yield from _population(population, network)
-    elif _WILD.search(source):
+    elif _WILD.search(source) and Source.parse(source).of is None:
         yield from _pattern(source, network)
     else:
         yield _single(source)
@@ -297,8 +298,17 @@ def _lines(path: Path) -> Iterator[str]:
     for line in data.decode("utf-8", "surrogateescape").splitlines():
         source = line.strip()
         if source and not source.startswith("#"):
-            beside = path.parent / source
-            yield str(beside) if beside.exists() else source
+            yield _in(path.parent, source)
+
+
+def _in(folder: Path, source: str) -> str:
+    """Return a source with the path from a folder, if it is there: also of what it is made of."""
+    if (beside := folder / source).exists():
+        return str(beside)
+    made = Source.parse(source)
+    if made.kind == "table" and made.of is not None:
+        return Source.derive(made.kind, made.what, Source.parse(_in(folder, made.of.text))).text
+    return source
 
 
 def _below(top: Path) -> Iterator[Entry]:

@@ -12,6 +12,8 @@ from gui.commands.arguments import (
     BasisName,
     Colors,
     ColorsName,
+    Family,
+    FirstRows,
     Fresh,
     Offline,
     Positions,
@@ -20,6 +22,7 @@ from gui.commands.arguments import (
     ThemeName,
     Whole,
     check_ending,
+    chosen,
     parse_positions,
     parse_size,
 )
@@ -47,6 +50,8 @@ def timelapse(
     theme: Annotated[ThemeName, typer.Option(help="Colour theme of a film.")] = ThemeName.light,
     colors: Colors = ColorsName.range,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -66,6 +71,7 @@ def timelapse(
     from gui.style.theme import THEMES
 
     shown, pixels = parse_positions(positions), parse_size(size)
+    table = chosen(table, family, first_rows)
     check_ending(out, FORMATS, "--out")
     with progress_bar(4) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)

@@ -227,14 +227,18 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
 
 
 def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
-    root = name.removesuffix(stack.positions)
+    match = match_at(index, kind, stack, name, name.removesuffix(stack.positions))
+    named_alike = kind in CODES or stack.positions == AMBIGUOUS or match.stack.rows_after
+    return None if named_alike and not match.n_present else match
+
+
+def match_at(index: Index, kind: str, stack: Stack, name: str, root: str) -> Match:
+    """Return how well a row fits the tensors below a root, without its layers if these differ."""
     n_present = sum(_has(index, root, suffix) for suffix in stack.suffixes)
     if stack.layers_known and not _has(index, root, in_layer(stack.query, 0)):
         # Its layers are of another kind, or missing.
         tokens = tuple(suffix for suffix in stack.tokens if _has(index, root, suffix))
         n_present, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
-    if not n_present and (kind in CODES or stack.positions == AMBIGUOUS or stack.rows_after):
-        return None
     score = 1.0 + n_present
     if n_present:
         score += _fused_score(index, stack, root, name)

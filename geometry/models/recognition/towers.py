@@ -307,7 +307,7 @@ def _of_match(
         notes = _assumptions(fit, matches, config)
         own = with_usual_names(fit.kind, fit.stack.side, config, index, fit.table)
         place = Architecture(fit.kind, fit.stack, fit.root, fit.table, own, notes)
-        for reading in _readings(place, index):
+        for reading in readings_of(place, index):
             readings.setdefault(reading.row_of_position_0, reading)
     norms = _query_norms(index)
     readings = {
@@ -324,7 +324,7 @@ def _query_norms(index: Index) -> tuple[str, ...]:
     return ("Its queries and keys pass norms, which are not part of what is shown of attention.",)
 
 
-def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
+def readings_of(place: Architecture, index: Index) -> Iterator[Architecture]:
     """Yield a location of a known family for each possible row of position 0."""
     stack = place.stack
     assert stack is not None

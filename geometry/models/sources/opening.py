@@ -29,6 +29,7 @@ from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
+from geometry.models.recognition.choice import Choice, choice_of
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
 from geometry.models.recognition.spellings import as_in_torch, heads_by_shape
@@ -60,6 +61,7 @@ __all__ = ["NoSuchTable", "UnknownArchitecture", "open_model"]
 
 _NEEDED = {
     "tokens": "a list",
+    "table": "a table or a family",
     "resampled": "a size",
     "pair": "a pair",
     "extended": "a method, two numbers of rows",
@@ -89,6 +91,8 @@ def open_model(
     source: str | os.PathLike[str] | Source,
     *,
     table: str | None = None,
+    family: str | None = None,
+    first_rows: int | None = None,
     network: Network | None = None,
 ) -> PositionalModel:
     """Open a checkpoint, reading only its configuration, its index and P.
@@ -109,7 +113,14 @@ def open_model(
         downloaded, and cached.
     table
         The tensor to use as positions, where no family fits, or some of its rows, such as
-        "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision".
+        "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision". Or all
+        that was chosen as one text, as :attr:`PositionalModel.table_choice` returns it:
+        "pe.weight;family=roberta;first-rows=2".
+    family
+        The family as which it is read, whatever its configuration says: a ``model_type`` of
+        transformers, or the name of another code, such as "nanogpt" or "timm".
+    first_rows
+        Number of rows of the table before position 0; that of the family if None.
     network
         Access to the Hub and the cache; the defaults if None.
 
@@ -127,7 +138,9 @@ def open_model(
         The source has no such tensor or side.
     """
     source = located(Source.of_any(source))
-    text = source.text
+    text, table = source.text, choice_of(table, family, first_rows)
+    if source.kind == "table" and source.of is not None:
+        return open_model(source.of, table=source.what, network=network)
     if (one_table := _one_table(source)) is not None:
         if table is not None:
             raise _no_choice(source, table)
@@ -184,7 +197,10 @@ def _one_table(source: Source) -> Callable[[], PositionalModel] | None:
 
 
 def _no_choice(source: Source, table: str) -> NoSuchTable:
-    return NoSuchTable(f"{source.text!r} is one table, and has no tensor {table!r}.", ())
+    choice = Choice.parse(table)
+    if choice.table:
+        return NoSuchTable(f"{source.text!r} is one table, and has no tensor {choice.table!r}.", ())
+    return NoSuchTable(f"{source.text!r} is one table, read in one way.", (), "Open it as it is.")
 
 
 def _path(text: str) -> Path:
