@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
-from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.files import (
+    TABLE_SUFFIXES,
+    checkpoints_in,
+    open_store,
+    steps_around,
+    weights_in,
+)
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
@@ -70,7 +76,7 @@ _MAKERS = {"pair": open_pair, "resampled": open_resampled, "extended": open_exte
 need the network."""
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
-    r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
+    r"|(epoch|step|iter|state_step|global_step|model|checkpoint|ckpt|tokens)[-_=]?\d.*|\d{1,15}",
     re.IGNORECASE,
 )
 """Names of files that say only which step of a training it is."""
@@ -241,6 +247,8 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         config = read_json(config_file) if config_file.is_file() else {}
     store = as_in_torch(dequantised(store, config))
     place = _place(store, config, table, weights)
+    if path.is_dir() and (note := _steps_note(weights)):
+        place = replace(place, notes=(*place.notes, note))
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -250,6 +258,19 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         folder=place_of_tokenizer,
         commit=commit if _COMMIT.fullmatch(commit) else None,
         beside=beside,
+    )
+
+
+def _steps_note(weights: Path) -> str:
+    """Return a sentence about the other steps of a training, of which these weights are shown."""
+    steps = steps_around(weights) or checkpoints_in(weights.parent)
+    if len(steps) < 2:
+        return ""
+    own = [path for _, path in steps if path in (weights, *weights.parents)]
+    return (
+        f"{(own or [weights])[0].name} is shown, of {len(steps)} steps of a training from "
+        f"{steps[0][1].name} to {steps[-1][1].name}: the Training panel and “helixscope timelapse” "
+        "show all of them."
     )
 
 
