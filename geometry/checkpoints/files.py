@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
+from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, read_json
@@ -157,6 +157,14 @@ def open_store(path: Path) -> TensorStore:
     SourceError
         It is not a weights file, is damaged, or is an adapter of another model.
     """
+    store = open_part(path)
+    if is_adapter(path.name, store.tensors):
+        raise adapter_error(path.name, adapter_settings(path) or {})
+    return store
+
+
+def open_part(path: Path) -> TensorStore:
+    """Open a weights file as :func:`open_store`, also an adapter of another model."""
     with reading_file(path):
         head = _head(path)
         if path.name.endswith(".index.json"):
@@ -165,11 +173,15 @@ def open_store(path: Path) -> TensorStore:
             from geometry.checkpoints.distributed_store import DistributedStore
 
             return DistributedStore(path)
-        store = _opener(path, head)(path)
-        if is_adapter(path.name, store.tensors):
-            beside = path.with_name(ADAPTER_CONFIG)
-            raise adapter_error(path.name, read_json(beside) if beside.is_file() else {})
-        return store
+        return _opener(path, head)(path)
+
+
+def adapter_settings(weights: Path) -> dict[str, Any] | None:
+    """Return the settings of an adapter, if these are its weights; {} without any, else None."""
+    if weights.stem != ADAPTER:
+        return None
+    beside = weights.with_name(ADAPTER_CONFIG)
+    return read_json(beside) if beside.is_file() else {}
 
 
 def _head(path: Path) -> bytes:

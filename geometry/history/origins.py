@@ -12,7 +12,7 @@ from geometry.checkpoints.steps import steps_of
 from geometry.hub.address import HubAddress
 from geometry.models.model import PositionalModel
 from geometry.models.sources.catalogue import canonical, locate_address
-from geometry.models.sources.history_steps import FILE_NAME, StepStore
+from geometry.models.sources.history_steps import FILE_NAME, StepStore, steps_inside
 from geometry.models.sources.layer_tables import LayerStore
 from geometry.models.sources.opening import name_of
 from geometry.models.sources.source import Source
@@ -30,8 +30,8 @@ class Origin:
     ----------
     kind
         "file": ``history.safetensors``; "layers": positions inside a model, whose layers are its
-        steps; "folder": a folder of checkpoints; "hub": a model on the Hub, which may have
-        checkpoints as revisions.
+        steps; "inside": a file with several state dicts; "folder": a folder of checkpoints; "hub":
+        a model on the Hub, which may have checkpoints as revisions.
     source
         The path of the file or the folder; the model's id.
     name
@@ -42,7 +42,7 @@ class Origin:
         The ``table`` argument of ``open_model``; None for the default.
     """
 
-    kind: Literal["file", "layers", "folder", "hub"]
+    kind: Literal["file", "layers", "inside", "folder", "hub"]
     source: str
     name: str
     shape: tuple[int, int]
@@ -74,8 +74,8 @@ class Snapshot:
 def find_history(model: PositionalModel) -> Origin | None:
     """Find an open model's training history, by file names only.
 
-    First ``history.safetensors`` beside the model; then steps in the model's folder, or beside it
-    if it is one of them, such as ``checkpoint-1000`` (see
+    First ``history.safetensors`` beside the model; then other state dicts in its file; then steps
+    in the model's folder, or beside it if it is one of them, such as ``checkpoint-1000`` (see
     :func:`geometry.checkpoints.files.checkpoints_in`); then, for a model on the Hub, its revisions,
     which are not listed here.
 
@@ -99,7 +99,14 @@ def find_history(model: PositionalModel) -> Origin | None:
         path = home / FILE_NAME
         if path.is_file():
             return Origin("file", str(path), model.name, shape)
-        if steps := checkpoints_in(home) or steps_around(home.absolute()):
+        if steps_inside(model):
+            return Origin("inside", model.source.id, model.name, shape)
+        # An adapter has the tokenizer of its model, in another folder.
+        opened = Path(model.source.id) if model.source.kind == "path" else home
+        opened = opened if opened.is_dir() else opened.parent
+        places = dict.fromkeys((home.absolute(), opened.absolute()))
+        found = (checkpoints_in(place) or steps_around(place) for place in places)
+        if steps := next(filter(None, found), ()):
             folder = steps[-1][1].parent
             beside = folder != home or _is_one(model, steps)
             name = name_of(folder) if beside else model.name
@@ -144,9 +151,9 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
     HubError, Cancelled
         The Hub could not be reached, or the network's transfer was cancelled.
     ValueError
-        The origin is a file, which lists its steps itself.
+        The origin is a single file, which lists its steps itself.
     """
-    if origin.kind in ("file", "layers"):
+    if origin.kind not in ("folder", "hub"):
         raise ValueError(f"{origin.source} is read by read_history")
     if origin.kind == "folder":
         snapshots = [

@@ -6,13 +6,14 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.files import (
     LOCAL_SUFFIXES,
     METADATA,
@@ -29,7 +30,9 @@ from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.network import Network
 from geometry.models.sources import history_steps, layer_tables
 from geometry.models.sources.catalogue import canonical, find_entry, read_catalogue
+from geometry.models.sources.history_steps import steps_inside
 from geometry.models.sources.layer_tables import read_layers
+from geometry.models.sources.opening import open_model
 
 #: Of a text file with a list of sources.
 MAX_TEXT = 16_000_000
@@ -118,9 +121,9 @@ def expand(sources: Iterable[str], network: Network) -> tuple[Entry, ...]:
     ----------
     sources
         Each is the name of a population; a folder, for every checkpoint, training history and run
-        of ``positions`` below it; a file with weights; a text file with a source in each line; a
-        model's id, perhaps with "@revision", of which both may be patterns with ``*``, ``?`` and
-        ``[…]``; or any other source, such as "sinusoidal".
+        of ``positions`` below it; a file with weights, or with several state dicts; a text file
+        with a source in each line; a model's id, perhaps with "@revision", of which both may be
+        patterns with ``*``, ``?`` and ``[…]``; or any other source, such as "sinusoidal".
     network
         Access to the Hub: one request for each pattern of ids, and one for each model of which
         the revisions are a pattern. Offline, the cache is searched.
@@ -285,7 +288,17 @@ def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Ent
     elif path.name == layer_tables.FILE_NAME:
         yield from _layers(path)
     else:
-        yield Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
+        yield from _in_file(path)
+
+
+def _in_file(path: Path) -> Iterator[Entry]:
+    """Yield the state dicts of a file, or the file if it is not one of several."""
+    whole = Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
+    steps: Iterable[int] = ()
+    with suppress(HelixscopeError):  # which its row reports
+        steps = steps_inside(open_model(path))
+    found = [replace(whole, source=f"{path}/step {step}", step=step) for step in steps]
+    yield from found or (whole,)
 
 
 def _lines(path: Path) -> Iterator[str]:

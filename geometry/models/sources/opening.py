@@ -16,6 +16,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.files import (
     TABLE_SUFFIXES,
+    adapter_settings,
     checkpoints_in,
     open_store,
     steps_around,
@@ -38,6 +39,7 @@ from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitect
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
 from geometry.models.recognition.spellings import as_in_torch
+from geometry.models.sources.adapted import find_base, open_adapted
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -49,7 +51,13 @@ from geometry.models.sources.catalogue import (
 )
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
-from geometry.models.sources.history_steps import find_step, open_step
+from geometry.models.sources.history_steps import (
+    FILE_NAME,
+    NoStep,
+    find_step,
+    open_step,
+    steps_inside,
+)
 from geometry.models.sources.labelled_rows import open_array, open_rows
 from geometry.models.sources.layer_tables import find_layers, open_layer
 from geometry.models.sources.locating import local_path, located
@@ -184,9 +192,22 @@ def _one_table(source: Source) -> Callable[[], PositionalModel] | None:
         path = local_path(source)
         if (layers := find_layers(path)) is not None:
             return partial(open_layer, *layers, source)
-        if (step := find_step(path)) is not None:
+        step = find_step(path)
+        if step is not None and step[0].name != FILE_NAME:
+            return partial(_open_item, *step, source)
+        if step is not None:
             return partial(open_step, *step, source, partial(open_model, step[0].parent))
     return None
+
+
+def _open_item(file: Path, step: int, source: Source) -> PositionalModel:
+    """Open one of the state dicts in a file, by its step."""
+    whole = open_model(file)
+    tables = steps_inside(whole)
+    if step not in tables:
+        has = f"It has {len(tables)}, up to step {max(tables)}." if tables else f"Open {file}."
+        raise NoStep(f"{file} has no step {step}.", has)
+    return _open(file, source, f"{whole.name} · step {step}", tables[step])
 
 
 def _no_choice(source: Source, table: str) -> NoSuchTable:
@@ -228,6 +249,10 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         if table is not None:
             raise _no_choice(source, table)
         return open_rows(weights, source, name)
+    settings = adapter_settings(weights)
+    if settings is not None and (base := find_base(weights, settings)) is not None:
+        open_base = partial(open_model, table=table)
+        return open_adapted(weights, settings, base, open_base, source, name)
     bare = weights.suffix in (".npy", ".npz")
     # Before anything is read.
     beside = None if bare else FolderFiles(weights.parent, FILES)

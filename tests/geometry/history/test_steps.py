@@ -15,6 +15,7 @@ from geometry.history.origins import find_history
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
+from geometry.models.sources.history_steps import NoStep
 from geometry.models.sources.opening import open_model
 from geometry.survey.populations import expand
 from tests.geometry.history_stage import growing
@@ -167,3 +168,64 @@ def test_links_in_circles_end(tmp_path):
         (tmp_path / name).symlink_to(tmp_path, target_is_directory=True)
     write(tmp_path / "inner" / "ckpt.pt", growing([1])[0])
     assert weights_in(tmp_path) == tmp_path / "inner" / "ckpt.pt"
+
+
+def states(tables: list[np.ndarray]) -> list[dict]:
+    """State dicts with layers, whose numbers are no steps."""
+    return [
+        {
+            "transformer.wpe.weight": torch.from_numpy(table),
+            "transformer.wte.weight": torch.ones(9, table.shape[1]),
+            **{f"transformer.h.{n}.ln_1.weight": torch.ones(table.shape[1]) for n in range(4)},
+        }
+        for table in tables
+    ]
+
+
+OPTIMIZER = {"state": {n: {"exp_avg": torch.ones(48, 12), "step": 1} for n in range(3)}}
+
+
+def by_step(items: list) -> dict:
+    return dict(zip(STEPS, items, strict=True))
+
+
+FILES = {
+    "list": (lambda found: found, [0, 1, 2]),
+    "dict by step": (by_step, STEPS),
+    "dict by name": (lambda found: {f"step_{n}": s for n, s in by_step(found).items()}, STEPS),
+    "list in a dict": (lambda found: {"snapshots": found, "losses": [1.0] * 3}, [0, 1, 2]),
+    "whole states": (
+        lambda found: by_step([{"model": s, "optimizer": OPTIMIZER} for s in found]),
+        STEPS,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_several_state_dicts_in_a_file(kind, tmp_path, offline):
+    tables, (made, steps) = growing(STEPS), FILES[kind]
+    path = tmp_path / "run.pt"
+    torch.save(made(states(tables)), path)
+    model = open_model(path)
+    np.testing.assert_array_equal(model.W_pos, tables[-1])
+    history = history_here(model)
+    assert (history.steps.tolist(), history.shown) == (steps, 2)
+    for at, table in enumerate(tables):
+        np.testing.assert_array_equal(history.table(at), table)
+    entries = expand([str(path)], offline)
+    assert [entry.step for entry in entries] == steps
+    for entry, table in zip(entries, tables, strict=True):
+        np.testing.assert_array_equal(open_model(entry.source).W_pos, table)
+    with pytest.raises(NoStep):
+        open_model(tmp_path / "run.pt" / "step 7")
+
+
+def test_layers_and_optimizers_are_no_steps(tmp_path, offline):
+    path = tmp_path / "ckpt.pt"
+    torch.save({"model": states(growing([5]))[0], "optimizer": OPTIMIZER}, path)
+    model = open_model(path)
+    assert find_history(model) is None
+    assert not any(".state." in name for name in model.store.tensors)
+    assert [entry.source for entry in expand([str(path)], offline)] == [str(path)]
+    with pytest.raises(NoStep):
+        open_model(path / "step 0")
