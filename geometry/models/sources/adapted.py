@@ -42,8 +42,9 @@ def find_base(weights: Path, settings: Mapping[str, Any]) -> Source | None:
         return None
     for path in _places(weights.parent, name):
         with suppress(OSError, ValueError, RuntimeError):
-            if path.exists() and _has_model(path):
-                return Source.parse(str(path.resolve()))
+            path = path.resolve()
+            if path not in (weights.parent.resolve(), weights.resolve()) and _has_model(path):
+                return Source.parse(str(path))
     revision = settings.get("revision")
     source = Source.parse(f"{name}@{revision}" if isinstance(revision, str) and revision else name)
     return source if source.address is not None and is_here(source) else None
@@ -59,6 +60,8 @@ def _places(folder: Path, name: str) -> Iterator[Path]:
 
 def _has_model(path: Path) -> bool:
     """Return whether a path is that of weights; SourceError if these are an adapter."""
+    if not path.exists():
+        return False
     try:
         weights = weights_in(path) if path.is_dir() else path
     except SourceError:
