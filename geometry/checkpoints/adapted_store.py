@@ -25,6 +25,8 @@ _LITERAL = re.compile(r"\^?([\w.]+)", re.ASCII)
 """A pattern of modules that is only a name; others are not evaluated, as they can take forever."""
 _OTHERS = ("use_qalora", "alora_invocation_tokens", "layer_replication", "use_bdlora")
 """Settings of variants of LoRA whose changes are others."""
+_MAX_ALPHA = 1e6
+"""Larger factors, also infinite ones, are of damaged settings."""
 MERGE = "Merge it with PEFT: model.merge_and_unload(), and save the result."
 
 
@@ -149,7 +151,9 @@ def _scale(settings: Mapping[str, Any], module: str, rank: int = 0) -> float | N
         if f".{module}".endswith(f".{literal[1]}"):
             alpha = own
             break
-    if type(alpha) not in (int, float) or not rank or not 0 <= abs(alpha) < 1e6:
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float):
+        return None
+    if not rank or not abs(alpha) < _MAX_ALPHA:
         return None
     return float(alpha / (math.sqrt(rank) if settings.get("use_rslora") is True else rank))
 

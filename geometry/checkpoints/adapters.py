@@ -32,7 +32,8 @@ def adapter_error(file: str, settings: Mapping[str, Any]) -> SourceError:
     of = base if isinstance(base, str) and base else "another model"
     return SourceError(
         f"{file} is an adapter of {of}, without positions of its own.",
-        f"Open {of}, which is not on this machine, or not where the adapter's settings have it."
+        f"Open {of}; where it is on this machine, a folder with the adapter opens as that model "
+        "with the adapter's changes."
         if of == base
         else "Open the model that it was trained for.",
     )

@@ -13,7 +13,7 @@ from gui.panels.kit.choices import Button
 from gui.panels.kit.intents import AddModel
 from gui.panels.kit.spec import NoChoices, PanelSpec
 from gui.panels.kit.views import Scope, Shown, View
-from gui.plots.spec import Axis, Curve, Part, Plot, Table, legend_of
+from gui.plots.spec import Axis, Curve, Part, Plot, Table
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opened, python_script
 from gui.style.theme import SERIES, format_count, format_number, format_percent
@@ -60,7 +60,7 @@ ChangeView = View[NoChoices, Change]
 
 
 class ChangePanel(PanelSpec[NoChoices, Change]):
-    """Each row's change from the first other model, and the kinds of rows in numbers."""
+    """Each row's change from another model's table, new rows apart, and the kinds in numbers."""
 
     name = "change"
     formula = "‖P′ᵢ − Pᵢ‖ / ‖Pᵢ‖"
@@ -93,24 +93,30 @@ class ChangePanel(PanelSpec[NoChoices, Change]):
         }
 
     def plots(self, view: ChangeView) -> Sequence[Part]:
-        rows = view.result.rows
-        n = len(rows.moved)
-        kept = Curve(np.arange(float(n)), rows.relative, view.theme.text, label="change")
-        curves = [kept]
+        rows, n = view.result.rows, len(view.result.rows.moved)
+        plots = [
+            Plot(
+                "Change of each row",
+                Axis(view.along, whole=True),
+                Axis("change / norm before"),
+                [Curve(np.arange(float(n)), rows.relative, view.theme.text)],
+                hover=lambda _, index: _describe(view, index),
+                over="position",
+                stretch=2,
+            )
+        ]
         if len(rows.new):
-            at = n + np.arange(float(len(rows.new)))
-            color = SERIES[view.theme.name][1]
-            curves.append(Curve(at, rows.new, color, "dotted", label="new rows, to the nearest"))
-        plot = Plot(
-            "Change of each row",
-            Axis(view.along, whole=True),
-            Axis("change / norm before"),
-            curves,
-            hover=lambda curve, index: _describe(view, index + n * curve),
-            over="position",
-            readings=legend_of(curves) if len(curves) > 1 else (),
-        )
-        return [plot, _table(view)]
+            x = n + np.arange(float(len(rows.new)))
+            new = Plot(
+                "New rows",
+                Axis(view.along, whole=True),
+                Axis("distance to nearest / norm"),
+                [Curve(x, rows.new, SERIES[view.theme.name][1])],
+                hover=lambda _, index: _describe(view, n + index),
+                over="position",
+            )
+            plots.append(new)
+        return [*plots, _table(view)]
 
     def caption(self, view: ChangeView) -> str:
         result, rows = view.result, view.result.rows
@@ -124,7 +130,7 @@ class ChangePanel(PanelSpec[NoChoices, Change]):
             parts.append(f"most {format_percent(rows.relative[most])} at {view.row} {most}")
         for count, what in (
             (rows.n_after - n, "new"),
-            (rows.n_before - n, "no longer there"),
+            (rows.n_before - n, "removed"),
         ):
             if count:
                 parts.append(f"{format_count(count)} {what}")
@@ -168,7 +174,7 @@ def _table(view: ChangeView) -> Table:
         "unchanged": rows.relative[rows.unchanged],
         "changed": rows.relative[~rows.unchanged],
         "new": rows.new,
-        "no longer there": np.empty(max(rows.n_before - rows.n_after, 0)),
+        "removed": np.empty(max(rows.n_before - rows.n_after, 0)),
     }
     lines = [
         Row(
@@ -177,7 +183,7 @@ def _table(view: ChangeView) -> Table:
                 kind,
                 format_count(len(values)),
                 "–"
-                if not len(values) or kind == "no longer there"
+                if not len(values) or kind == "removed"
                 else format_percent(float(np.median(values))),
             ),
         )

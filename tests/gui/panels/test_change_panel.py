@@ -43,16 +43,18 @@ def test_the_rows_are_counted_by_kind(stage, tables):
     result = stage.answer.result
     assert result.before == "base"
     assert np.flatnonzero(~result.rows.unchanged).tolist() == [5, 9]
-    plot, table = stage.panel.spec.plots(stage.panel.view())
+    plot, new, table = stage.panel.spec.plots(stage.panel.view())
     assert isinstance(plot, Plot)
+    assert isinstance(new, Plot)
     assert isinstance(table, Table)
-    assert [len(curve.x) for curve in plot.curves] == [24, 4]
+    assert [len(one.curves[0].x) for one in (plot, new)] == [24, 4]
+    assert not new.curves[0].y.any()
     assert [row.cells[1] for row in table.rows] == ["22", "2", "4", "0"]
     np.testing.assert_allclose(plot.curves[0].y[[5, 9]], [1, 0.25], rtol=1e-6)
     assert "22 of 24 rows unchanged" in stage.panel.caption()
     assert "4 new" in stage.panel.caption()
-    assert "new" in plot.hover(1, 2)
-    printed = run_script(stage.panel.script())
+    assert "26" in new.hover(0, 2)
+    printed = run_script(stage.panel.spec.script(stage.panel.view()))
     assert "5 " in printed
     assert "unchanged rows: 22" in printed
 
@@ -61,7 +63,7 @@ def test_after_becomes_before(stage, tables):
     key = stage.controller.comparing.add(str(tables["base"]))
     stage.controller.comparing.make_current(key)
     assert stage.answer.result.before == "tuned"
-    assert "4 no longer there" in stage.panel.caption()
+    assert "4 removed" in stage.panel.caption()
 
 
 def test_of_another_width_it_is_impossible(stage, tables):
