@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.stores import (
@@ -15,7 +16,6 @@ from geometry.checkpoints.stores import (
     FloatArray,
     TensorInfo,
     TensorStore,
-    widen,
 )
 from geometry.checkpoints.transfer import Transfer
 
@@ -69,7 +69,9 @@ class DerivedStore:
         """Read or compute a tensor."""
         if (derived := self._derived.get(name)) is None:
             return self.stored.read(name)
-        return widen(derived.make(*map(self._source, derived.sources)), derived.info.dtype)
+        made = derived.make(*map(self._source, derived.sources))
+        wide = np.float64 if derived.info.dtype == "F64" else np.float32
+        return np.ascontiguousarray(made, wide)
 
     def _source(self, name: str) -> npt.NDArray[Any]:
         """Return the numbers of a stored tensor, integers as they are stored."""
@@ -91,8 +93,12 @@ class DerivedStore:
 
     def bytes_to_fetch(self, *names: str) -> int:
         """Return the bytes that reading these tensors would transfer over the network."""
+        return self.stored.bytes_to_fetch(*self._sources_of(names))
+
+    def _sources_of(self, names: Iterable[str]) -> list[str]:
+        """Return the stored tensors from which these are read or computed."""
         sources = (self._derived[n].sources if n in self._derived else (n,) for n in names)
-        return self.stored.bytes_to_fetch(*(name for some in sources for name in some))
+        return [name for some in sources for name in some]
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Report this thread's reads in the block to ``transfer``, which can also cancel them."""

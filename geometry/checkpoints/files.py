@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
+from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, read_json
@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
     LocalFile,
     TensorStore,
@@ -51,6 +52,7 @@ SCRIPT_SUFFIXES = (
     *(".pkl", ".pickle"),
 )
 """Suffixes of weights that are used if there are no others."""
+_ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
@@ -111,7 +113,8 @@ OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
 
 NOT_WEIGHTS = re.compile(
     r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
-    rf"|openvino_|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
+    r"|openvino_|training_args\.bin|history\.safetensors|state_\d+_\d+\.bin|meta\.pkl"
+    rf"|(bf16_)?{_ZERO}"
 )
 """The beginnings of names of other files that training scripts write next to the weights."""
 
@@ -125,8 +128,14 @@ last one."""
 _MAX_FOLDERS, _MAX_BYTES = 1_000, 1_000_000
 """Maximum number of searched folders, and bytes of a file that names them."""
 
-CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
-"""Names of checkpoint folders and revisions: "checkpoint-1000", "step1000"."""
+_LEVELS = re.compile(
+    r"lightning_logs|version_\d+|checkpoints?|ckpts?|weights|models?|outputs?|out"
+    r"|pytorch_model_fsdp(_\d+)?|mp_rank_00(_\d+)?",
+    re.IGNORECASE,
+)
+"""Names of folders that training scripts make inside that of a training."""
+_MAX_LEVELS = 2
+"""How many such folders may be inside each other, below the first folder of any name."""
 
 OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (
@@ -163,6 +172,14 @@ def open_store(path: Path) -> TensorStore:
     SourceError
         It is not a weights file, is damaged, or is an adapter of another model.
     """
+    store = open_part(path)
+    if is_adapter(path.name, store.tensors):
+        raise adapter_error(path.name, adapter_settings(path) or {})
+    return store
+
+
+def open_part(path: Path) -> TensorStore:
+    """Open a weights file as :func:`open_store`, also an adapter of another model."""
     with reading_file(path):
         head = _head(path)
         if path.name.endswith(".index.json"):
@@ -171,11 +188,15 @@ def open_store(path: Path) -> TensorStore:
             from geometry.checkpoints.distributed_store import DistributedStore
 
             return DistributedStore(path)
-        store = _opener(path, head)(path)
-        if is_adapter(path.name, store.tensors):
-            beside = path.with_name(ADAPTER_CONFIG)
-            raise adapter_error(path.name, read_json(beside) if beside.is_file() else {})
-        return store
+        return _opener(path, head)(path)
+
+
+def adapter_settings(weights: Path) -> dict[str, Any] | None:
+    """Return the settings of an adapter, if these are its weights; {} without any, else None."""
+    if weights.stem != ADAPTER:
+        return None
+    beside = weights.with_name(ADAPTER_CONFIG)
+    return read_json(beside) if beside.is_file() else {}
 
 
 def _head(path: Path) -> bytes:
@@ -312,12 +333,8 @@ def weights_in(folder: Path) -> Path:
     names = _names_in(folder)
     if not names:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
-    if not _has_weights(names):
-        checkpoints = checkpoints_in(folder)
-        if checkpoints:
-            return weights_in(checkpoints[-1][1])
-        if (inner := _inner_folder(folder)) is not None:
-            return weights_in(inner)
+    if not _has_weights(names) and (inner := _inner_folder(folder)) is not None:
+        return weights_in(inner)
     other_formats = any(_is_weights(name, SUFFIXES) for name in names)
     suffixes = SUFFIXES if other_formats else LOCAL_SUFFIXES
     return folder / choose_weights(names, f"The folder {folder}", suffixes=suffixes)
@@ -331,19 +348,21 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _has_weights(names: Iterable[str]) -> bool:
-    suffixes = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, SHARD)
-    return any(_is_weights(name, suffixes) or name in WEIGHTS for name in names)
+    return any(_is_weights(name, (*_ON_DISK, SHARD)) or name in WEIGHTS for name in names)
 
 
 def _inner_folder(folder: Path) -> Path | None:
-    """Return the only subfolder with weights, or that named by a file beside them.
+    """Return the subfolder named by a file beside it, the last step, or the only one with weights.
 
     None if there is none; raises SourceError if there are several, or if that file is damaged.
     """
     paths, candidates = sorted(folder.iterdir()), list[Path]()
-    for names in (_named(folder), [_LAST_FOLDER], [path.name for path in paths[:_MAX_FOLDERS]]):
+    for names in (_named(folder), [_LAST_FOLDER]):
         inside = (path for path in paths if path.name in names)
         candidates = candidates or list(islice(_with_weights(inside), 20))
+    if not candidates and (steps := checkpoints_in(folder)):
+        return steps[-1][1]
+    candidates = candidates or list(islice(_with_weights(paths[:_MAX_FOLDERS]), 20))
     if len(candidates) > 1:
         some = some_of([path.name for path in candidates], 4)
         raise SourceError(
@@ -353,10 +372,16 @@ def _inner_folder(folder: Path) -> Path | None:
     return candidates[0] if candidates else None
 
 
-def _with_weights(paths: Iterable[Path]) -> Iterator[Path]:
+def _with_weights(paths: Iterable[Path], levels: int = _MAX_LEVELS) -> Iterator[Path]:
     for path in paths:
         with suppress(OSError, SourceError):
-            if path.is_dir() and _has_weights(_names_in(path)):
+            if not path.is_dir():
+                continue
+            names = _names_in(path)
+            below = (path / name for name in names if _LEVELS.fullmatch(name))
+            if _has_weights(names) or (
+                levels and (checkpoints_in(path) or any(_with_weights(below, levels - 1)))
+            ):
                 yield path
 
 
@@ -393,7 +418,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
-    """List the ``checkpoint-N`` folders as (N, path), by increasing N.
+    """List the steps of a training in a folder as (step, path), by increasing step.
+
+    They are folders such as ``checkpoint-1000``, otherwise two or more files such as
+    ``ckpt_1000.pt``, see :func:`geometry.checkpoints.steps.steps_of`.
 
     Raises
     ------
@@ -401,12 +429,33 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
         The folder cannot be read.
     """
     try:
-        matches = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
-        return tuple(
-            sorted((int(match[1]), path) for match, path in matches if match and path.is_dir())
-        )
+        paths = {path.name: path for path in folder.iterdir() if step_of(path.name) is not None}
+        inside = {name for name, path in paths.items() if path.is_dir()}
+        # A number alone is the name of other folders, too.
+        unsure = {name for name in inside if name.isdigit()}
+        if unsure:
+            weighty = islice(_with_weights((paths[name] for name in sorted(unsure)), 0), 1_000)
+            inside -= unsure - {path.name for path in weighty}
+        steps = steps_of(sorted(inside))
+        if not steps:
+            steps = steps_of(name for name in sorted(paths) if _is_weights(name, _ON_DISK))
+            steps = steps if len(steps) > 1 else {}
     except OSError as error:
         raise cannot_read(folder, error) from error
+    return tuple((step, paths[name]) for name, step in steps.items())
+
+
+def steps_around(path: Path) -> tuple[tuple[int, Path], ...]:
+    """List the steps of which a file or folder, or a folder that it is in, is one; () for none.
+
+    Some codes write folders into that of a step: one level in between is searched.
+    """
+    for step in (path, *path.parents[:2]):
+        if step_of(step.name) is not None:
+            steps = checkpoints_in(step.parent)
+            if step in (path for _, path in steps):
+                return steps
+    return ()
 
 
 def _is_weights(name: str, suffixes: tuple[str, ...]) -> bool:
@@ -430,7 +479,8 @@ def choose_weights(
     Parameters
     ----------
     names
-        The files' names, sorted.
+        The files' names, sorted. Of the steps of a training, the last is chosen, or the only other
+        file.
     where
         Name of the container, as the start of a sentence.
     advice
@@ -454,6 +504,10 @@ def choose_weights(
     latest = [name for name in weights if name.partition(".")[0] in LATEST]
     if len(weights) == 1 or len(latest) == 1:
         return (latest or weights)[0]
+    if len(steps := steps_of(weights)) > 1:
+        rest = [name for name in weights if name not in steps and "best" not in name.lower()]
+        if len(rest) < 2:
+            return (rest or [*steps])[-1]
     if weights:
         raise SourceError(
             f"{where} holds {len(weights)} weights files and no model.safetensors: "

@@ -64,7 +64,8 @@ def load_pickle(data: bytes) -> Any:
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     """Yield the tensors of nested dictionaries under their dotted names, in the file's order.
 
-    Tensors in a list of dictionaries, such as of steps, have the item's number in their name.
+    Tensors in a list of dictionaries, such as of steps, or in dictionaries by step, have the item's
+    number in their name. The states of optimizers, which are numbered too, are left out.
 
     Parameters
     ----------
@@ -119,7 +120,8 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
             )
         yield prefix.removesuffix("."), value
         for key, inner in inside.items():
-            if type(key) is str and isinstance(inner, (dict, list, StoredTensor)):
+            named = type(key) is str or (type(key) is int and _is_step(key, inner))
+            if named and isinstance(inner, (dict, list, StoredTensor)):
                 yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
     return walk(content, "", 0)
@@ -135,6 +137,15 @@ def _inside(value: Any) -> Mapping[Any, Any]:
     if type(value) is list and len(value) <= MAX_LIST:
         return {str(n): i if isinstance(i, dict) else None for n, i in enumerate(value)}
     return {}
+
+
+def _is_step(key: int, value: Any) -> bool:
+    """Return whether a number is the step of a state dict: of an optimizer, names have no dots."""
+    if not 0 <= key < 10**15 or not isinstance(value, dict):
+        return False
+    return any(
+        isinstance(inner, dict) or "." in str(name)[:MAX_NAME] for name, inner in value.items()
+    )
 
 
 def _is_compiled(of: Named | None) -> bool:

@@ -59,7 +59,8 @@ def timelapse(
     """Write how the curve formed in training: as a film, or as numbers.
 
     The model needs a training history: the bundled model, one trained with `train`, a folder of
-    checkpoint-N folders, or a model on the Hub with such branches, whose positions are cached.
+    steps such as checkpoint-1000 or ckpt_1000.pt, a file with several state dicts, or a model on
+    the Hub with such branches, whose positions are cached.
 
     .npz: arrays steps, tokens and losses where known, coordinates, variance, frozen_variance,
     norms, positions, basis, mean, components.

@@ -112,7 +112,7 @@ def _of_gguf(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture
     place = Architecture(kind, stack, "", table, config)
     if stack is None or not stack.patches:
         return [place], ""
-    readings = tuple(_readings(place, index))
+    readings = tuple(readings_of(place, index))
     return [replace(readings[0], readings=readings) if len(readings) > 1 else readings[0]], ""
 
 

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
-from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.files import (
+    TABLE_SUFFIXES,
+    adapter_settings,
+    checkpoints_in,
+    open_store,
+    steps_around,
+    weights_in,
+)
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
@@ -33,6 +40,7 @@ from geometry.models.recognition.choice import Choice, choice_of
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
 from geometry.models.recognition.spellings import as_in_torch, heads_by_shape
+from geometry.models.sources.adapted import find_base, open_adapted
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -44,7 +52,13 @@ from geometry.models.sources.catalogue import (
 )
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
-from geometry.models.sources.history_steps import find_step, open_step
+from geometry.models.sources.history_steps import (
+    FILE_NAME,
+    NoStep,
+    find_step,
+    open_step,
+    steps_inside,
+)
 from geometry.models.sources.labelled_rows import open_array, open_rows
 from geometry.models.sources.layer_tables import find_layers, open_layer
 from geometry.models.sources.locating import local_path, located
@@ -72,7 +86,7 @@ _MAKERS = {"pair": open_pair, "resampled": open_resampled, "extended": open_exte
 need the network."""
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
-    r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
+    r"|(epoch|step|iter|state_step|global_step|model|checkpoint|ckpt|tokens)[-_=]?\d.*|\d{1,15}",
     re.IGNORECASE,
 )
 """Names of files that say only which step of a training it is."""
@@ -191,9 +205,22 @@ def _one_table(source: Source) -> Callable[[], PositionalModel] | None:
         path = local_path(source)
         if (layers := find_layers(path)) is not None:
             return partial(open_layer, *layers, source)
-        if (step := find_step(path)) is not None:
+        step = find_step(path)
+        if step is not None and step[0].name != FILE_NAME:
+            return partial(_open_item, *step, source)
+        if step is not None:
             return partial(open_step, *step, source, partial(open_model, step[0].parent))
     return None
+
+
+def _open_item(file: Path, step: int, source: Source) -> PositionalModel:
+    """Open one of the state dicts in a file, by its step."""
+    whole = open_model(file)
+    tables = steps_inside(whole)
+    if step not in tables:
+        has = f"It has {len(tables)}, up to step {max(tables)}." if tables else f"Open {file}."
+        raise NoStep(f"{file} has no step {step}.", has)
+    return _open(file, source, f"{whole.name} · step {step}", tables[step])
 
 
 def _no_choice(source: Source, table: str) -> NoSuchTable:
@@ -238,6 +265,10 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         if table is not None:
             raise _no_choice(source, table)
         return open_rows(weights, source, name)
+    settings = adapter_settings(weights)
+    if settings is not None and (base := find_base(weights, settings)) is not None:
+        open_base = partial(open_model, table=table)
+        return open_adapted(weights, settings, base, open_base, source, name)
     bare = weights.suffix in (".npy", ".npz")
     # Before anything is read.
     beside = None if bare else FolderFiles(weights.parent, FILES)
@@ -258,6 +289,8 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         config = read_json(config_file) if config_file.is_file() else {}
     store = as_in_torch(dequantised(store, config))
     place = _place(store, config, table, weights)
+    if path.is_dir() and (note := _steps_note(weights)):
+        place = replace(place, notes=(*place.notes, note))
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -267,6 +300,19 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         folder=place_of_tokenizer,
         commit=commit if _COMMIT.fullmatch(commit) else None,
         beside=beside,
+    )
+
+
+def _steps_note(weights: Path) -> str:
+    """Return a sentence about the other steps of a training, of which these weights are shown."""
+    steps = steps_around(weights) or checkpoints_in(weights.parent)
+    if len(steps) < 2:
+        return ""
+    own = [path for _, path in steps if path in (weights, *weights.parents)]
+    return (
+        f"{(own or [weights])[0].name} is shown, of {len(steps)} steps of a training from "
+        f"{steps[0][1].name} to {steps[-1][1].name}: the Training panel and “helixscope timelapse” "
+        "show all of them."
     )
 
 

@@ -33,7 +33,7 @@ FORMS: Mapping[str, str] = MappingProxyType(
 
 GENERIC = re.compile(
     r"(pytorch_)?model([.-].*)?|checkpoints?|weights|ckpt|(lit|final)_model|consolidated([.-].*)?"
-    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+",
+    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+|lightning_logs",
     re.IGNORECASE,
 )
 """Names of files and folders that do not identify the model in them."""

@@ -49,13 +49,14 @@ def written(folder: Path, *names: str) -> Path:
          "checkpoint-last/model.safetensors"),
         (["0_Transformer/model.safetensors", "1_Pooling/config.json", "modules.json"],
          "0_Transformer/model.safetensors"),
-        (["run/checkpoints/last.ckpt", "run/hparams.yaml"], None),
+        (["run/checkpoints/last.ckpt", "run/hparams.yaml"], "run/checkpoints/last.ckpt"),
+        (["one/two/ckpt.pt"], None),
         (["checkpoints/last.ckpt", "hparams.yaml"], "checkpoints/last.ckpt"),
         (["out/ckpt.pt", "data/train.txt", "train.py"], "out/ckpt.pt"),
         (["a/ckpt.pt", "b/ckpt.pt", "notes.txt"], None),
         (["optimus-base.safetensors"], "optimus-base.safetensors"),
         (["samplernet.pt", "sampler_1.bin", "scaler.pt"], "samplernet.pt"),
-        (["epoch=1.ckpt", "epoch=2.ckpt"], None),
+        (["seed1_step5.pt", "seed2_step5.pt"], None),
     ],
 )  # fmt: skip
 def test_the_weights_of_a_folder(names, chosen, tmp_path):
