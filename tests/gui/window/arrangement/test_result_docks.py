@@ -82,10 +82,10 @@ def test_header_lists_the_group(window, bar, settle):
     tabs = window.built_panels["overlaps"].header.tabs
     assert list(tabs.buttons) == [entry.name for entry in GROUPS["Spaces"]]
     assert tabs.value() == "overlaps"
-    click_panel(window, bar, "compare")
-    header = window.built_panels["compare"].header
+    click_panel(window, bar, "training")  # alone in its group
+    header = window.built_panels["training"].header
     assert isinstance(header.tabs, QLabel)
-    assert header.tabs.text() == "Compare"
+    assert header.tabs.text() == "Training"
     QTest.mouseClick(bar.tabs, LEFT, NONE, tab(bar, "Spaces"))
     assert is_front(window, "overlaps")
     assert tabs.value() == "overlaps"
