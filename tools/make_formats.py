@@ -72,20 +72,20 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "llm.c": ("`.bin`", "llm.c, in 32 bits or bfloat16", IN_PARTS),
     "tensorflow": (
         "`.ckpt.index` with `.ckpt.data-…`",
-        "TensorFlow 1 and 2: GPT-2 as OpenAI released it",
+        "TensorFlow 1 and 2: GPT-2 and BERT as OpenAI and Google released them",
         IN_PARTS,
     ),
     "hdf5": (
         "`.h5`, `.hdf5`, `.keras`",
         "Keras, transformers' TensorFlow models, h5py",
-        "the index, then single arrays; the weights in `.keras` as a whole; needs `h5py`",
+        "the index, then single arrays; a compressed `.keras` is unpacked first; needs `h5py`",
     ),
     "onnx": (
         "`.onnx`, also with its weights in a file beside it",
         "`torch.onnx`, Optimum",
         IN_PARTS,
     ),
-    "msgpack": ("`.msgpack`", "Flax: transformers' JAX models", f"{WHOLE}; needs `msgpack`"),
+    "flax": ("`.msgpack`", "Flax: transformers' JAX models", IN_PARTS),
     "deepspeed": (
         "a folder with `latest` and `global_step…`",
         "DeepSpeed, without ZeRO-3",
@@ -106,11 +106,15 @@ QUANTISED = {
     "SCB": "bitsandbytes, 8 bits",
     ".weight.quant_state.bitsandbytes__": "bitsandbytes, 4 bits (nf4, fp4)",
     "qweight": "GPTQ and AWQ",
-    "weight_packed": "compressed-tensors, 4 and 8 bits",
+    "weight_packed": "compressed-tensors: 4 and 8 bits, MXFP4, NVFP4",
     "biases": "MLX",
+    "scales": "MLX, MXFP4",
     "weight_scale": "fp8 with scales: vLLM, compressed-tensors",
     "weight_scale_inv": "fp8 with scales of blocks: DeepSeek",
-    "_blocks": "MXFP4: gpt-oss",
+    "weight_scale_2": "NVFP4: NVIDIA's ModelOpt",
+    "_blocks": "MXFP4: gpt-oss, in transformers' layout",
+    "blocks": "MXFP4: gpt-oss, in OpenAI's layout",
+    "qdata": "torchao: Int8Tensor, Float8Tensor",
 }
 """Layouts of quantised matrices, by the end of the name of one of their tensors."""
 
