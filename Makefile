@@ -26,8 +26,9 @@ else
 	@$(BIN)/python main.py $(ARGS)
 endif
 
-# All cores are busy with tests: threads of linear algebra would only wait for each other.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
+# All cores are busy with tests: threads of linear algebra would only wait for each other. The many
+# processes that tests start share what the first of them compiles.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
 	--numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test: test-environment static ## the static checks, then the tests on all cores, but for slow ones

@@ -80,7 +80,7 @@ def position_probe(rows: npt.ArrayLike) -> Probe:
     RangeError
         The table has fewer rows.
     ValueError
-        It is no table.
+        ``rows`` is not a table of finite numbers.
 
     Notes
     -----
@@ -122,7 +122,7 @@ def order_probe(rows: npt.ArrayLike) -> Probe:
     RangeError
         The table has fewer rows.
     ValueError
-        It is no table.
+        ``rows`` is not a table of finite numbers.
 
     Notes
     -----

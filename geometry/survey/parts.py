@@ -83,7 +83,7 @@ class SurveyFile:
     ----------
     known
         What is there, by the source of the checkpoint as of :func:`storable`.
-    put_aside
+    damage_notes
         Sentences about damaged files that were renamed.
 
     Raises
@@ -99,7 +99,7 @@ class SurveyFile:
         self.out, self.settings = Path(os.path.realpath(out)), settings
         self.parts = self.out.with_name(self.out.name + ".parts")
         self.known: dict[str, Known] = {}
-        self.put_aside: list[str] = []
+        self.damage_notes: list[str] = []
         self._new: list[Row] = []
         self._since = 0.0
         self._last = 0
@@ -188,7 +188,7 @@ class SurveyFile:
             if isinstance(error, OSError) and error.errno:
                 raise cannot_read(path, error) from error
             log.warning("%s is damaged: %s", path, error)
-            self._put_aside(path)
+            self._set_aside(path)
             return None
         raise SurveyError(f"{path} is not the file of a survey.", "Choose another name.")
 
@@ -219,11 +219,11 @@ class SurveyFile:
                 "Choose another name, or the same HF_ENDPOINT.",
             )
 
-    def _put_aside(self, path: Path) -> None:
+    def _set_aside(self, path: Path) -> None:
         aside = path.with_name(path.name + ".damaged")
         with writing(path):
             os.replace(path, aside)
-        self.put_aside.append(
+        self.damage_notes.append(
             f"{path} was damaged, and is {aside.name} now; its rows are measured again."
         )
 

@@ -109,7 +109,7 @@ def survey(
     server = server_name(endpoint()) if on_hub else None
     settings = RowSettings(span, three, nulls, components, table, server)
     with SurveyFile(out, settings) as file:
-        for sentence in file.put_aside:
+        for sentence in file.damage_notes:
             note(sentence)
         with counting_bar(counted=True) as show:
             if show is not None:

@@ -68,9 +68,9 @@ def drawing_views(
         Each viewport with the pixel of its upper left corner, and its size.
     """
     sights = [(_sight(view, replace(shot, canvas=own)), corner) for view, corner, own in placed]
-    with closing(OffScreens()) as stages:
+    with closing(OffScreens()) as off_screens:
         for (state, seen), corner in sights:
-            pixels = yield from drawing_scene(state, seen, stages)
+            pixels = yield from drawing_scene(state, seen, off_screens)
             painter = QPainter(image)
             painter.drawImage(corner, as_image(pixels))
             painter.end()
@@ -150,11 +150,11 @@ def vectors_of_grid(grid: ViewGrid, shot: Shot) -> Drawing[Figure]:
         (_sight(view, replace(shot, canvas=own, compact=True)), corner)
         for view, corner, own in _views(grid, canvas)
     ]
-    with closing(OffScreens()) as stages:
+    with closing(OffScreens()) as off_screens:
         for (state, seen), corner in sights:
             yield
             lower = canvas.pixels[1] - corner.y() - seen.canvas.pixels[1]
-            add_vectors(figure, state, seen, (corner.x(), lower), stages)
+            add_vectors(figure, state, seen, (corner.x(), lower), off_screens)
     return figure
 
 

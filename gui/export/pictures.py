@@ -121,16 +121,16 @@ def render_scene(
 
 
 def drawing_scene(
-    state: SceneState, shot: Shot, stages: OffScreens | None = None
+    state: SceneState, shot: Shot, off_screens: OffScreens | None = None
 ) -> Drawing[np.ndarray]:
     """Draw a scene as :func:`render_scene` does, in steps of at most :data:`TILE` pixels.
 
-    ``stages`` are what to draw with; something new if None.
+    ``off_screens`` are what to draw with; something new if None.
     """
     finer = SUPERSAMPLING if len(state.coordinates) <= MAX_SMOOTHED else 1
-    with _kept(stages) as kept:
-        stage = kept.of(shot, finer)
-        return (yield from stage.drawing(state, shot.pose, transparent=shot.transparent))
+    with _kept(off_screens) as kept:
+        off_screen = kept.of(shot, finer)
+        return (yield from off_screen.drawing(state, shot.pose, transparent=shot.transparent))
 
 
 def vector_scene(state: SceneState, shot: Shot) -> Figure:
@@ -150,7 +150,7 @@ def add_vectors(
     state: SceneState,
     shot: Shot,
     corner: tuple[float, float] = (0.0, 0.0),
-    stages: OffScreens | None = None,
+    off_screens: OffScreens | None = None,
 ) -> None:
     """Draw a scene as vectors into a figure of :func:`gui.export.vector_picture.blank_figure`.
 
@@ -158,14 +158,14 @@ def add_vectors(
     ----------
     corner
         Pixels from the figure's lower left corner to the scene's.
-    stages
+    off_screens
         As in :func:`drawing_scene`.
     """
     from gui.export.vector_picture import add_scene
 
-    with _kept(stages) as kept:
-        stage = kept.of(shot, finer=1)
-        with stage.arranged(state, shot.pose, transparent=shot.transparent) as scene:
+    with _kept(off_screens) as kept:
+        off_screen = kept.of(shot, finer=1)
+        with off_screen.arranged(state, shot.pose, transparent=shot.transparent) as scene:
             add_scene(figure, scene, corner)
 
 
@@ -192,9 +192,9 @@ class OffScreens:
         self._made.clear()
 
 
-def _kept(stages: OffScreens | None) -> AbstractContextManager[OffScreens]:
+def _kept(off_screens: OffScreens | None) -> AbstractContextManager[OffScreens]:
     """Return the given ones, or new ones that are closed with the block."""
-    return closing(OffScreens()) if stages is None else nullcontext(stages)
+    return closing(OffScreens()) if off_screens is None else nullcontext(off_screens)
 
 
 class OffScreen:

@@ -26,7 +26,8 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
-from gui.viewport import antialiasing, camera_moves
+from gui.viewport import antialiasing, camera_moves, viewport
+from gui.viewport.antialiasing import Antialiasing
 from gui.window.settings.settings import Settings
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
@@ -245,13 +246,39 @@ def _what_is_imported_stays() -> None:
     gc.freeze()
 
 
+class RoughStills(Antialiasing):
+    """The still after a motion is its last frame: to draw it smoothly takes as long once more."""
+
+    _drawn = False
+
+    def rest(self) -> None:
+        self._drawn = False
+        super().rest()
+
+    def _draw_still(self) -> None:
+        self.at_rest = self._drawn or not self._interactor.isVisible()
+        if not self.at_rest:
+            self._interactor.update()
+
+    def _on_frame_swapped(self) -> None:
+        self._drawn = True
+        self.at_rest = not self._timer.isActive()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _motion_is_short() -> Iterator[None]:
     """Let animations take a few frames, and stills follow them at once."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(camera_moves, "EASE_MS", 50)
         patched.setattr(antialiasing, "REST_MS", 20)
+        patched.setattr(viewport, "Antialiasing", RoughStills)
         yield
+
+
+@pytest.fixture
+def smooth_stills(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the stills of windows that are made from now on be antialiased, as for users."""
+    monkeypatch.setattr(viewport, "Antialiasing", Antialiasing)
 
 
 @pytest.fixture(autouse=True)

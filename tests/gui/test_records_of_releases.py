@@ -98,7 +98,7 @@ def test_only_missing_rows_of_a_stopped_survey_are_to_be_measured(kept):
     assert sources >= set(measured)
     with SurveyFile(kept / "surveys" / HALF, RowSettings()) as file:
         missing = {entry.source for entry in file.missing(entries)}
-        assert file.put_aside == []
+        assert file.damage_notes == []
     assert missing == sources - set(measured)
 
 

@@ -170,9 +170,10 @@ class Hands:
         widget, keys = self._some(), self._modifiers()
         if widget is None:
             return "nothing"
-        if QGuiApplication.platformName() == "wayland" and _may_be_dragged(widget):
-            return "left to the compositor, which needs a mouse for it"
         handle, at = self._place(widget, self._point(widget))
+        hit = widget.window().childAt(at) or widget.window()
+        if QGuiApplication.platformName() == "wayland" and _may_be_dragged(hit):
+            return "left to the compositor, which needs a mouse for it"
         QTest.mousePress(handle, LEFT, keys, at)
         if not shiboken6.isValid(handle):
             return "its window is gone"
@@ -508,7 +509,7 @@ def _may_be_dragged(widget: QWidget) -> bool:
 
     On Wayland Qt asks the compositor for these, by a mouse that a headless one does not have.
     """
-    if isinstance(widget.window(), QDockWidget):
+    if isinstance(widget, QDockWidget) or isinstance(widget.window(), QDockWidget):
         return True
     place: QWidget | None = widget
     while place is not None and not isinstance(place, DRAGGED):

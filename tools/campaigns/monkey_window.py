@@ -265,6 +265,17 @@ class Links(QObject):
     def take(self, url: QUrl) -> None: ...
 
 
+class HeldDocks(QObject):
+    """Keeps docks where they are under a mouse.
+
+    On Wayland Qt asks the compositor for their drags, and crashes if that has no mouse, as a
+    headless one.
+    """
+
+    def eventFilter(self, dock: QObject, event: QEvent) -> bool:
+        return event.type() == QEvent.Type.MouseMove
+
+
 class Child:
     """The application, its hands and its watch, obeying orders."""
 
@@ -284,6 +295,10 @@ class Child:
         self.application = Application(
             self._qt, settings, None if begun else "sample", offline=True
         )
+        self._held = HeldDocks()
+        if self._qt.platformName() == "wayland":
+            for dock in self.application.window.docks.values():
+                dock.installEventFilter(self._held)
         self.watch.follow(self.application)
         self._journal = journal
         self.hands = Hands(self.application, folder, journal)

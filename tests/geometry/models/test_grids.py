@@ -52,6 +52,8 @@ MORE = {
 }
 RUNS_ON = {"model_type": "qwen2", **TEXT, "num_key_value_heads": 2}
 OPT = {"model_type": "opt", **TEXT, "ffn_dim": 16, "word_embed_proj_dim": 16}
+QFORMER = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
+           "num_attention_heads": 2, "vocab_size": 30}  # fmt: skip
 GROUPS = {"depths": [1, 1, 1], "num_group_tokens": [2, 2, 0], "num_output_groups": [2, 2, 0]}
 CLIPS = {"mit_hidden_size": 16, "mit_intermediate_size": 16, "mit_num_attention_heads": 2,
          "mit_num_hidden_layers": 1}  # fmt: skip
@@ -110,18 +112,11 @@ COMPOSITE = {
         },
     ),
     "idefics2": ("idefics2_vision", {"text_config": RUNS_ON | {"model_type": "mistral"}}),
-    "ovis2": ("ovis2_vision", {"text_config": RUNS_ON}),
+    "ovis2": ("ovis2_vision", {"text_config": RUNS_ON, "hidden_size": 16}),
     "minicpmv4_6": ("minicpmv4_6_vision", {"text_config": RUNS_ON}),
-    "blip-2": ("blip_2_vision_model", {"text_config": OPT}),
+    "blip-2": ("blip_2_vision_model", {"text_config": OPT, "qformer_config": QFORMER}),
     **{
-        kind: (
-            f"{kind}_vision_model",
-            {
-                "text_config": OPT,
-                "qformer_config": {key: value for key, value in VISION.items() if "size" not in key}
-                | {"hidden_size": 16, "intermediate_size": 16, "vocab_size": 30},
-            },
-        )
+        kind: (f"{kind}_vision_model", {"text_config": OPT, "qformer_config": QFORMER})
         for kind in ("instructblip", "instructblipvideo")
     },
     "lw_detr": (

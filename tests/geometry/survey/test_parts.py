@@ -64,7 +64,8 @@ def test_what_is_known_is_not_measured_again(out):
         assert file.missing(ENTRIES) == (ENTRIES[1], *ENTRIES[3:])
     with SurveyFile(out, USUAL) as file:
         assert file.missing(ENTRIES) == (ENTRIES[1], *ENTRIES[3:])
-        assert (file.known[ENTRIES[2].source].error, file.put_aside) == ("It failed for good.", [])
+        assert file.known[ENTRIES[2].source].error == "It failed for good."
+        assert file.damage_notes == []
         file.add(made_row(ENTRIES[1]))
         moved = Entry(ENTRIES[0].source, "own", commit="d" * 40)
         assert file.missing([moved, ENTRIES[0]]) == (moved,)
@@ -146,7 +147,7 @@ def test_a_damaged_part_is_put_aside_with_a_sentence(out, damage):
         path.write_bytes(short.get(damage, data))
         file.merge = lambda: None  # as if it was killed here
     with SurveyFile(out, USUAL) as file:
-        (said,) = file.put_aside
+        (said,) = file.damage_notes
         assert said == (
             f"{path} was damaged, and is part-000002.parquet.damaged now; its rows are measured "
             "again."
@@ -161,7 +162,7 @@ def test_a_damaged_file_is_put_aside_too(out):
     whole = written(out, ENTRIES)
     out.write_bytes(whole[:-50])
     with SurveyFile(out, USUAL) as file:
-        assert len(file.put_aside) == 1
+        assert len(file.damage_notes) == 1
         assert file.missing(ENTRIES) == ENTRIES
         file.add(made_row(ENTRIES[0]))
     assert steps(out) == [(3, 0)]

@@ -183,10 +183,13 @@ def test_first_start_ever_turns_once(start_application, qtbot, greets):
 
 
 @pytest.mark.parametrize("greets", [True, False])
-def test_first_sizes_grow_with_the_screen(start_application, monkeypatch, greets):
+def test_first_sizes_grow_with_the_screen(start_application, qtbot, monkeypatch, greets):
     geometry = QRect(0, 0, 2560, 1440)
     monkeypatch.setattr(QScreen, "geometry", lambda _: geometry)
-    session = start_application("sample", offline=True, greets=greets).session
+    application = start_application("sample", offline=True, greets=greets, wait=False)
+    with qtbot.waitSignal(application.ready):
+        pass
+    session = application.session
     assert (session.line_width, session.point_size) == ((1.9, 8.9) if greets else (1.5, 7.0))
     assert sizes_on_screen(800) == sizes_on_screen(900) == (1.5, 7.0)
     assert sizes_on_screen(10_000) == (2.4, 11.2)

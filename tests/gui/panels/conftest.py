@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from geometry.claims import claim_nulls
+from geometry.evidence.null import FEW_DRAWS
 from tests.gui.compare_stage import CompareStage
 from tests.gui.conftest import _helix, _write_gpt2
 from tests.gui.interference_stage import InterferenceStage, give_tokens
@@ -72,6 +74,12 @@ def stage_of(qapp: QApplication) -> Iterator[Callable[..., Any]]:
     yield get
     for one in made.values():
         one.close()
+
+
+@pytest.fixture
+def few_random_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw only as many random curves as a claim needs, where its numbers do not matter."""
+    monkeypatch.setattr(claim_nulls, "_most_draws", lambda _: FEW_DRAWS)
 
 
 @pytest.fixture

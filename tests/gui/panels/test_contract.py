@@ -30,6 +30,8 @@ from tests.gui.result_stage import ResultStage, double_click, drag, hover, named
 from tests.scripts import run_script
 from tests.small_models import write_small_gpt2, write_small_llama
 
+pytestmark = pytest.mark.usefixtures("few_random_curves")
+
 CHOSEN: dict[str, dict[str, object]] = {
     "compare": {"sorted_by": [3, True]},
     "overlaps": {

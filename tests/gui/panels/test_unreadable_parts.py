@@ -8,6 +8,8 @@ from gui.panels.table import PANELS
 from tests.gui.panels.test_contract import other_choices
 from tests.small_models import write_small_gpt2, write_small_llama
 
+pytestmark = pytest.mark.usefixtures("few_random_curves")
+
 #: Panels of which nothing is left without these parts.
 GONE = {
     "embeddings": {"capture", "layernorm"},

@@ -168,11 +168,20 @@ def test_double_click_centres_or_frames(viewport, qtbot, settle):
     qtbot.mouseDClick(viewport.interactor, LEFT, pos=empty_pixel(viewport))
     settle()
     assert in_sight(viewport)
-    at = empty_pixel(viewport)
-    viewport.camera.zoom(1.25)
-    qtbot.mouseClick(viewport.interactor, LEFT, pos=at)
-    settle()
-    assert viewport.interactor.renderer.GetUseFXAA()  # a smooth still
+
+
+@pytest.mark.usefixtures("smooth_stills")
+def test_a_still_is_smooth_also_after_a_click(
+    start_application, write_gpt2, wait_until_idle, qtbot
+):
+    application = start_application(write_gpt2())
+    shown = application.window.viewport
+    shown.camera.zoom(1.25)
+    wait_until_idle(application)
+    assert shown.interactor.renderer.GetUseFXAA()
+    qtbot.mouseClick(shown.interactor, LEFT, pos=empty_pixel(shown))
+    wait_until_idle(application)
+    assert shown.interactor.renderer.GetUseFXAA()
 
 
 def test_preset_views_look_along_a_component_and_spin_turns_until_escape(viewport, qtbot, settle):
