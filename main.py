@@ -25,6 +25,8 @@ from gui.commands.arguments import (
     ColorsName,
     ColumnFile,
     ColumnName,
+    Family,
+    FirstRows,
     Fresh,
     LineWidth,
     Offline,
@@ -40,6 +42,7 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
+    chosen,
     command_first,
     look_of,
     parse_canvas,
@@ -170,6 +173,8 @@ def open_command(
         typer.Option(metavar="SOURCE", help="Compare with this model; can be repeated."),
     ] = None,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     reset: Annotated[
         bool,
@@ -182,14 +187,16 @@ def open_command(
     """Open the window (the default command)."""
     from geometry.models.sources.source import Source
 
-    shown = parse_positions(positions)
+    shown, table = parse_positions(positions), chosen(table, family, first_rows)
     if picture is not None:
         check_ending(picture, (".png",), "--picture")
     with _plain_errors():
         if reset:
             _reset_settings()
         if source is None and table is not None:
-            raise typer.BadParameter("it needs a SOURCE", param_hint="--table")
+            raise typer.BadParameter(
+                "they need a SOURCE", param_hint="--table, --family, --first-rows"
+            )
         first = None if source is None else Source.parse(source)
         others = tuple(map(Source.parse, beside or ()))
         if source is not None or beside:
@@ -243,6 +250,8 @@ def render(
     column_of: ColumnFile = None,
     column: ColumnName = None,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -254,6 +263,7 @@ def render(
     are an image within the file.
     """
     shown, axes = parse_positions(positions), parse_components(components)
+    table = chosen(table, family, first_rows)
     check_ending(out, (".png", ".svg", ".pdf"), "--out")
     canvas = parse_canvas(size, dpi, scale, vectors=out.suffix.lower() != ".png")
     with _plain_errors(), progress_bar(2) as step:
@@ -314,6 +324,8 @@ def report(
         ),
     ] = None,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -327,7 +339,7 @@ def report(
     from gui.commands.headless import announce_fetch, reading
     from gui.commands.report_files import ReportFiles, ReportRequest, skipped_text
 
-    shown = parse_positions(positions)
+    shown, table = parse_positions(positions), chosen(table, family, first_rows)
     request = ReportRequest(out, shown, layer, rank, after, fold_ln, figures, effects)
     beside = beside or []
     with _plain_errors(), progress_bar(request.n_steps + 1 + len(beside)) as step:

@@ -41,8 +41,8 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
 fi
 
 case $part in
-  app) what=.[gguf,survey] ;;
-  test) what=.[gguf,survey,test] ;;
+  app) what=.[files,gguf,survey] ;;
+  test) what=.[files,gguf,survey,test] ;;
 esac
 printf 'Installing into .venv; the first time this takes a few minutes.\n'
 rm -f .venv/installed-*

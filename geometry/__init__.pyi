@@ -71,6 +71,7 @@ from .measures.rotary import lag_kernel as lag_kernel
 from .measures.rotary import turning as turning
 from .measures.rotary import turns as turns
 from .measures.roughness import roughness as roughness
+from .measures.row_changes import row_changes as row_changes
 from .measures.row_lengths import row_lengths as row_lengths
 from .measures.shape import fit_shapes as fit_shapes
 from .measures.similarity import largest_rise as largest_rise

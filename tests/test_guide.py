@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
+from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.models.sources.opening import open_model
 from gui.export.pictures import still_session
 from gui.export.window_data import WindowData
@@ -75,11 +76,17 @@ def test_the_page_of_panels_tells_of_every_panel():
     assert [dock.title for dock in DOCKS if f"\n## {dock.title}\n" not in page] == []
 
 
-@pytest.mark.parametrize("name", ["keys", "families"])
+@pytest.mark.parametrize("name", ["keys", "families", "formats"])
 def test_a_page_that_a_script_writes_is_what_it_writes(name):
     made = importlib.import_module(f"tools.make_{name}")
 
     assert (GUIDE / f"{name}.md").read_text("utf-8") == getattr(made, f"{name}_page")()
+
+
+def test_the_page_of_files_has_every_suffix_that_is_opened():
+    page = (GUIDE / "formats.md").read_text("utf-8")
+
+    assert [suffix for suffix in FILE_SUFFIXES if f"{suffix}`" not in page] == []
 
 
 def test_command_page_lists_every_option():
@@ -130,7 +137,7 @@ def test_the_contents_lead_to_every_page():
     listed = set(LINK.findall((GUIDE / "README.md").read_text("utf-8")))
 
     assert listed >= {page.name for page in PAGES} - {"README.md"}
-    assert len(PAGES) == 18
+    assert len(PAGES) == 19
 
 
 def test_the_lesson_of_the_guide_is_one():

@@ -58,8 +58,8 @@ def write_gpt2(
     """Write a GPT-2 with these positions; everything else is a hole, or filled with noise."""
     write_config(folder, layers, width)
     header: dict[str, object] = {"__metadata__": {"format": "pt"}}
-    end, sizes = 0, {name: 4 * math.prod(shape) for name, shape in _tensors(layers, width)}
-    for name, shape in _tensors(layers, width):
+    end, sizes = 0, {name: 4 * math.prod(shape) for name, shape in tensors(layers, width)}
+    for name, shape in tensors(layers, width):
         begin, end = end, end + sizes[name]
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -76,7 +76,7 @@ def write_gpt2(
         file.truncate(8 + len(text) + end)
 
 
-def _tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def tensors(layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes in the order of OpenAI's files: by name."""
     block = {"attn.bias": (1, 1, N_POSITIONS, N_POSITIONS), **gpt2_layer(width)}
     for layer in sorted(range(layers), key=str):

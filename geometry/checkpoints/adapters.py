@@ -8,7 +8,7 @@ from typing import Any
 
 from geometry.checkpoints.errors import SourceError
 
-ADAPTER_CONFIG, _ADAPTER = "adapter_config.json", "adapter_model"
+ADAPTER_CONFIG, ADAPTER = "adapter_config.json", "adapter_model"
 """Names of peft: the settings of an adapter, and the start of its file's name."""
 
 _LORA = "lora"
@@ -23,7 +23,7 @@ def is_adapter(file: str, tensors: Collection[str]) -> bool:
     names = [name.lower() for name in tensors if _LORA not in name.lower()]
     if any(map(_POSITIONS.search, names)):
         return False
-    return bool(tensors) and (not names or file.startswith(_ADAPTER))
+    return bool(tensors) and (not names or file.startswith(ADAPTER))
 
 
 def adapter_error(file: str, settings: Mapping[str, Any]) -> SourceError:
@@ -32,5 +32,8 @@ def adapter_error(file: str, settings: Mapping[str, Any]) -> SourceError:
     of = base if isinstance(base, str) and base else "another model"
     return SourceError(
         f"{file} is an adapter of {of}, without positions of its own.",
-        f"Open {of}." if of == base else "Open the model that it was trained for.",
+        f"Open {of}; where it is on this machine, a folder with the adapter opens as that model "
+        "with the adapter's changes."
+        if of == base
+        else "Open the model that it was trained for.",
     )

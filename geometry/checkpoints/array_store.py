@@ -19,7 +19,6 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import (
-    FLOATS,
     FloatArray,
     LocalFile,
     OnThisMachine,
@@ -27,6 +26,7 @@ from geometry.checkpoints.stores import (
     RegionStore,
     TensorInfo,
     check_shape,
+    dtype_name,
     stored_dtype,
     widen,
 )
@@ -192,18 +192,12 @@ def open_npy(path: Path) -> RegionStore:
             f"{max(0, size - header.length)} of them.",
             _AGAIN,
         )
-    info = TensorInfo(path.stem, header.shape, _name(header.dtype), header.nbytes)
+    info = TensorInfo(path.stem, header.shape, dtype_name(header.dtype), header.nbytes)
     strides = None
     if header.fortran:
         strides = tuple(math.prod(header.shape[:axis]) for axis in range(len(header.shape)))
     big_endian = header.dtype.byteorder == ">"
     return RegionStore({info.name: Region(file, header.length, info, strides, big_endian)}, [file])
-
-
-def _name(dtype: np.dtype[Any]) -> str:
-    """Return the safetensors name of a floating-point dtype, otherwise NumPy's name."""
-    known = {np.dtype(code): name for name, code in FLOATS.items() if name != "BF16"}
-    return known.get(dtype.newbyteorder("<"), dtype.name)
 
 
 class NpzStore(OnThisMachine):
@@ -258,4 +252,4 @@ class NpzStore(OnThisMachine):
         with open_member(archive, self._file.name, member) as file:
             header = read_header(file, self._file.name, name)
         _check_size(archive, self._file.name, member, header)
-        return TensorInfo(name, header.shape, _name(header.dtype), header.nbytes)
+        return TensorInfo(name, header.shape, dtype_name(header.dtype), header.nbytes)

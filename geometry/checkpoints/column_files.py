@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,9 @@ MAX_COLUMNS = 500
 
 MAX_WIDTH = 65_536
 """Maximum numbers of a row: twice any model's width."""
+
+MIN_LABELLED = 3
+"""Minimum columns of a table whose first line can be a label and numbers, and no header."""
 
 MAX_TEXT_LENGTH = 60
 """Maximum characters of a name or a category, which are shown beside the curve."""
@@ -108,12 +113,13 @@ class NumberRows:
 
 
 def read_rows(path: Path) -> NumberRows:
-    """Read the rows of a table: CSV with commas, semicolons or tabs.
+    """Read the rows of a table: CSV with commas, semicolons or tabs, or numbers with spaces.
 
     The entries of a row are the columns with numbered names, such as "x0", "x1", … or "0", "1", …;
     of several kinds, the one with the most columns. In a table without such names, they are all
-    columns of numbers; a table without a header has only entries. The other columns are labels and
-    values for colouring.
+    columns of numbers; a table without a header has only entries, and perhaps a label at the
+    beginning of each row, as GloVe's. The other columns are labels and values for colouring. The
+    sizes in the first line of word2vec's texts are passed over.
 
     Raises
     ------
@@ -124,23 +130,25 @@ def read_rows(path: Path) -> NumberRows:
         text = read_text(path, MAX_FILE, _ADVICE)
         delimiter = _delimiter(text)
         comma = delimiter == ";"
-        rows = list(_rows(path, text, delimiter))
+        rows = list(_rows(path, text, delimiter) if delimiter else _words(path, text))
         names = rows[0] if rows else []
         if not names:
-            raise _refused(path, "is empty")
+            raise refused(path, "is empty")
         if len(names) > MAX_WIDTH:
-            raise _refused(path, f"has more than {MAX_WIDTH} columns")
+            raise refused(path, f"has more than {MAX_WIDTH} columns")
         if _is_header(names, comma=comma):
             rows = rows[1:]
+        elif _number(names[0], comma=comma) is None:
+            names = ["label", *(str(number) for number in range(len(names) - 1))]
         else:
             names = [str(number) for number in range(len(names))]
         if not rows:
-            raise _refused(path, "has a header but no rows")
+            raise refused(path, "has a header but no rows")
         if len(rows) > MAX_POSITIONS:
-            raise _refused(path, f"has more than {MAX_POSITIONS} rows")
+            raise refused(path, f"has more than {MAX_POSITIONS} rows")
         entries = _entries(names, rows, comma=comma)
         if not entries:
-            raise _refused(path, "has no columns of numbers")
+            raise refused(path, "has no columns of numbers")
         values = np.array(
             [
                 [_entry(path, row[at], names[at], n, comma=comma) for at in entries]
@@ -149,8 +157,8 @@ def read_rows(path: Path) -> NumberRows:
         )
         labels = sorted(set(range(len(names))).difference(entries))
         if len(labels) > MAX_COLUMNS:
-            raise _refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
-        shown = _unique([names[at] for at in labels])
+            raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
+        shown = shown_names([names[at] for at in labels])
         columns = tuple(
             PositionColumn(name, "", _values([row[at] for row in rows], comma=comma))
             for name, at in zip(shown, labels, strict=True)
@@ -159,22 +167,28 @@ def read_rows(path: Path) -> NumberRows:
 
 
 def _is_header(names: Sequence[str], *, comma: bool) -> bool:
-    """Return whether a first line has names: not only numbers, unless they count up."""
+    """Return whether a first line has names: not only numbers, unless they count up.
+
+    A name before several numbers is the label of a row.
+    """
     counting = ([str(first + i) for i in range(len(names))] for first in (0, 1))
     counted = len(names) > 1 and [name.strip() for name in names] in counting
-    return counted or any(_number(name, comma=comma) is None for name in names)
+    texts = [at for at, name in enumerate(names) if _number(name, comma=comma) is None]
+    if texts == [0] and len(names) > MIN_LABELLED:
+        return all(name.strip().isdecimal() for name in names[1:])
+    return counted or bool(texts)
 
 
 def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool) -> list[int]:
     """Return the columns that are entries of the rows."""
-    alike: dict[str, list[int]] = {}
-    for at, name in enumerate(names):
-        numbered = _NUMBERED.fullmatch(name.strip())
-        if numbered and any(_number(row[at], comma=comma) is not None for row in rows):
-            alike.setdefault(numbered[1], []).append(at)
-    largest = max(alike.values(), key=len, default=[])
-    if len(largest) > 1:
-        return largest
+    numeric = [
+        at
+        for at in range(len(names))
+        if any(_number(row[at], comma=comma) is not None for row in rows)
+    ]
+    if alike := numbered_alike([names[at].strip() for at in numeric]):
+        chosen = set(alike)
+        return [at for at in numeric if names[at].strip() in chosen]
     return [
         at
         for at in range(len(names))
@@ -182,11 +196,44 @@ def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool
     ]
 
 
+def numbered_alike(names: Sequence[str]) -> list[str]:
+    """Return the largest group of names that differ only in the number at their end, [] if none."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        if numbered := _NUMBERED.fullmatch(name):
+            alike.setdefault(numbered[1], []).append(name)
+    largest = max(alike.values(), key=len, default=[])
+    return largest if len(largest) > 1 else []
+
+
+def labels_beside(path: Path, n_rows: int) -> tuple[PositionColumn, ...]:
+    """Read the labels of the Embedding Projector beside its ``tensors.tsv``, ``metadata.tsv``.
+
+    Of one column, it has no header. () if there is none, or it is not such a file.
+    """
+    labels = path.with_name(metadata_name(path))
+    if labels == path or not labels.is_file():
+        return ()
+    with suppress(SourceError), reading_file(labels, _ADVICE, fault="cannot be read as a table"):
+        text = read_text(labels, MAX_FILE, _ADVICE)
+        lines = text.rstrip("\n").split("\n")
+        if len(lines) == n_rows and "\t" not in lines[0]:
+            return (PositionColumn("label", "", _values(lines, comma=False)),)
+        columns = _parsed(labels, text)
+        return columns if len(columns[0].values) == n_rows else ()
+    return ()
+
+
+def metadata_name(path: Path) -> str:
+    """Return the name of the file with the labels of a table for the Embedding Projector."""
+    return re.sub(r"tensors?\.tsv$", "metadata.tsv", path.name)
+
+
 def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> float:
     number = _number(cell, comma=comma)
     if number is None:
         shown, name = shortened(cell, MAX_TEXT_LENGTH), shortened(column, MAX_TEXT_LENGTH)
-        raise _refused(path, f"has {shown!r} in row {row} of the column {name!r}, not a number")
+        raise refused(path, f"has {shown!r} in row {row} of the column {name!r}, not a number")
     return number
 
 
@@ -211,7 +258,10 @@ def read_text(path: Path, max_bytes: int, advice: str) -> str:
 
 
 def _delimiter(text: str) -> str:
-    return max(_DELIMITERS, key=text.partition("\n")[0].count)
+    """Return the most frequent delimiter of the first line; "" if only spaces are between words."""
+    first = text.partition("\n")[0].strip()
+    delimiter = max(_DELIMITERS, key=first.count)
+    return delimiter if delimiter in first or " " not in first else ""
 
 
 def column_named(columns: Sequence[PositionColumn], name: str | None) -> PositionColumn:
@@ -228,7 +278,8 @@ def column_named(columns: Sequence[PositionColumn], name: str | None) -> Positio
     return named
 
 
-def _refused(path: Path, why: str) -> SourceError:
+def refused(path: Path, why: str) -> SourceError:
+    """Return the error for a file that is not such a table."""
     return SourceError(f"{path.name} {why}.", _ADVICE)
 
 
@@ -243,16 +294,16 @@ def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
     for number, row in enumerate(rows):
         at = number if key is None else _position(path, row[key])
         if at in by_position:
-            raise _refused(path, f"has position {at} twice")
+            raise refused(path, f"has position {at} twice")
         by_position[at] = row
     if not by_position:
-        raise _refused(path, "has a header but no rows")
+        raise refused(path, "has a header but no rows")
     n_positions = max(by_position) + 1
     if n_positions > MAX_POSITIONS:
-        raise _refused(path, f"has more than {MAX_POSITIONS} positions")
+        raise refused(path, f"has more than {MAX_POSITIONS} positions")
     comma = delimiter == ";"
     columns = []
-    for index, name in enumerate(_unique(names)):
+    for index, name in enumerate(shown_names(names)):
         if index != key:
             cells: list[str] = [""] * n_positions
             for at, row in by_position.items():
@@ -271,36 +322,52 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
                 continue
             n_columns = n_columns or len(row)
             if len(row) > n_columns:
-                raise _refused(
+                raise refused(
                     path, f"has {len(row)} cells in line {reader.line_num}, but {n_columns} columns"
                 )
             n_cells += n_columns
             if n_cells > MAX_CELLS:
-                raise _refused(path, f"has more than {MAX_CELLS} cells")
+                raise refused(path, f"has more than {MAX_CELLS} cells")
             yield [*row, *[""] * (n_columns - len(row))]
     except csv.Error:
-        raise _refused(path, f"cannot be read as a table at line {reader.line_num}") from None
+        raise refused(path, f"cannot be read as a table at line {reader.line_num}") from None
+
+
+def _words(path: Path, text: str) -> Iterator[list[str]]:
+    """Yield the words of each line that is not empty or a comment, as many as of the first."""
+    lines = (line.split() for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#")
+    first = next(lines, [])
+    second = next(lines, [])
+    if len(first) == 2 < len(second) and first[1].isdecimal() and len(second) == int(first[1]) + 1:
+        first = []  # the numbers of words and of dimensions, of word2vec
+    n_words = len(first or second)
+    for number, row in enumerate(filter(None, itertools.chain((first, second), lines)), start=1):
+        if len(row) != n_words:
+            raise refused(path, f"has {len(row)} words in row {number}, but {n_words} in others")
+        if number * n_words > MAX_CELLS:
+            raise refused(path, f"has more than {MAX_CELLS} numbers")
+        yield row
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
     if not names:
-        raise _refused(path, "is empty")
+        raise refused(path, "is empty")
     if len(names) > MAX_COLUMNS:
-        raise _refused(path, f"has more than {MAX_COLUMNS} columns")
+        raise refused(path, f"has more than {MAX_COLUMNS} columns")
     if all(_number(name, comma=False) is not None for name in names):
-        raise _refused(path, "has no header: its first line contains only numbers")
+        raise refused(path, "has no header: its first line contains only numbers")
     if [name.strip().casefold() for name in names] == [POSITION]:
-        raise _refused(path, "has no column other than “position”")
+        raise refused(path, "has no column other than “position”")
 
 
 def _position(path: Path, cell: str) -> int:
     number = _number(cell, comma=False)
     if number is None or number != int(number) or not 0 <= number < MAX_POSITIONS:
-        raise _refused(path, f"has {shortened(cell, MAX_TEXT_LENGTH)!r} as a position")
+        raise refused(path, f"has {shortened(cell, MAX_TEXT_LENGTH)!r} as a position")
     return int(number)
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def shown_names(names: Sequence[str]) -> list[str]:
     """Return distinct names for display."""
     unique: list[str] = []
     for number, name in enumerate(names, start=1):

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
+from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, read_json
@@ -17,6 +17,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
     LocalFile,
     TensorStore,
@@ -35,31 +36,85 @@ WEIGHTS = (
     "pytorch_model.bin.index.json",
 )
 """Names of weights files in order of preference, as in transformers."""
+OF_OPEN_CLIP = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+"""The same of open_clip, which saves both."""
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
-TABLE_SUFFIXES = (".csv", ".tsv")
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
-SCRIPT_SUFFIXES = (".ckpt", ".pth.tar")
-"""Suffixes of PyTorch Lightning and timm for weights, used if there are no others."""
+_PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
+"""The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
+SCRIPT_SUFFIXES = (
+    *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
+    *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
+    *(".pkl", ".pickle"),
+)
+"""Suffixes of weights that are used if there are no others."""
+_ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
-SHARD = ".distcp"
-"""Suffix of the parts that torch.distributed.checkpoint writes."""
-_CONVERT = (
-    "Convert its folder: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
-    "model.pt."
-)
+_OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack")
+"""The same model as transformers saves it for other libraries, in order of preference."""
+
+LLMC = (20240326).to_bytes(4, "little")
+"""The first bytes of a checkpoint of llm.c."""
+
+INDEX = ".index"
+"""Suffix of the index of a TensorFlow checkpoint."""
+_NUMBERS = re.compile(r"\.data-\d{5}-of-\d{5}$")
+"""The end of the names of the files with its numbers."""
+
+SHARD, METADATA = ".distcp", ".metadata"
+"""Suffix of the parts that torch.distributed.checkpoint writes, and the name of their index."""
 
 _ZERO = "zero_pp_rank"
 """Part of the names of files that DeepSpeed's ZeRO writes."""
-_JOIN = "Run the zero_to_fp32.py that DeepSpeed wrote beside them, and open its pytorch_model.bin."
+_JOIN = (
+    "In the run's folder, where DeepSpeed wrote zero_to_fp32.py: python zero_to_fp32.py . joined; "
+    "then open “joined” there."
+)
+
+_FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
+"""The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
+_WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
+"""The first line of word2vec's files: the numbers of words and of dimensions."""
+
+OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
+    (
+        "_CHECKPOINT_METADATA",
+        "is a checkpoint of Orbax, of JAX, whose arrays are cut into small files",
+        "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
+    ),
+    (
+        "openvino_model.xml",
+        "is a model for OpenVINO, converted from another one",
+        "Open the model from which it was converted.",
+    ),
+    (
+        "config.cfg",
+        "is a pipeline of spaCy, whose weights only spaCy can read",
+        "Save its transformer from spaCy, with save_pretrained.",
+    ),
+    (
+        "zero_to_fp32.py",
+        "is a training with DeepSpeed's ZeRO, whose steps have the weights in parts",
+        _JOIN,
+    ),
+    (
+        "latest_checkpointed_iteration.txt",
+        "is a training of Megatron, with a folder iter_… for each saved step",
+        "Open mp_rank_00/model_optim_rng.pt in one of them.",
+    ),
+)
+"""A file in the folders of other programs, with a description and advice."""
 
 NOT_WEIGHTS = re.compile(
     r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
-    rf"|training_args\.bin|history\.safetensors|(bf16_)?{_ZERO}"
+    r"|openvino_|training_args\.bin|history\.safetensors|state_\d+_\d+\.bin|meta\.pkl"
+    rf"|(bf16_)?{_ZERO}"
 )
 """The beginnings of names of other files that training scripts write next to the weights."""
 
@@ -73,8 +128,14 @@ last one."""
 _MAX_FOLDERS, _MAX_BYTES = 1_000, 1_000_000
 """Maximum number of searched folders, and bytes of a file that names them."""
 
-CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
-"""Names of checkpoint folders and revisions: "checkpoint-1000", "step1000"."""
+_LEVELS = re.compile(
+    r"lightning_logs|version_\d+|checkpoints?|ckpts?|weights|models?|outputs?|out"
+    r"|pytorch_model_fsdp(_\d+)?|mp_rank_00(_\d+)?",
+    re.IGNORECASE,
+)
+"""Names of folders that training scripts make inside that of a training."""
+_MAX_LEVELS = 2
+"""How many such folders may be inside each other, below the first folder of any name."""
 
 OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (
@@ -82,17 +143,22 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "is a Git LFS pointer: the weights themselves were not downloaded",
         "Run `git lfs pull` in its folder.",
     ),
-    (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not supported", f"Open {KINDS}."),
+    (
+        b"MATLAB",
+        "is a MATLAB file",
+        "Convert it: numpy.save('P.npy', scipy.io.loadmat(FILE)['P']), or with h5py if it is of "
+        "version 7.3.",
+    ),
+    (
+        b"<?xml",
+        "is an XML file, such as OpenVINO's description of a model, without weights",
+        "Open the model from which it was converted.",
+    ),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
     (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
         "is in PyTorch's old format, which cannot be read in parts",
         "Load it once with torch.load(…, weights_only=True) and save it with torch.save.",
-    ),
-    (
-        b"\x80",
-        "is a pickle but not a weights file. It was not run",
-        "Open a safetensors file, or a state dict saved with torch.save.",
     ),
 )
 """First bytes of files often mistaken for weights, with a description and advice."""
@@ -106,15 +172,31 @@ def open_store(path: Path) -> TensorStore:
     SourceError
         It is not a weights file, is damaged, or is an adapter of another model.
     """
+    store = open_part(path)
+    if is_adapter(path.name, store.tensors):
+        raise adapter_error(path.name, adapter_settings(path) or {})
+    return store
+
+
+def open_part(path: Path) -> TensorStore:
+    """Open a weights file as :func:`open_store`, also an adapter of another model."""
     with reading_file(path):
         head = _head(path)
         if path.name.endswith(".index.json"):
             return open_sharded(path)
-        store = _opener(path, head)(path)
-        if is_adapter(path.name, store.tensors):
-            beside = path.with_name(ADAPTER_CONFIG)
-            raise adapter_error(path.name, read_json(beside) if beside.is_file() else {})
-        return store
+        if path.name == METADATA:
+            from geometry.checkpoints.distributed_store import DistributedStore
+
+            return DistributedStore(path)
+        return _opener(path, head)(path)
+
+
+def adapter_settings(weights: Path) -> dict[str, Any] | None:
+    """Return the settings of an adapter, if these are its weights; {} without any, else None."""
+    if weights.stem != ADAPTER:
+        return None
+    beside = weights.with_name(ADAPTER_CONFIG)
+    return read_json(beside) if beside.is_file() else {}
 
 
 def _head(path: Path) -> bytes:
@@ -136,10 +218,39 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.gguf_store import open_gguf
 
         return open_gguf
+    if kind == "onnx":
+        from geometry.checkpoints.onnx_store import open_onnx
+
+        return open_onnx
+    if kind == "hdf5":
+        from geometry.checkpoints.hdf5_store import Hdf5Store
+
+        return Hdf5Store
+    if kind == "flax":
+        from geometry.checkpoints.flax_store import open_flax
+
+        return open_flax
+    if kind == "pickle":
+        from geometry.checkpoints.pickled_store import PickledStore
+
+        return PickledStore
+    if kind == "tensorflow":
+        from geometry.checkpoints.tensorflow_store import open_tensorflow
+
+        return open_tensorflow
+    if kind == "llm.c":
+        from geometry.checkpoints.llmc_store import open_llmc
+
+        return open_llmc
     return open_npy if kind == "npy" else open_safetensors
 
 
-def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "gguf"]:
+Kind = Literal[
+    "safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx", "flax"
+]
+
+
+def kind_of(name: str, head: bytes) -> Kind:
     """Return a weights file's format, from its first 64 bytes.
 
     Raises
@@ -153,28 +264,52 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip", "ggu
         raise SourceError(
             f"{name} is a part of a distributed checkpoint: which tensors are in it, and where, is "
             "in the file .metadata beside it.",
-            _CONVERT,
+            "Open its folder.",
         )
     if _ZERO in name:
         raise SourceError(
             f"{name} is a part of a checkpoint of DeepSpeed's ZeRO: it has a share of each tensor.",
             _JOIN,
         )
+    if match := _NUMBERS.search(name):
+        raise SourceError(
+            f"{name} has the numbers of a TensorFlow checkpoint: which tensors they are is in "
+            f"{name[: match.start()]}{INDEX} beside it.",
+            "Open that file, or the folder.",
+        )
+    if name.endswith(INDEX):
+        return "tensorflow"
     # Eight bytes of header length, then JSON. Checked first, since the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith(b"PK"):
+    if head.startswith(b"PK") and not name.endswith(".keras"):
         return "zip"
+    if name.endswith(".onnx"):
+        return "onnx"
+    if head.startswith(b"\x89HDF") or name.endswith(".keras"):
+        return "hdf5"
     if head.startswith(b"GGUF"):
         return "gguf"
+    if head.startswith(LLMC):
+        return "llm.c"
     for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
+    if head.startswith(b"\x80"):
+        return "pickle"
+    if name.endswith(".msgpack") or _FLAX.match(head):
+        return "flax"
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"
+    if _WORD2VEC.match(head):
+        raise SourceError(
+            f"{name} has word2vec's vectors in its binary format.",
+            "Save them as text: KeyedVectors.load_word2vec_format(FILE, binary=True)"
+            '.save_word2vec_format("vectors.txt").',
+        )
     raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
 
@@ -198,12 +333,8 @@ def weights_in(folder: Path) -> Path:
     names = _names_in(folder)
     if not names:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
-    if not _has_weights(names):
-        checkpoints = checkpoints_in(folder)
-        if checkpoints:
-            return weights_in(checkpoints[-1][1])
-        if (inner := _inner_folder(folder)) is not None:
-            return weights_in(inner)
+    if not _has_weights(names) and (inner := _inner_folder(folder)) is not None:
+        return weights_in(inner)
     other_formats = any(_is_weights(name, SUFFIXES) for name in names)
     suffixes = SUFFIXES if other_formats else LOCAL_SUFFIXES
     return folder / choose_weights(names, f"The folder {folder}", suffixes=suffixes)
@@ -217,19 +348,21 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _has_weights(names: Iterable[str]) -> bool:
-    suffixes = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, SHARD)
-    return any(_is_weights(name, suffixes) or name in WEIGHTS for name in names)
+    return any(_is_weights(name, (*_ON_DISK, SHARD)) or name in WEIGHTS for name in names)
 
 
 def _inner_folder(folder: Path) -> Path | None:
-    """Return the only subfolder with weights, or that named by a file beside them.
+    """Return the subfolder named by a file beside it, the last step, or the only one with weights.
 
     None if there is none; raises SourceError if there are several, or if that file is damaged.
     """
     paths, candidates = sorted(folder.iterdir()), list[Path]()
-    for names in (_named(folder), [_LAST_FOLDER], [path.name for path in paths[:_MAX_FOLDERS]]):
+    for names in (_named(folder), [_LAST_FOLDER]):
         inside = (path for path in paths if path.name in names)
         candidates = candidates or list(islice(_with_weights(inside), 20))
+    if not candidates and (steps := checkpoints_in(folder)):
+        return steps[-1][1]
+    candidates = candidates or list(islice(_with_weights(paths[:_MAX_FOLDERS]), 20))
     if len(candidates) > 1:
         some = some_of([path.name for path in candidates], 4)
         raise SourceError(
@@ -239,10 +372,16 @@ def _inner_folder(folder: Path) -> Path | None:
     return candidates[0] if candidates else None
 
 
-def _with_weights(paths: Iterable[Path]) -> Iterator[Path]:
+def _with_weights(paths: Iterable[Path], levels: int = _MAX_LEVELS) -> Iterator[Path]:
     for path in paths:
         with suppress(OSError, SourceError):
-            if path.is_dir() and _has_weights(_names_in(path)):
+            if not path.is_dir():
+                continue
+            names = _names_in(path)
+            below = (path / name for name in names if _LEVELS.fullmatch(name))
+            if _has_weights(names) or (
+                levels and (checkpoints_in(path) or any(_with_weights(below, levels - 1)))
+            ):
                 yield path
 
 
@@ -279,7 +418,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
-    """List the ``checkpoint-N`` folders as (N, path), by increasing N.
+    """List the steps of a training in a folder as (step, path), by increasing step.
+
+    They are folders such as ``checkpoint-1000``, otherwise two or more files such as
+    ``ckpt_1000.pt``, see :func:`geometry.checkpoints.steps.steps_of`.
 
     Raises
     ------
@@ -287,12 +429,33 @@ def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
         The folder cannot be read.
     """
     try:
-        matches = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
-        return tuple(
-            sorted((int(match[1]), path) for match, path in matches if match and path.is_dir())
-        )
+        paths = {path.name: path for path in folder.iterdir() if step_of(path.name) is not None}
+        inside = {name for name, path in paths.items() if path.is_dir()}
+        # A number alone is the name of other folders, too.
+        unsure = {name for name in inside if name.isdigit()}
+        if unsure:
+            weighty = islice(_with_weights((paths[name] for name in sorted(unsure)), 0), 1_000)
+            inside -= unsure - {path.name for path in weighty}
+        steps = steps_of(sorted(inside))
+        if not steps:
+            steps = steps_of(name for name in sorted(paths) if _is_weights(name, _ON_DISK))
+            steps = steps if len(steps) > 1 else {}
     except OSError as error:
         raise cannot_read(folder, error) from error
+    return tuple((step, paths[name]) for name, step in steps.items())
+
+
+def steps_around(path: Path) -> tuple[tuple[int, Path], ...]:
+    """List the steps of which a file or folder, or a folder that it is in, is one; () for none.
+
+    Some codes write folders into that of a step: one level in between is searched.
+    """
+    for step in (path, *path.parents[:2]):
+        if step_of(step.name) is not None:
+            steps = checkpoints_in(step.parent)
+            if step in (path for _, path in steps):
+                return steps
+    return ()
 
 
 def _is_weights(name: str, suffixes: tuple[str, ...]) -> bool:
@@ -316,7 +479,8 @@ def choose_weights(
     Parameters
     ----------
     names
-        The files' names, sorted.
+        The files' names, sorted. Of the steps of a training, the last is chosen, or the only other
+        file.
     where
         Name of the container, as the start of a sentence.
     advice
@@ -329,34 +493,47 @@ def choose_weights(
     SourceError
         There are none, or the choice is ambiguous.
     """
-    for name in WEIGHTS:
+    for name in (*WEIGHTS, *OF_OPEN_CLIP):
         if name in names:
             return name
+    if METADATA in names and any(name.endswith(SHARD) for name in names):
+        return METADATA
     weights = [name for name in names if _is_weights(name, suffixes)]
     weights = weights or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
+    weights = [name for name in _OTHER_LIBRARIES if name in weights][:1] or weights
     latest = [name for name in weights if name.partition(".")[0] in LATEST]
     if len(weights) == 1 or len(latest) == 1:
         return (latest or weights)[0]
+    if len(steps := steps_of(weights)) > 1:
+        rest = [name for name in weights if name not in steps and "best" not in name.lower()]
+        if len(rest) < 2:
+            return (rest or [*steps])[-1]
     if weights:
         raise SourceError(
             f"{where} holds {len(weights)} weights files and no model.safetensors: "
             f"{some_of(weights, 4)}.",
             advice,
         )
+    if len(projected := [name for name in names if _PROJECTED.fullmatch(name)]) == 1:
+        return projected[0]
     raise _without_weights(names, where)
 
 
 def _without_weights(names: list[str], where: str) -> SourceError:
-    if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
+    if any(name.endswith((".ot", ".gguf")) for name in names):
         return SourceError(
             f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
         )
     if any(name.endswith(SHARD) for name in names):
         return SourceError(
-            f"{where} is a distributed checkpoint: parts ({SHARD}) with a file .metadata.", _CONVERT
+            f"{where} has parts of a distributed checkpoint ({SHARD}), and no {METADATA}.",
+            f"Copy {METADATA} into it, which says which tensors are in the parts, and where.",
         )
     if any(_ZERO in name for name in names):
         return SourceError(f"{where} is a checkpoint of DeepSpeed's ZeRO, in parts.", _JOIN)
+    for name, description, advice in OTHER_FOLDERS:
+        if name in names:
+            return SourceError(f"{where} {description}.", advice)
     return SourceError(
         f"{where} has no weights, only {some_of(names, 4)}.", f"A checkpoint needs {KINDS}."
     )

@@ -13,6 +13,7 @@ import codecs
 import pickle
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 MAX_OPERATIONS = 1_500_000
@@ -59,6 +60,13 @@ class StandIn(dict[Any, Any]):
         self.of = of
         self.args = args
         self.state: Any = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ObjectKey:
+    """An object as a key of a dictionary, where only itself is equal to it."""
+
+    of: StandIn
 
 
 Calls = Mapping[tuple[str, str], Callable[..., Any]]
@@ -186,13 +194,15 @@ class _Machine:
             self.stack[-1].extend(values)
 
     def update(self, values: list[Any]) -> None:
-        """Add keys and values to the dictionary on the stack, if the keys are names or numbers."""
+        """Add keys and values to the dictionary on the stack, unless keys are containers."""
         entries = self.stack[-1]
         if not isinstance(entries, dict):
             return
         for key, value in zip(values[::2], values[1::2], strict=True):
             # Hashing nested tuples takes time exponential in their depth; for integers see put.
-            if key is None or type(key) in (str, float, bool, bytes) or is_whole(key):
+            if type(key) is StandIn:
+                entries[ObjectKey(key)] = value
+            elif key is None or type(key) in (str, float, bool, bytes) or is_whole(key):
                 entries[key] = value
 
     # ---- objects -----------------------------------------------------------------------

@@ -22,9 +22,10 @@ NAMES = (
     "open_clip_config.json",
     "config.yaml",
     "args.yaml",
+    "bert_config.json",
 )
-"""The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm and
-more."""
+"""The files of Meta's Llama, litGPT, PyTorch Lightning, the first GPT-2, open_clip, timm, the first
+BERT and more."""
 
 MAX_BYTES = 50_000
 """Maximum bytes of such a file, ten times those of real ones. Larger YAML would take seconds."""
@@ -54,18 +55,32 @@ def settings_beside(weights: Path) -> tuple[Mapping[str, Any], str]:
         if not path.is_file() or (file := LocalFile(path)).size() > MAX_BYTES:
             continue
         try:
-            content = _parsed(path.name, file.read_at(0, file.size()).tobytes())
+            settings = read_settings_file(path.name, file.read_at(0, file.size()).tobytes())
         except FileChanged:
             raise
         except SourceError as error:
             fault = fault or error
             continue
-        for settings in (settings_in(content), settings_in({"config": content})):
-            if are_of_a_model(settings):
-                return settings, path.name
+        if settings:
+            return settings, path.name
     if fault is not None:
         raise fault
     return NO_SETTINGS, ""
+
+
+def read_settings_file(name: str, content: bytes) -> Mapping[str, Any]:
+    """Return the settings of a model in the content of one of these files; {} if it has none.
+
+    Raises
+    ------
+    SourceError
+        It is invalid, or YAML with references.
+    """
+    parsed = _parsed(name, content)
+    for settings in (settings_in(parsed), settings_in({"config": parsed})):
+        if are_of_a_model(settings):
+            return settings
+    return NO_SETTINGS
 
 
 def _places(weights: Path) -> Iterator[Path]:

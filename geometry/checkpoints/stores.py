@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
@@ -29,9 +30,28 @@ from geometry.checkpoints.identity import Identity, identity_of
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer
 
-FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+FLOATS: Mapping[str, str] = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "F8_E4M3": "|u1",
+    "F8_E5M2": "|u1",
+}
 """The supported floating-point types, by their safetensors name. NumPy has no bfloat16: its bits
-are the upper half of a float32's."""
+are the upper half of a float32's; nor has it types of 8 bits, see :func:`_of_8_bits`."""
+
+INTEGERS: Mapping[str, str] = {
+    "I64": "<i8",
+    "I32": "<i4",
+    "U32": "<u4",
+    "I16": "<i2",
+    "I8": "|i1",
+    "U8": "|u1",
+    "F8_E8M0": "|u1",
+}
+"""The types of quantised matrices and what belongs to them, which :meth:`TensorStore.read_stored`
+returns."""
 
 UNQUANTISED = "Open the unquantised checkpoint of this model."
 
@@ -92,6 +112,15 @@ class TensorStore(Protocol):
             The file is truncated.
         """
 
+    def read_stored(self, name: str) -> npt.NDArray[Any]:
+        """Read a tensor of integers, such as of a quantised matrix, as stored.
+
+        Raises
+        ------
+        TensorUnavailable
+            Its type is not one of :data:`INTEGERS`, or is not read from files of this format.
+        """
+
     def check_files(self) -> None:
         """Check that no local file has changed since it was opened.
 
@@ -125,6 +154,10 @@ class OnThisMachine:
     def known(self, name: str) -> TensorInfo | None:
         """Return an entry of the index, or None."""
         return self.tensors.get(name)
+
+    def read_stored(self, name: str) -> npt.NDArray[Any]:
+        """Raise TensorUnavailable: integers are not read from files of this format."""
+        raise TensorUnavailable(f"{unreadable(self.tensors[name])}.", UNQUANTISED)
 
     def check_files(self) -> None:
         """Do nothing: there are no files."""
@@ -396,13 +429,25 @@ class RegionStore(OnThisMachine):
             self.bytes_read += len(data)
         return numbers(region, data)
 
+    def read_stored(self, name: str) -> npt.NDArray[Any]:
+        """Read a tensor of integers as stored."""
+        region = self._regions[name]
+        if region.info.dtype not in INTEGERS:
+            return super().read_stored(name)
+        self.check_files()
+        dtype = np.dtype(INTEGERS[region.info.dtype])
+        data = region.file.read_at(region.offset, stored_bytes(region, dtype))
+        with self._lock:
+            self.bytes_read += len(data)
+        return _stored(region, data, dtype)
 
-def stored_bytes(region: Region) -> int:
-    """Return the number of bytes a tensor spans in its file.
+
+def stored_bytes(region: Region, dtype: np.dtype[Any] | None = None) -> int:
+    """Return the number of bytes a tensor spans in its file, of a dtype, that of a float if None.
 
     Raises TensorUnavailable: its numbers cannot be read.
     """
-    size = stored_dtype(region.info).itemsize
+    size = (stored_dtype(region.info) if dtype is None else dtype).itemsize
     # An expanded tensor (zero strides) takes more memory than it spans in the file; a malicious one
     # could exhaust it.
     if math.prod(region.info.shape) * size > region.file.size():
@@ -416,7 +461,11 @@ def stored_bytes(region: Region) -> int:
 
 def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
     """Convert the bytes of a tensor into its numbers, see :meth:`TensorStore.read`."""
-    stored = stored_dtype(region.info)
+    return widen(_stored(region, data, stored_dtype(region.info)), region.info.dtype)
+
+
+def _stored(region: Region, data: npt.NDArray[np.uint8], stored: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return the bytes of a tensor in its shape, of a dtype."""
     if region.big_endian:
         stored = stored.newbyteorder(">")
     values = data.view(stored)
@@ -427,7 +476,7 @@ def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
             strides=tuple(step * stored.itemsize for step in region.strides),
             writeable=False,
         )
-    return widen(values.reshape(region.info.shape), region.info.dtype)
+    return values.reshape(region.info.shape)
 
 
 def part_of(stack: Region, name: str) -> TensorInfo:
@@ -459,11 +508,34 @@ def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
     return np.dtype(FLOATS[info.dtype])
 
 
+@cache
+def _of_8_bits(dtype: str) -> npt.NDArray[np.float32]:
+    """Return the values of all numbers of 8 bits: "F8_E5M2" or "F8_E4M3", which has no infinity."""
+    every = np.arange(256, dtype=np.uint16)
+    if dtype == "F8_E5M2":  # the upper half of a float16
+        return (every << 8).view(np.float16).astype(np.float32)
+    exponent, mantissa = (every >> 3) & 15, (every & 7) / 8
+    size = np.where(exponent, (1 + mantissa) * 2.0 ** (exponent - 7.0), mantissa * 2.0**-6)
+    size[(every & 127) == 127] = np.nan
+    return np.where(every < 128, size, -size).astype(np.float32)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the safetensors name of a floating-point dtype, otherwise NumPy's name."""
+    if dtype.itemsize == 2 and (dtype.name == "bfloat16" or dtype.kind == "V"):
+        return "BF16"  # as ml_dtypes saves it: NumPy has no such type, and two bytes are no other
+    known = {np.dtype(code): name for name, code in FLOATS.items() if name != "BF16"}
+    return known.get(dtype.newbyteorder("<"), dtype.name)
+
+
 def widen(values: npt.NDArray[Any], dtype: str) -> FloatArray:
     """Convert stored numbers to float32 (float64 is kept), C-contiguous, in native byte order."""
     if dtype == "BF16":
         bits = values.astype(np.uint32, order="C")
         bits <<= np.uint32(16)
         return bits.view(np.float32)
+    if dtype.startswith("F8"):
+        widened: FloatArray = _of_8_bits(dtype)[values]
+        return widened
     target = np.float64 if dtype == "F64" else np.float32
     return np.ascontiguousarray(values, dtype=target)

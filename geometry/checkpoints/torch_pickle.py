@@ -64,7 +64,8 @@ def load_pickle(data: bytes) -> Any:
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     """Yield the tensors of nested dictionaries under their dotted names, in the file's order.
 
-    Tensors in a list of dictionaries, such as of steps, have the item's number in their name.
+    Tensors in a list of dictionaries, such as of steps, or in dictionaries by step, have the item's
+    number in their name. The states of optimizers, which are numbered too, are left out.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     SourceError
         The dictionaries are nested too deeply, or have too many entries.
     """
-    for key, value in _walk(name, content):
+    for key, value in walk_entries(name, content):
         if isinstance(value, StoredTensor):
             yield key or "tensor", value
 
@@ -93,7 +94,7 @@ def whole_module(name: str, content: Any) -> Named | None:
     SourceError
         See :func:`tensors_in`.
     """
-    for _, value in _walk(name, content):
+    for _, value in walk_entries(name, content):
         state: Any = value.state if isinstance(value, StandIn) else None
         if type(state) is dict and ("_parameters" in state or "_modules" in state):
             of: Named | None = value.of
@@ -101,8 +102,11 @@ def whole_module(name: str, content: Any) -> Named | None:
     return None
 
 
-def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors and the containers in nested dictionaries under their dotted names."""
+def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors and the containers in nested dictionaries under their dotted names.
+
+    Raises SourceError: as :func:`tensors_in`.
+    """
     entries = 0
 
     def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -116,19 +120,37 @@ def _walk(name: str, content: Any) -> Iterator[tuple[str, Any]]:
             )
         yield prefix.removesuffix("."), value
         for key, inner in inside.items():
-            if type(key) is str and isinstance(inner, (dict, list, StoredTensor)):
+            named = type(key) is str or (type(key) is int and _is_step(key, inner))
+            if named and isinstance(inner, (dict, list, StoredTensor)):
                 yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
     return walk(content, "", 0)
 
 
 def _inside(value: Any) -> Mapping[Any, Any]:
-    """Return the entries of a dictionary, or the dictionaries in a list."""
+    """Return the entries of a dictionary or a compiled module, or the dictionaries in a list."""
+    if isinstance(value, StandIn) and type(value.state) is dict and _is_compiled(value.of):
+        state: dict[Any, Any] = value.state
+        return state
     if isinstance(value, dict):
         return value
     if type(value) is list and len(value) <= MAX_LIST:
         return {str(n): i if isinstance(i, dict) else None for n, i in enumerate(value)}
     return {}
+
+
+def _is_step(key: int, value: Any) -> bool:
+    """Return whether a number is the step of a state dict: of an optimizer, names have no dots."""
+    if not 0 <= key < 10**15 or not isinstance(value, dict):
+        return False
+    return any(
+        isinstance(inner, dict) or "." in str(name)[:MAX_NAME] for name, inner in value.items()
+    )
+
+
+def _is_compiled(of: Named | None) -> bool:
+    """Return whether a class is a module of TorchScript, whose attributes are its parameters."""
+    return of is not None and of.module.startswith("__torch__")
 
 
 def _storage(pid: Any) -> Storage | None:
@@ -156,29 +178,70 @@ def _quantised(storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> S
     return _tensor(storage, offset, shape, stride)
 
 
-def _of_type(function: Any, kind: Any, args: Any, state: Any) -> StoredTensor | None:
+def _of_type(
+    function: Any, kind: Any, args: Any, state: Any
+) -> StoredTensor | dict[Any, Any] | None:
+    """Return a tensor of a subclass; one of torchao's, as its own tensors by class and name."""
+    if function == _WRAPPER:
+        of = isinstance(kind, Named) and kind.module.partition(".")[0] == "torchao"
+        return {kind.name: state} if of and type(state) is dict else None
     is_tensor = function in _TENSORS and type(args) is tuple and 4 <= len(args) <= 10
     return _tensor(*args) if is_tensor else None
 
 
-def _encode(text: Any = None, encoding: Any = None) -> bytes | None:
-    """Return the bytes of a number, which protocol 2 writes as a text; None if it is too long."""
-    if type(text) is not str or len(text) > 8 or encoding != "latin1":
+class _Latin(NamedTuple):
+    """Bytes that protocol 2 writes as a text, which can be long, and shared."""
+
+    text: str
+
+
+def _encode(text: Any = None, encoding: Any = None) -> bytes | _Latin | None:
+    """Return the bytes of a number, which protocol 2 writes as a text, or those of an array."""
+    if type(text) is not str or encoding != "latin1":
         return None
-    return text.encode("latin-1")
+    return text.encode("latin-1") if len(text) <= 8 else _Latin(text)
 
 
 def _number(dtype: Any, raw: Any = None) -> float | None:
     """Return the value of a NumPy scalar, if it is a number."""
     if not isinstance(dtype, _Dtype) or type(raw) is not bytes:
         return None
-    state = dtype.state  # (version, order, …)
-    order = ">" if type(state) is tuple and len(state) > 1 and state[1] == ">" else "<"
     form = _FORMS.get(dtype.code)
     if form is None or len(raw) != struct.calcsize(form):
         return None
-    value: float = struct.unpack(order + form, raw)[0]
+    value: float = struct.unpack(dtype.order + form, raw)[0]
     return value
+
+
+class StoredArray(StandIn):
+    """An array of NumPy: its state is (version, shape, dtype, Fortran order, bytes)."""
+
+    __slots__ = ()
+
+    def __init__(self, state: Any = None) -> None:
+        super().__init__(Named("numpy", "ndarray"))
+        self.state = state
+
+    def parts(self) -> tuple[bytes, str, tuple[Any, ...], bool] | None:
+        """Return the bytes, dtype, shape and whether the order is Fortran's; None if invalid."""
+        state = self.state
+        if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _Dtype):
+            return None
+        _, shape, dtype, fortran, raw = state
+        if isinstance(raw, _Latin):
+            raw = raw.text.encode("latin-1")
+        if type(raw) is not bytes or type(shape) is not tuple or dtype.code not in _FORMS:
+            return None
+        return raw, dtype.order + dtype.code, shape, fortran is True
+
+
+def _array_of_buffer(raw: Any = None, dtype: Any = None, shape: Any = None, *order: Any) -> Any:
+    """Return an array as protocol 5 writes it."""
+    return StoredArray((1, shape, dtype, order == ("F",), raw))
+
+
+def _new_array(*_: Any) -> StoredArray:
+    return StoredArray()
 
 
 class _Dtype(StandIn):
@@ -190,12 +253,20 @@ class _Dtype(StandIn):
         super().__init__(Named("numpy", "dtype"))
         self.code = code if type(code) is str else ""
 
+    @property
+    def order(self) -> str:
+        """The byte order."""
+        state = self.state  # (version, order, …)
+        return ">" if type(state) is tuple and len(state) > 1 and state[1] == ">" else "<"
+
 
 _TENSORS = (
     Named("torch._utils", "_rebuild_tensor"),
     Named("torch._utils", "_rebuild_tensor_v2"),
     Named("torch._utils", "_rebuild_tensor_v3"),
 )
+
+_WRAPPER = Named("torch._utils", "_rebuild_wrapper_subclass")
 
 
 def _empty(*_: Any) -> dict[Any, Any]:
@@ -224,8 +295,15 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("copy_reg", "_reconstructor"): _reconstructed,
     ("_codecs", "encode"): _encode,
     ("numpy", "dtype"): _Dtype,
-    ("numpy.core.multiarray", "scalar"): _number,
-    ("numpy._core.multiarray", "scalar"): _number,
+    **{
+        (f"numpy.{core}.{module}", name): call
+        for core in ("core", "_core")
+        for module, name, call in (
+            ("multiarray", "scalar", _number),
+            ("multiarray", "_reconstruct", _new_array),
+            ("numeric", "_frombuffer", _array_of_buffer),
+        )
+    },
 }
 """Other names become stand-ins, such as those of tensors that are not a single block of numbers
 (sparse, quantised)."""

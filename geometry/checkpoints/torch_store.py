@@ -35,7 +35,7 @@ from geometry.checkpoints.torch_pickle import (
 )
 from geometry.checkpoints.zip_records import Record, read_directory, record_of
 
-_DTYPES = {
+DTYPES = {
     "float64": "F64",
     "float32": "F32",
     "float16": "F16",
@@ -45,6 +45,8 @@ _DTYPES = {
     "int16": "I16",
     "int8": "I8",
     "uint8": "U8",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
     "bool": "BOOL",
     "complex64": "C64",
     "uint16": "U16",
@@ -95,6 +97,18 @@ def read_places(file: ByteFile) -> FileIndex:
     return FileIndex(regions, settings_in(content))
 
 
+def read_content(file: ByteFile) -> Any:
+    """Return the content of a file's pickle, whatever it is.
+
+    Raises
+    ------
+    SourceError
+        The file is damaged, or no such file.
+    """
+    pickled = _find_pickle(file, {entry.filename: entry for entry in read_directory(file)})
+    return _load(file, record_of(file, pickled))
+
+
 def _without_tensors(name: str, content: Any) -> SourceError:
     module = whole_module(name, content)
     if module is not None:
@@ -115,8 +129,13 @@ def _find_pickle(file: ByteFile, entries: Mapping[str, zipfile.ZipInfo]) -> zipf
             f"{file.name} is a zip archive without torch weights.",
             "Open the file with the model's weights.",
         )
-    # In a compressed archive, tensors have no offsets.
-    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
+    # In a compressed archive, tensors have no offsets. Of TorchScript, the code is compressed.
+    folder = pickled.filename.removesuffix("data.pkl")
+    if any(
+        entry.compress_type != zipfile.ZIP_STORED
+        for name, entry in entries.items()
+        if not name.startswith(f"{folder}code/")
+    ):
         raise SourceError(
             f"{file.name} was compressed after it was saved, so single tensors cannot be read.",
             "Save it again with torch.save.",
@@ -150,7 +169,7 @@ def _load(file: ByteFile, record: Record) -> Any:
 def _without_record(file: ByteFile, name: str, tensor: StoredTensor) -> Region:
     """Return the region of a tensor that is named but not stored, of an unreadable type."""
     check_shape(file.name, name, tensor.shape, len(tensor.shape))
-    dtype = f"{_DTYPES.get(tensor.kind, tensor.kind)} without a record in the archive"
+    dtype = f"{DTYPES.get(tensor.kind, tensor.kind)} without a record in the archive"
     return Region(file, 0, TensorInfo(name, tensor.shape, dtype, 0))
 
 
@@ -159,9 +178,9 @@ def _place(
 ) -> Region:
     """Return the region of a tensor in the record of its storage."""
     storage, shape, stride = tensor.storage, tensor.shape, tensor.stride
-    dtype = _DTYPES.get(tensor.kind, tensor.kind)
+    dtype = DTYPES.get(tensor.kind, tensor.kind)
     itemsize = _ITEM_SIZES.get(dtype, 1)
-    nbytes = storage.size * _ITEM_SIZES.get(_DTYPES.get(storage.kind, storage.kind), 1)
+    nbytes = storage.size * _ITEM_SIZES.get(DTYPES.get(storage.kind, storage.kind), 1)
     if nbytes > record.length or record.start + record.length > file.size():
         raise SourceError(
             f"{file.name} is truncated: {name!r} is in a part of {nbytes} bytes, and the "

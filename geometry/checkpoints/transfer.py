@@ -1,4 +1,4 @@
-"""Progress, counters and cancellation of the downloads of one opening."""
+"""Progress, counters and cancellation of one opening: of its downloads, and of long local reads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from geometry.checkpoints.errors import HelixscopeError
@@ -41,6 +42,8 @@ class TransferProgress:
         Average over the last two seconds; None while there is nothing to measure.
     waiting
         Why the transfer is paused, as a sentence; "" if it is not.
+    verb
+        What is done with the piece.
     """
 
     what: str
@@ -48,6 +51,7 @@ class TransferProgress:
     total: int
     bytes_per_second: float | None
     waiting: str = ""
+    verb: str = "Downloading"
 
 
 class Transfer:
@@ -84,6 +88,7 @@ class Transfer:
         self._cancelled = threading.Event()
         self._stops: list[Callable[[], None]] = []
         self._what, self._done, self._total = "", 0, 0
+        self._verb = "Downloading"
         self._combined = False
         self._reported_at = 0.0
         self._recent: deque[tuple[float, int]] = deque()
@@ -160,10 +165,10 @@ class Transfer:
 
     # ---- progress ----------------------------------------------------------------------
 
-    def begin(self, what: str, total: int) -> None:
+    def begin(self, what: str, total: int, verb: str = "Downloading") -> None:
         """Start a piece of ``total`` bytes, named ``what`` in the progress."""
         with self._lock:
-            self._what = what
+            self._what, self._verb = what, verb
             if not self._combined:
                 self._done, self._total = 0, total
         self._report()
@@ -223,7 +228,9 @@ class Transfer:
         with self._lock:
             self._reported_at = now
             speed = None if waiting else self._speed(now)
-            progress = TransferProgress(self._what, self._done, self._total, speed, waiting)
+            progress = TransferProgress(
+                self._what, self._done, self._total, speed, waiting, self._verb
+            )
         self._on_progress(progress)
 
     def _speed(self, now: float) -> float | None:
@@ -235,3 +242,32 @@ class Transfer:
             return None
         nbytes = sum(n for _, n in recent) - recent[0][1]
         return nbytes / (now - recent[0][0])
+
+
+_LOCAL: ContextVar[Transfer | None] = ContextVar("_LOCAL", default=None)
+"""The transfer to which this thread's long local reads are reported."""
+
+
+@contextmanager
+def local_reads(transfer: Transfer) -> Iterator[None]:
+    """Report this thread's long local reads in the block to a transfer, which can cancel them."""
+    token = _LOCAL.set(transfer)
+    try:
+        yield
+    finally:
+        _LOCAL.reset(token)
+
+
+def local_read(what: str, total: int, verb: str = "Reading") -> Callable[[int], None]:
+    """Begin to read ``total`` bytes; return what is called with the number of each part of them.
+
+    It raises Cancelled once :func:`local_reads` has a transfer that was cancelled.
+    """
+    transfer = _LOCAL.get() or Transfer()
+    transfer.begin(what, total, verb)
+
+    def advance(nbytes: int) -> None:
+        transfer.check()
+        transfer.advance(nbytes)
+
+    return advance

@@ -1,7 +1,8 @@
 """Training histories: a model's position table as it was at steps of its training.
 
-Where they come from: ``history.safetensors`` beside a model, a local folder of ``checkpoint-N``,
-a model on the Hub with revisions ``checkpoint-N``. In the order of use::
+Where they come from: ``history.safetensors`` beside a model, several state dicts in its file, a
+local folder with steps such as ``checkpoint-1000``, a model on the Hub with such revisions. In the
+order of use::
 
     origin = find_history(model)                    # origins.py: Origin or None; asks no network
     history = read_history(Path(origin.source))     # record.py: if origin.kind is "file"

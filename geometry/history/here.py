@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,8 +19,9 @@ from geometry.history.record import read_history
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
+from geometry.models.matrices import read_positions
 from geometry.models.model import PositionalModel
-from geometry.models.sources.history_steps import StepStore
+from geometry.models.sources.history_steps import StepStore, steps_inside
 from geometry.models.sources.layer_tables import LayerStore
 
 T = TypeVar("T")
@@ -57,6 +59,8 @@ def history_here(model: PositionalModel) -> History:
         return read_history(Path(origin.source), name=origin.name, shape=origin.shape)
     if isinstance(model.store, LayerStore):
         return history_of_layers(model.store)
+    if origin.kind == "inside":
+        return history_inside(model)
     network = None
     if origin.kind == "hub":
         network = Network(Hub(offline=True), default_cache(), Transfer())
@@ -78,6 +82,20 @@ def history_of_layers(store: LayerStore) -> History:
         tables.table,
         unit="layer",
         reference=store.layer,
+    )
+
+
+def history_inside(model: PositionalModel) -> History:
+    """Return the state dicts in a model's file as a history, see ``steps_inside``."""
+    store, place, tables = model.store, model.layers.architecture, steps_inside(model)
+    names = list(tables.values())
+    return History(
+        model.name,
+        model.source.id,
+        np.array([*tables]),
+        (model.n_positions, model.d_model),
+        lambda index: read_positions(store, replace(place, table=names[index])),
+        reference=names.index(place.table),
     )
 
 

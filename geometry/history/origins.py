@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
+from geometry.checkpoints.files import checkpoints_in, steps_around
+from geometry.checkpoints.steps import steps_of
 from geometry.hub.address import HubAddress
 from geometry.models.model import PositionalModel
 from geometry.models.sources.catalogue import canonical, locate_address
-from geometry.models.sources.history_steps import FILE_NAME, StepStore
+from geometry.models.sources.history_steps import FILE_NAME, StepStore, steps_inside
 from geometry.models.sources.layer_tables import LayerStore
+from geometry.models.sources.opening import name_of
 from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ class Origin:
     ----------
     kind
         "file": ``history.safetensors``; "layers": positions inside a model, whose layers are its
-        steps; "folder": a folder of checkpoints; "hub": a model on the Hub, which may have
-        checkpoints as revisions.
+        steps; "inside": a file with several state dicts; "folder": a folder of checkpoints; "hub":
+        a model on the Hub, which may have checkpoints as revisions.
     source
         The path of the file or the folder; the model's id.
     name
@@ -40,7 +42,7 @@ class Origin:
         The ``table`` argument of ``open_model``; None for the default.
     """
 
-    kind: Literal["file", "layers", "folder", "hub"]
+    kind: Literal["file", "layers", "inside", "folder", "hub"]
     source: str
     name: str
     shape: tuple[int, int]
@@ -72,9 +74,10 @@ class Snapshot:
 def find_history(model: PositionalModel) -> Origin | None:
     """Find an open model's training history, by file names only.
 
-    First ``history.safetensors`` beside the model; then folders ``checkpoint-N`` in the model's
-    folder, or next to it if it is one of them; then, for a model on the Hub, its revisions, which
-    are not listed here.
+    First ``history.safetensors`` beside the model; then other state dicts in its file; then steps
+    in the model's folder, or beside it if it is one of them, such as ``checkpoint-1000`` (see
+    :func:`geometry.checkpoints.files.checkpoints_in`); then, for a model on the Hub, its revisions,
+    which are not listed here.
 
     Returns
     -------
@@ -96,17 +99,27 @@ def find_history(model: PositionalModel) -> Origin | None:
         path = home / FILE_NAME
         if path.is_file():
             return Origin("file", str(path), model.name, shape)
-        for folder in (home, home.absolute().parent):
-            beside = folder != home
-            if beside and not CHECKPOINT.fullmatch(home.absolute().name):
-                continue
-            if checkpoints_in(folder):
-                name = folder.absolute().name if beside else model.name
-                return Origin("folder", str(folder), name, shape, _table(model))
+        if steps_inside(model):
+            return Origin("inside", model.source.id, model.name, shape)
+        # An adapter has the tokenizer of its model, in another folder.
+        opened = Path(model.source.id) if model.source.kind == "path" else home
+        opened = opened if opened.is_dir() else opened.parent
+        places = dict.fromkeys((home.absolute(), opened.absolute()))
+        found = (checkpoints_in(place) or steps_around(place) for place in places)
+        if steps := next(filter(None, found), ()):
+            folder = steps[-1][1].parent
+            beside = folder != home or _is_one(model, steps)
+            name = name_of(folder) if beside else model.name
+            return Origin("folder", str(folder), name, shape, _table(model))
     if model.source.address is None:
         return None
     repo = canonical(model.source.address).repo
     return Origin("hub", repo, HubAddress(repo).short, shape, _table(model))
+
+
+def _is_one(model: PositionalModel, steps: tuple[tuple[int, Path], ...]) -> bool:
+    """Return whether a model was opened from one of the files of steps."""
+    return Path(model.source.id) in (path.resolve() for _, path in steps)
 
 
 def _table(model: PositionalModel) -> str | None:
@@ -138,9 +151,9 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
     HubError, Cancelled
         The Hub could not be reached, or the network's transfer was cancelled.
     ValueError
-        The origin is a file, which lists its steps itself.
+        The origin is a single file, which lists its steps itself.
     """
-    if origin.kind in ("file", "layers"):
+    if origin.kind not in ("folder", "hub"):
         raise ValueError(f"{origin.source} is read by read_history")
     if origin.kind == "folder":
         snapshots = [
@@ -157,13 +170,14 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
 
 def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
     """Yield the checkpoints among a model's revisions on the Hub, branches first."""
-    for revision in network.revisions(repo):
-        match = CHECKPOINT.fullmatch(revision.name)
-        if match:
+    revisions = network.revisions(repo)
+    steps = steps_of(revision.name for revision in revisions)
+    for revision in revisions:
+        if revision.name in steps:
             address = HubAddress(repo, revision.name)
             here = is_here(address, revision.commit, network.cache)
             source = Source.parse(str(address))
-            yield Snapshot(int(match[1]), source, revision.commit, here)
+            yield Snapshot(steps[revision.name], source, revision.commit, here)
 
 
 def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool:

@@ -14,9 +14,11 @@ from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights, is_later_part
 from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
+from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
+from geometry.checkpoints.stores import NO_SETTINGS
 from geometry.hub.address import COMMIT, HubAddress
-from geometry.hub.faults import NotOnHub
+from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.hub_files import DAMAGED, HubFiles, file_key, only_gguf
 from geometry.hub.hub_store import HubStore
 from geometry.hub.hub_tokenizer import gguf_tokenizer, tokenizer_folder
@@ -113,13 +115,29 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
             beside = files.small(ADAPTER_CONFIG)
             raise adapter_error(f"{address}", parse_json(ADAPTER_CONFIG, beside or b"{}"))
         if single is not None:
-            store = HubStore(files, single.regions, single.settings)
+            settings = single.settings
+            if content is None and not settings and "/" not in weights:
+                settings = _settings_beside(files)
+            store = HubStore(files, single.regions, settings)
         else:
             places = read_weight_map(weights, parse_json(weights, files.small(weights) or b""))
             store = HubStore(
                 files, Shards(weights, places, lambda shard: files.index(shard).regions)
             )
     return HubCheckpoint(address, files.address.revision, store, config, files, network, asked)
+
+
+def _settings_beside(files: HubFiles) -> Mapping[str, Any]:
+    """Return the settings in another file than ``config.json``; {} if they cannot be used."""
+    try:
+        found = files.first_small(NAMES)
+    except Offline:  # of a model that was cached without them
+        found = None
+    if found is None or len(found[1]) > MAX_BYTES:
+        return NO_SETTINGS
+    with suppress(SourceError):  # they may be of something else
+        return read_settings_file(*found)
+    return NO_SETTINGS
 
 
 def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:

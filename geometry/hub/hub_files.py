@@ -46,6 +46,9 @@ DAMAGED = "The file on the Hub is damaged; tell its authors."
 GGUF_TOKENIZER = "gguf tokenizer"
 """Cached entries: a GGUF file's settings alone, which include its tokenizer."""
 
+_NONE_OF_THESE = "absent/settings"
+"""A cached mark: the model has no file with settings other than ``config.json``."""
+
 _TURN_S = 0.05
 """Interval at which a thread that waits for its turn checks for cancellation."""
 
@@ -206,6 +209,24 @@ class HubFiles:
             return None
         self.keep(file_key(name), fetched)
         return fetched
+
+    def first_small(self, names: Iterable[str]) -> tuple[str, bytes] | None:
+        """Return the first of several small files that the model has, and its content, or None.
+
+        This takes a request for the list of files, and one for the file.
+        """
+        if self.has(_NONE_OF_THESE):
+            return None
+        names = tuple(names)
+        name = next((name for name in names if self.has(file_key(name))), None)
+        if name is None:
+            listed = self._network.hub.list_files(self._asked, self.transfer).files
+            name = next((name for name in names if name in listed), None)
+        content = None if name is None else self.small(name)
+        if name is None or content is None:
+            self.keep(_NONE_OF_THESE, b"")
+            return None
+        return name, content
 
     # ---- weights -----------------------------------------------------------------------
 

@@ -8,15 +8,19 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.gguf_store import tensor_bytes, tensor_numbers
 from geometry.checkpoints.sharded_store import Shards
 from geometry.checkpoints.stores import (
     NO_SETTINGS,
+    UNQUANTISED,
     Consent,
     FloatArray,
     Region,
     TensorInfo,
+    unreadable,
 )
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.hub_files import HubFiles, tensor_key
@@ -63,6 +67,10 @@ class HubStore:
         regions = self._regions
         region = regions.at_hand(name) if isinstance(regions, Shards) else regions.get(name)
         return None if region is None else region.info
+
+    def read_stored(self, name: str) -> npt.NDArray[Any]:
+        """Raise TensorUnavailable: integers are not downloaded."""
+        raise TensorUnavailable(f"{unreadable(self.tensors[name])}.", UNQUANTISED)
 
     def read(self, name: str) -> FloatArray:
         """Read a tensor as float32 or float64, C-contiguous; it is downloaded unless cached.

@@ -8,8 +8,9 @@ from typing import Any
 
 from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.measures.block_norm import BlockNorm
+from geometry.models.families.code_families import CODES
 from geometry.models.families.stack import Stack
-from geometry.models.layers import Layers
+from geometry.models.layers import Layers, bias_of
 from geometry.models.matrices import WeightName, orient_bias
 from geometry.models.parts import does_not_fit
 from geometry.pca.components import Array
@@ -121,22 +122,32 @@ class AttentionLayer:
         if stack.sum_norm_if is not None:
             setting, default = stack.sum_norm_if
             wanted = flag(self._config, setting, default=default)
+        wanted = wanted and self._has(self._layers.name_of(stack.sum_norm, self.layer))
         first = self._norm(stack.sum_norm if wanted else "", self._layers.d_model)
         return first, self._norm(own, self._layers.width)
 
     def _norm(self, suffix: str, width: int | None) -> BlockNorm | None:
         if not suffix:
             return None
+        self._layers.check_norms(self._stack)
         epsilon = epsilon_of(self._stack, self._config)
-        centred = not self._stack.root_mean_square
+        kind = str(self._config.get("normalization_type", ""))  # of TransformerLens
+        centred = not (self._stack.root_mean_square or kind.startswith("RMS"))
         if not flag(self._config, "layer_norm_elementwise_affine", default=True):
             return BlockNorm(None, None, epsilon, centred)
         name = self._layers.name_of(suffix, self.layer)
+        if self._layers.folded(suffix, self.layer):
+            return BlockNorm(None, None, epsilon, centred) if self._layers.has_norms else None
         gain = self._layers.vector(name, width)
         bias = None
-        if centred and flag(self._config, "bias", default=True):
-            bias = self._layers.vector(name.removesuffix("weight") + "bias", width)
+        if centred and flag(self._config, "bias", default=True) and self._has(bias_of(name)):
+            bias = self._layers.vector(bias_of(name), width)
         return BlockNorm(gain, bias, epsilon, centred)
+
+    def _has(self, name: str) -> bool:
+        """Return whether there is a bias or norm: codes other than transformers may lack it."""
+        layers = self._layers
+        return layers.architecture.family not in CODES or name in layers.store.tensors
 
     def enter(self, rows: Array) -> Array:
         """Map (n, d_embedding) rows to the layers' size, as the family does with positions.
@@ -149,7 +160,7 @@ class AttentionLayer:
         matrix = self._layers.embedding_map("positions")
         if matrix is not None:
             name = self._layers.name_of(self._stack.map_in, self.layer)
-            bias = name.removesuffix("weight") + "bias"
+            bias = bias_of(name)
             if matrix.shape[1] != rows.shape[1]:
                 raise does_not_fit(name, matrix.shape, f"{rows.shape[1]} columns")
             rows = rows @ matrix.T
@@ -173,7 +184,9 @@ class AttentionLayer:
         )
         if without or name in self._stack.without_bias:
             return weight, None
-        tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"
+        tensor = bias_of(self._layers.tensor(name, self.layer))
+        if not self._has(tensor):
+            return weight, None
         stored = self._layers.vector(tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:

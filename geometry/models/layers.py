@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorStore, unreadable
-from geometry.models.families.stack import NOT_ADDED, TABLE_ALONE, Stack
+from geometry.models.families.stack import NOT_ADDED, TABLE_ALONE, Stack, in_layer
 from geometry.models.matrices import WEIGHTS, WeightName, orient
 from geometry.models.parts import does_not_fit, read_part, why_missing
 from geometry.models.recognition.architecture import N_HEADS, Architecture
@@ -26,6 +26,15 @@ PACKED = ("qweight", "weight_packed")
 FULL = "Open the full checkpoint of this model."
 LEARNED = "Open a model with learned positions."
 OTHER_FAMILY = "Open a model of another family."
+
+
+_WEIGHT = re.compile(r"(weight|kernel|scale|gamma)$|(?<=[./])[wg]$|W(?=_[A-Z]$)")
+"""What tells the name of a matrix or a gain from that of its bias."""
+
+
+def bias_of(name: str) -> str:
+    """Return the name of the bias of a matrix, or of a norm's gain."""
+    return _WEIGHT.sub(lambda found: "bias" if len(found[0]) > 1 else "b", name)
 
 
 class Layers:
@@ -77,6 +86,11 @@ class Layers:
         heads = self.architecture.setting(*N_HEADS, listed=True)
         return heads if heads is None or 0 <= heads <= MAX_HEADS else None
 
+    @property
+    def has_norms(self) -> bool:
+        """Whether there are norms, by the only setting that can deny it: TransformerLens's."""
+        return self.architecture.config.get("normalization_type", "LN") is not None
+
     def known_heads(self) -> int:
         """Return :attr:`n_heads`; TensorUnavailable if the configuration lacks it."""
         heads = self.n_heads
@@ -113,6 +127,9 @@ class Layers:
     def notes(self) -> tuple[str, ...]:
         """Return sentences about peculiarities of the first layer's matrices."""
         stack, name = self.architecture.stack, self.architecture.family
+        with_norms = stack is not None and stack.layers_known and self.count != 0 and self.has_norms
+        if stack is not None and with_norms and self.folded(stack.attention_norm, 0):
+            return ("Gains of norms are not stored: they are taken as part of the matrices.",)
         if stack is None or not stack.fused or stack.alone or not stack.layers_known:
             return ()
         if self.count == 0:
@@ -254,9 +271,22 @@ class Layers:
                 suffix = stack.sum_norm  # of ELECTRA, whose map is left out if sizes are equal
         if not suffix:
             return None
+        self.check_norms(stack)
+        if self.folded(suffix, layer):
+            return None
         gain = self.vector(self.name_of(suffix, layer))
         gain.setflags(write=False)
         return gain
+
+    def folded(self, norm: str, layer: int) -> bool:
+        """Return whether the gain of a norm is not stored, since it is part of the matrices."""
+        stack = self.stack(layer)
+        return stack.folds and self.name_of(norm, layer) not in self.store.tensors
+
+    def check_norms(self, stack: Stack) -> None:
+        """Raise TensorUnavailable if it is not known what the norms of a family do."""
+        if why := stack.norms_unknown:
+            raise TensorUnavailable(f"{why[0].upper()}{why[1:]}.", OTHER_FAMILY)
 
     def vector(self, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
         """Read a vector, of ``size`` numbers if given.
@@ -350,8 +380,8 @@ class Layers:
         def group(number: int) -> int:  # ALBERT shares weights: its groups are equally large
             return number * groups // count if groups > 1 else 0
 
-        return self.architecture.root + suffix.format(
-            layer=layer, before=layer - 1, group=group(layer), group_before=group(layer - 1)
+        return self.architecture.root + in_layer(
+            suffix, layer, group=group(layer), group_before=group(layer - 1)
         )
 
     def _present(self, *names: str) -> str:
@@ -366,4 +396,11 @@ class Layers:
         """Return why a matrix is only stored quantised, or ""."""
         stem = name.removesuffix("weight")
         packed = (self.store.known(stem + end) for end in PACKED)
-        return next((unreadable(info) for info in packed if info is not None), "")
+        if why := next((unreadable(info) for info in packed if info is not None), ""):
+            return why
+        # torchao's tensors are made of others, below their name.
+        begin = f"{name}."
+        below = (n.removeprefix(begin) for n in self.store.tensors if n.startswith(begin))
+        kinds = (n.partition(".")[0] for n in below)
+        made = next((kind for kind in kinds if kind.endswith("Tensor")), "")
+        return f"{name} is quantised ({made})" if made else ""

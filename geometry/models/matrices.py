@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -69,6 +70,8 @@ def _rows(store: TensorStore, place: Architecture) -> FloatArray:
         shape = rows_and_width(info)
         _check_shape(place, shape)
         table = store.read(place.table).reshape(shape)
+        if place.stack is not None and place.stack.divided:
+            table = table / math.sqrt(shape[1])
     return table
 
 
@@ -155,6 +158,8 @@ def _cut(
     rows, columns = matrix.shape
     if fused == "side by side":
         parts: Sequence[FloatArray] = np.split(matrix, 3) if rows == 3 * d_model else ()
+    elif fused == "in thirds":
+        parts = np.split(matrix, 3) if rows % 3 == 0 else ()
     elif n_heads is None or n_heads < 1 or d_model % n_heads:
         raise TensorUnavailable(
             "Without the number of heads, W_Q, W_K and W_V cannot be separated.",

@@ -5,27 +5,35 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.files import (
-    CHECKPOINT,
     LOCAL_SUFFIXES,
+    METADATA,
     NOT_WEIGHTS,
+    SCRIPT_SUFFIXES,
+    SHARD,
     WEIGHTS,
+    steps_around,
 )
+from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import cannot_read, check_link, open_regular
 from geometry.history.record import read_history
 from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.network import Network
 from geometry.models.sources import history_steps, layer_tables
 from geometry.models.sources.catalogue import canonical, find_entry, read_catalogue
+from geometry.models.sources.history_steps import steps_inside
 from geometry.models.sources.layer_tables import read_layers
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
 
 #: Of a text file with a list of sources.
 MAX_TEXT = 16_000_000
@@ -114,9 +122,9 @@ def expand(sources: Iterable[str], network: Network) -> tuple[Entry, ...]:
     ----------
     sources
         Each is the name of a population; a folder, for every checkpoint, training history and run
-        of ``positions`` below it; a file with weights; a text file with a source in each line; a
-        model's id, perhaps with "@revision", of which both may be patterns with ``*``, ``?`` and
-        ``[…]``; or any other source, such as "sinusoidal".
+        of ``positions`` below it; a file with weights, or with several state dicts; a text file
+        with a source in each line; a model's id, perhaps with "@revision", of which both may be
+        patterns with ``*``, ``?`` and ``[…]``; or any other source, such as "sinusoidal".
     network
         Access to the Hub: one request for each pattern of ids, and one for each model of which
         the revisions are a pattern. Offline, the cache is searched.
@@ -159,7 +167,7 @@ def _expand(source: str, network: Network, lists: frozenset[Path]) -> Iterator[E
     population = next((one for one in read_populations() if one.name == source), None)
     if population is not None:
         yield from _population(population, network)
-    elif _WILD.search(source):
+    elif _WILD.search(source) and Source.parse(source).of is None:
         yield from _pattern(source, network)
     else:
         yield _single(source)
@@ -191,11 +199,10 @@ def _of_hub(address: HubAddress, commit: str | None) -> Entry:
     """Describe a model's revision by its names."""
     known = find_entry(address.repo)
     facts = next((one for one in read_populations() if _has(one, address.repo)), None)
-    match = CHECKPOINT.fullmatch(address.revision)
-    step = int(match[1]) if match else None
-    if match is None and (told := _STEP_OF_ID.search(address.repo)):
+    step = step_of(address.revision)
+    if step is None and (told := _STEP_OF_ID.search(address.repo)):
         step = int(told[1]) * (1000 if told[2] else 1)
-    elif match is None and facts is not None and address.revision == "main":
+    elif step is None and facts is not None and address.revision == "main":
         step = facts.step
     per_step = None if facts is None else facts.tokens_per_step
     return Entry(
@@ -282,7 +289,17 @@ def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Ent
     elif path.name == layer_tables.FILE_NAME:
         yield from _layers(path)
     else:
-        yield Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
+        yield from _in_file(path)
+
+
+def _in_file(path: Path) -> Iterator[Entry]:
+    """Yield the state dicts of a file, or the file if it is not one of several."""
+    whole = Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
+    steps: Iterable[int] = ()
+    with suppress(HelixscopeError):  # which its row reports
+        steps = steps_inside(open_model(path))
+    found = [replace(whole, source=f"{path}/step {step}", step=step) for step in steps]
+    yield from found or (whole,)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -297,8 +314,17 @@ def _lines(path: Path) -> Iterator[str]:
     for line in data.decode("utf-8", "surrogateescape").splitlines():
         source = line.strip()
         if source and not source.startswith("#"):
-            beside = path.parent / source
-            yield str(beside) if beside.exists() else source
+            yield _in(path.parent, source)
+
+
+def _in(folder: Path, source: str) -> str:
+    """Return a source with the path from a folder, if it is there: also of what it is made of."""
+    if (beside := folder / source).exists():
+        return str(beside)
+    made = Source.parse(source)
+    if made.kind == "table" and made.of is not None:
+        return Source.derive(made.kind, made.what, Source.parse(_in(folder, made.of.text))).text
+    return source
 
 
 def _below(top: Path) -> Iterator[Entry]:
@@ -307,37 +333,50 @@ def _below(top: Path) -> Iterator[Entry]:
     def fail(error: OSError) -> None:
         raise cannot_read(Path(error.filename or top), error) from error
 
+    steps = {path: step for step, path in steps_around(top)}
     for name, folders, files in os.walk(top, onerror=fail):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         # A folder in the place of weights is an error of that checkpoint.
         files += set(folders).intersection(WEIGHTS)
-        yield from _in_folder(Path(name), sorted(files), top)
+        steps |= {Path(name, one): step for one, step in steps_of(folders).items()}
+        yield from _in_folder(Path(name), sorted(files), top, steps)
 
 
-def _in_folder(folder: Path, names: list[str], top: Path) -> Iterator[Entry]:
-    """Yield the checkpoints in a folder itself; ``top`` is the folder that was named."""
+def _in_folder(
+    folder: Path, names: list[str], top: Path, steps: Mapping[Path, int]
+) -> Iterator[Entry]:
+    """Yield the checkpoints in a folder itself.
+
+    ``top`` is the folder that was named, and ``steps`` are the folders that are of a step.
+    """
     if history_steps.FILE_NAME in names:
         yield from _steps(folder / history_steps.FILE_NAME)
     model = "config.json" in names
     if layer_tables.FILE_NAME in names and not model:
         yield from _layers(folder / layer_tables.FILE_NAME)
         return
-    weights = [
-        name
-        for name in names
-        if name.endswith(LOCAL_SUFFIXES) and not NOT_WEIGHTS.match(name) and name[0] != "."
-    ]
-    if (model and weights) or any(name in WEIGHTS for name in names):
-        yield _checkpoint(folder, folder, top)
+    distributed = METADATA in names and any(name.endswith(SHARD) for name in names)
+    weights = [] if distributed else _weights(names)
+    own = steps_of(weights)
+    whole = distributed or (model and weights) or any(name in WEIGHTS for name in names)
+    if whole and len(own) < 2:
+        yield _checkpoint(folder, folder, top, steps)
         return
     for name in weights:
-        yield _checkpoint(folder / name, folder, top)
+        entry = _checkpoint(folder / name, folder, top, steps)
+        yield replace(entry, step=own[name]) if len(own) > 1 and name in own else entry
 
 
-def _checkpoint(path: Path, folder: Path, top: Path) -> Entry:
+def _weights(names: list[str]) -> list[str]:
+    usable = [name for name in names if name[0] != "." and not NOT_WEIGHTS.match(name)]
+    weights = [name for name in usable if name.endswith(LOCAL_SUFFIXES)]
+    return weights or [name for name in usable if name.endswith(SCRIPT_SUFFIXES)]
+
+
+def _checkpoint(path: Path, folder: Path, top: Path, steps: Mapping[Path, int]) -> Entry:
     """Describe a checkpoint by the names of its folders below the one that was named."""
-    match = CHECKPOINT.fullmatch(folder.name)
-    run = folder.parent if match else folder
+    of_step = next((one for one in (folder, *folder.parents[:2]) if one in steps), None)
+    run = folder if of_step is None else of_step.parent
     inside = run.is_relative_to(top)
     group = run if inside and run != top else top
     below = os.path.relpath(path, top.parent)
@@ -345,7 +384,7 @@ def _checkpoint(path: Path, folder: Path, top: Path) -> Entry:
         str(path),
         group.name or str(group),
         _seed_of(Path(below).as_posix()),
-        int(match[1]) if match else None,
+        None if of_step is None else steps[of_step],
     )
 
 

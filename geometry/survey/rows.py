@@ -306,6 +306,7 @@ def _open_chosen(
     entry: Entry, source: Source, table: str | None, access: Access, transfer: Transfer
 ) -> tuple[PositionalModel, str | None]:
     """Open a checkpoint, and return its chosen table; None where it has no such table."""
+    _, table = source.apart(table)
     with suppress(NoSuchTable):
         return _open(entry, source, table, access, transfer), table
     return _open(entry, source, None, access, transfer), None

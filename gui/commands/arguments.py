@@ -123,6 +123,21 @@ Table = Annotated[
     ),
 ]
 
+Family = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The family as which it is read, whatever its configuration says: gpt2, bert, "
+        "roberta, vit, nanogpt, timm, …",
+    ),
+]
+FirstRows = Annotated[
+    int | None,
+    typer.Option(
+        min=0, metavar="N", help="Number of first rows of the table that are no positions: 0, 1, 2."
+    ),
+]
+
 FIGURES = {
     "helix": "the curve in 3D; the .png is the window's 3D view",
     "spectrum": "singular values of P",
@@ -171,6 +186,20 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
     if at < len(words) and words[at] in commands:
         return [words[at], *words[:at], *words[at + 1 :]]
     return words
+
+
+def chosen(table: str | None, family: str | None, first_rows: int | None) -> str | None:
+    """Return the three options as the ``table`` argument of ``open_model``; None for none."""
+    if family is None and first_rows is None:
+        return table
+    from geometry.checkpoints.errors import SourceError
+    from geometry.models.recognition.choice import choice_of, family_named
+
+    try:
+        return choice_of(table, None if family is None else family_named(family), first_rows)
+    except SourceError as error:
+        option = "--table" if family is None else "--family"
+        raise typer.BadParameter(f"{error} {error.advice}".rstrip("."), param_hint=option) from None
 
 
 def colored_by(period: float | None, file: Path | None, name: str | None) -> dict[str, object]:

@@ -13,6 +13,8 @@ from gui.commands.arguments import (
     ColorsName,
     ColumnFile,
     ColumnName,
+    Family,
+    FirstRows,
     Fresh,
     LineWidth,
     Offline,
@@ -28,6 +30,7 @@ from gui.commands.arguments import (
     ViewName,
     Whole,
     check_ending,
+    chosen,
     look_of,
     parse_components,
     parse_positions,
@@ -96,6 +99,8 @@ def export(
         typer.Option(help="Axis of rotation of a film: up on the screen, or one of the axes."),
     ] = AboutName.up,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -123,6 +128,7 @@ def export(
         parse_components(axes, "--axes"),
         parse_size(size),
     )
+    table = chosen(table, family, first_rows)
     check_ending(out, (*FORMATS, *SCENES, *FILMS), "--out")
     ending = out.suffix.lower()
     # First, so that a wrong column is reported before a model is downloaded.

@@ -58,9 +58,11 @@ def open_for_command(
         Ctrl+C was pressed; unfinished downloads are discarded.
     """
     source = located(Source.of_any(source))
+    from geometry.checkpoints.transfer import Transfer, local_reads
+
     if source.model.kind != "hub":
-        return open_model(source, table=table)
-    from geometry.checkpoints.transfer import Transfer
+        with local_reads(Transfer(on_progress)):
+            return open_model(source, table=table)
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network

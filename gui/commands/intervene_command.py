@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from geometry.inside.settings import SAMPLE_TEXTS
-from gui.commands.arguments import Offline, Table
+from gui.commands.arguments import Family, FirstRows, Offline, Table, chosen
 from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.positions_command import Texts
 from gui.commands.steps import counting_bar
@@ -57,6 +57,8 @@ def intervene(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: WholeModel = False,
 ) -> None:
@@ -76,8 +78,10 @@ def intervene(
     os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
     if out is not None and out.suffix.lower() != ".json":
         raise typer.BadParameter("must end in .json", param_hint="--out")
+    table = chosen(table, family, first_rows)
     if table is not None and layer is not None:
-        raise typer.BadParameter("a layer is changed, and no table", param_hint="--table")
+        options = "--table, --family, --first-rows"
+        raise typer.BadParameter("a layer is changed, and no table", param_hint=options)
     names = USUAL if changes is None else _names(changes)
     for name in names:  # before a long download
         find_change(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +13,9 @@ import typer
 
 from geometry.checkpoints.plain_text import some_of
 from geometry.inside.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
-from gui.commands.arguments import Offline
+from gui.commands.arguments import Family, FirstRows, Offline, Table, chosen
 from gui.commands.model_download import WholeModel, complete_model
-from gui.commands.steps import counting_bar
+from gui.commands.steps import counting_bar, open_in_step, progress_bar
 from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_count, format_number, format_percent
 
@@ -70,6 +71,9 @@ def positions(
         bool,
         typer.Option("--control/--no-control", help="Also measure a network with random weights."),
     ] = True,
+    table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: WholeModel = False,
 ) -> None:
@@ -78,18 +82,21 @@ def positions(
     Works without a table of positions: rotary, ALiBi, relative or none. "pos" is the share of a
     token's variance that depends on its position, "noise" what sampling adds to it in a mean over
     these texts; positions are resolved where the two halves of the texts agree, with a cosine of
-    0.9 or more.
+    0.9 or more. A chosen table of positions only limits the windows to its length.
     """
     # Set before the import: otherwise the library that reads GGUF files draws its own bar.
     os.environ.setdefault("TQDM_DISABLE", "1")
     from geometry.inside.positions_run import measure_positions
     from geometry.inside.windows import find_texts
 
+    table = chosen(table, family, first_rows)
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
     settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
     settings.check()  # before a long download
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole)
+    if table is not None:
+        settings = _cut_to(settings, table, offline=offline)
     with counting_bar(counted=True) as report:
         result = measure_positions(settings, out, device=device, report=report)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
@@ -98,6 +105,13 @@ def positions(
     for line in remarks(result):
         note(line)
     say(f"Wrote the positions of {len(result.layers)} layers to {out}.")
+
+
+def _cut_to(settings: PositionsSettings, table: str, *, offline: bool) -> PositionsSettings:
+    """Return the settings with windows no longer than the positions of a chosen table."""
+    with progress_bar(1) as step:
+        model = open_in_step(step, settings.source, table, offline, whole=True, fresh=False)
+    return replace(settings, length=min(settings.length, model.n_positions))
 
 
 def remarks(result: PositionsResult) -> Iterator[str]:

@@ -46,12 +46,12 @@ class Bars(Progress):
         return result
 
     def report(self, progress: TransferProgress) -> None:
-        """Show a download's progress."""
+        """Show the progress of a download, or of a long read."""
         self._waiting = progress.waiting
         self.update(
             self._transfer,
             visible=True,
-            description=visible(f"Downloading {progress.what}"),
+            description=visible(f"{progress.verb} {progress.what}"),
             completed=progress.done,
             total=progress.total or 1,
             amount=amount_text(progress),

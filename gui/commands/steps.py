@@ -16,6 +16,7 @@ from gui.commands.terminal import console, has_terminal
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
+    from geometry.models.sources.source import Source
     from gui.commands.progress import Bars
 
 T = TypeVar("T")
@@ -90,9 +91,11 @@ def open_each(
 
     Raises what :func:`open_in_step` does; at the end NoSuchTable, if no source has the table.
     """
+    from geometry.models.sources.names import name_apart
     from geometry.models.sources.opening import NoSuchTable
 
     lacking: list[NoSuchTable] = []
+    before: list[tuple[str, Source]] = []
     for source in sources:
         try:
             model = open_in_step(step, source, table, offline, whole, fresh)
@@ -101,6 +104,8 @@ def open_each(
                 raise
             lacking.append(error)
             model = open_in_step(step, source, None, offline, whole, fresh)
+        name, model.name = model.name, name_apart(model.name, model.source, before)
+        before.append((name, model.source))
         yield model
     if sources and len(lacking) == len(sources):
         raise NoSuchTable(f"No source has a tensor or side {table!r}.", lacking[0].candidates)

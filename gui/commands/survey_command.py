@@ -11,11 +11,14 @@ import typer
 
 from geometry.checkpoints.sizes import size_text
 from gui.commands.arguments import (
+    Family,
+    FirstRows,
     Offline,
     Positions,
     Table,
     Whole,
     check_ending,
+    chosen,
     parse_components,
     parse_positions,
 )
@@ -72,6 +75,8 @@ def survey(
         typer.Option(min=0.01, metavar="MINUTES", help="Time that one checkpoint may take."),
     ] = 10.0,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
 ) -> None:
@@ -87,6 +92,7 @@ def survey(
     if scheduler is not None and workers is not None:
         raise typer.BadParameter("a cluster has its own workers", param_hint="--workers")
     span, three = parse_positions(positions), parse_components(axes, "--axes")
+    table = chosen(table, family, first_rows)
 
     from geometry.hub.address import endpoint, server_name
     from geometry.models.sources.locating import may_ask_hub

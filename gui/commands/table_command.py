@@ -10,12 +10,15 @@ from weakref import ref
 import typer
 
 from gui.commands.arguments import (
+    Family,
+    FirstRows,
     Fresh,
     Offline,
     Positions,
     Table,
     Whole,
     check_ending,
+    chosen,
     parse_components,
     parse_positions,
 )
@@ -49,6 +52,8 @@ def table(
         ),
     ] = None,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -62,6 +67,7 @@ def table(
     from gui.panels.compare import words as text
 
     span, axes = parse_positions(positions), parse_components(components)
+    table = chosen(table, family, first_rows)
     keys = [quantity.key for quantity in QUANTITIES]
     if sort is not None and sort not in keys:
         raise typer.BadParameter(f"{sort!r} is not one of {', '.join(keys)}", param_hint="--sort")

@@ -20,7 +20,6 @@ from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import visible, visible_lines
-from geometry.models.recognition.first_rows import rows_from
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -227,7 +226,7 @@ def sentence(error: HelixscopeError) -> str:
     if not candidates:
         return joined(str(error), error.advice)
     first_rows = getattr(error, "first_rows", ())
-    choice = _row_options(candidates[0], first_rows) if first_rows else _table_options(candidates)
+    choice = _row_options(first_rows) if first_rows else _table_options(candidates)
     return joined(str(error), choice)
 
 
@@ -238,19 +237,20 @@ def _table_options(candidates: Sequence[TensorInfo]) -> str:
     listed = ((info.name, " × ".join(map(str, table_shape(info)))) for info in candidates)
     shown = ", ".join(f"{name} ({shape})" for name, shape in islice(listed, MAX_CANDIDATES))
     more = len(candidates) - MAX_CANDIDATES
-    name = candidates[0].name
     return (
         f"choose one of {shown}{f' and {more} more' if more > 0 else ''} with --table "
-        f"{shlex.quote(name)}, or --table {shlex.quote(rows_from(name, 2))} without its first 2 "
-        "rows"
+        f"{shlex.quote(candidates[0].name)}; --family names its family, and --first-rows 2 leaves "
+        "out 2 first rows that are no positions"
     )
 
 
-def _row_options(table: TensorInfo, first_rows: Sequence[int]) -> str:
+def _row_options(first_rows: Sequence[int]) -> str:
     """Return the options that choose the row of position 0."""
-    rows = (shlex.quote(rows_from(table.name, first)) for first in first_rows)
-    options = " or ".join(f"--table {row}" for row in rows)
-    return f"use {options}, or put the model’s config.json beside the weights"
+    options = " or ".join(f"--first-rows {first}" for first in first_rows)
+    return (
+        f"add {options}, name the family as with --family gpt2, or put the model’s config.json "
+        "beside the weights"
+    )
 
 
 def joined(text: str, advice: str) -> str:

@@ -12,6 +12,8 @@ from gui.commands.arguments import (
     BasisName,
     Colors,
     ColorsName,
+    Family,
+    FirstRows,
     Fresh,
     Offline,
     Positions,
@@ -20,6 +22,7 @@ from gui.commands.arguments import (
     ThemeName,
     Whole,
     check_ending,
+    chosen,
     parse_positions,
     parse_size,
 )
@@ -47,6 +50,8 @@ def timelapse(
     theme: Annotated[ThemeName, typer.Option(help="Colour theme of a film.")] = ThemeName.light,
     colors: Colors = ColorsName.range,
     table: Table = None,
+    family: Family = None,
+    first_rows: FirstRows = None,
     offline: Offline = False,
     whole: Whole = False,
     fresh: Fresh = False,
@@ -54,7 +59,8 @@ def timelapse(
     """Write how the curve formed in training: as a film, or as numbers.
 
     The model needs a training history: the bundled model, one trained with `train`, a folder of
-    checkpoint-N folders, or a model on the Hub with such branches, whose positions are cached.
+    steps such as checkpoint-1000 or ckpt_1000.pt, a file with several state dicts, or a model on
+    the Hub with such branches, whose positions are cached.
 
     .npz: arrays steps, tokens and losses where known, coordinates, variance, frozen_variance,
     norms, positions, basis, mean, components.
@@ -66,6 +72,7 @@ def timelapse(
     from gui.style.theme import THEMES
 
     shown, pixels = parse_positions(positions), parse_size(size)
+    table = chosen(table, family, first_rows)
     check_ending(out, FORMATS, "--out")
     with progress_bar(4) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)

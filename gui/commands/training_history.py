@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.sizes import size_text
 from geometry.history.gathering import Gathered, Gathering
-from geometry.history.here import NoHistory
+from geometry.history.here import NoHistory, history_here
 from geometry.history.origins import find_history, list_snapshots
 from geometry.history.plan import DEFAULT_COUNT, log_spaced, plan_history
-from geometry.history.record import read_history
 from gui.commands.headless import for_command_line, interruptible, user_cache
 from gui.commands.terminal import say
 
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 ADVICE = (
-    "Training histories come with a folder of checkpoint-N folders, a Hub model with such "
-    "branches, and “sample”."
+    "Training histories come with a folder of steps, such as checkpoint-1000 or ckpt_1000.pt, a "
+    "file with several state dicts, a Hub model with such branches, and “sample”."
 )
 
 
@@ -59,8 +57,8 @@ def history_for_command(
     origin = find_history(model)
     if origin is None:
         raise NoHistory(f"{model.name} has no training history", ADVICE)
-    if origin.kind == "file":
-        history = read_history(Path(origin.source), name=origin.name, shape=origin.shape)
+    if origin.kind not in ("folder", "hub"):
+        history = history_here(model)
         return history if count is None else history.only(log_spaced(history.steps.tolist(), count))
     if origin.kind == "folder":
         return plan_of(origin, count, None).run()

@@ -147,6 +147,7 @@ PANELS = {
         PanelEntry("effects", "Effects", "Attention", "effects.spec:EffectsPanel"),
         PanelEntry("training", "Training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "Models", "compare.spec:ComparePanel"),
+        PanelEntry("change", "Before and after", "Models", "change:ChangePanel"),
         PanelEntry(
             "claims",
             "Claims",

@@ -241,7 +241,7 @@ def _list(model: PositionalModel, network: Callable[[], Network]) -> _Listed:
     from geometry.history.origins import find_history, list_snapshots
 
     origin = find_history(model)
-    if origin is None or origin.kind == "file":
+    if origin is None or origin.kind not in ("folder", "hub"):
         return _Listed(origin, ())
     return _Listed(origin, list_snapshots(origin, network() if origin.kind == "hub" else None))
 

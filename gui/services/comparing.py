@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from geometry.models.sources.names import name_apart
 from geometry.models.sources.source import Source
 from geometry.pca.range_pca import RangePCA
 from gui.scene.shown_range import inside
@@ -31,6 +32,7 @@ from gui.state.session import LINKED, OpenModel, Session
 from gui.state.values import Fields, Notice
 
 if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
     from gui.services.questions import Question
     from gui.state.camera import Place
 
@@ -168,6 +170,17 @@ class Comparing:
             "hidden_curves": frozenset(c for c in session.hidden_curves if c[1] != key),
         }
 
+    def name_apart(self, model: PositionalModel, key: int) -> str:
+        """Give a model a name that no other open one has, for its key; return it."""
+        others = (one for one in self._session.open_models if one.key != key)
+        named = [
+            (one.session.model.name, one.session.model.source)
+            for one in others
+            if one.session.model is not None
+        ]
+        model.name = name_apart(model.name, model.source, named)
+        return model.name
+
     def get(self, key: int) -> OpenModel | None:
         """Return the model with a key; None if there is none."""
         return next((model for model in self._session.open_models if model.key == key), None)
@@ -214,7 +227,7 @@ class Comparing:
                 else Notice("There is nothing to compare yet.", "Open a model first.")
             )
             return None
-        source = Source.of_any(source)
+        source, table = Source.of_any(source).apart(table)
         self._newest = key = self._newest + 1
         with self.step(f"adding {source.name}"):
             model = self._keep(key)
@@ -265,6 +278,11 @@ class Comparing:
                 self._change(model.key, failed="")
                 self._unknown.pop(model.key, None)
                 self._models[model.key].opening.retry()
+
+    def failed(self, source: Source | None) -> OpenRequest | None:
+        """Return the request that could not be met for a source; None if there is none."""
+        models = (model for model in self._session.others if model.source == source)
+        return next((self._models[model.key].opening.failed for model in models), None)
 
     def choose_table(self, source: Source | None, table: str) -> None:
         """Open models of unknown architecture with the table chosen for their source.
@@ -518,7 +536,7 @@ class Comparing:
         model.show(wanted, opened, more=components, ahead=False)
 
     def _on_opened(self, model: SessionModel, wanted: OpenRequest, opened: Opened) -> None:
-        session, name = self._session, opened.model.name
+        session, name = self._session, self.name_apart(opened.model, self._key_of(model))
         self._show(model, wanted, opened)
         self._change(self._key_of(model), source=opened.model.source, name=name, failed="")
         self._share_range()

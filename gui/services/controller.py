@@ -138,7 +138,7 @@ class Controller:
         if_there
             Whether to open the source with its default table if it has no such table.
         """
-        source = Source.of_any(source)
+        source, table = Source.of_any(source).apart(table)
         if is_work(source.text):
             self.reopening.open(source)
         elif is_survey(source.text):
@@ -148,6 +148,11 @@ class Controller:
             self.opening.open(
                 OpenRequest(source, table or None, positions, whole, fresh, if_there=if_there)
             )
+
+    def chosen_before(self, notice: Notice) -> str:
+        """Return the choice with which the source of a notice could not be opened; "" for none."""
+        failed = self.comparing.failed(notice.source) if notice.beside else self.opening.failed
+        return "" if failed is None else failed.table or ""
 
     def choose_table(self, notice: Notice, table: str) -> None:
         """Open the source of a notice with the table that the user has chosen for it."""
@@ -243,7 +248,7 @@ class Controller:
         )
 
     def _on_opened(self, wanted: OpenRequest, opened: Opened) -> None:
-        name = opened.model.name
+        name = self.comparing.name_apart(opened.model, self.session.current_key)
         with self.comparing.step(f"opening {name}"):
             work_file = self.session.work_file if wanted.again else ""
             listed = self.comparing.in_place(opened.model.source, name)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic
 
-from geometry.checkpoints.transfer import Transfer, TransferProgress
+from geometry.checkpoints.transfer import Transfer, TransferProgress, local_reads
 from gui.services.jobs.jobs import T
 from gui.services.loading import OpenRequest
 from gui.state.session import Session
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Fetch(Generic[T]):
-    """Work that may download: the function of a job, and its cancellation."""
+    """Work that may download, or read long files: the function of a job, and its cancellation."""
 
     def __init__(self, work: Callable[[Transfer], T]) -> None:
         self._work = work
@@ -29,9 +29,10 @@ class Fetch(Generic[T]):
         self._report: Callable[[TransferProgress], None] | None = None
 
     def __call__(self, report: Callable[[TransferProgress], None]) -> T:
-        """Do the work, reporting downloads."""
+        """Do the work, reporting downloads and long local reads."""
         self._report = report
-        return self._work(self._transfer)
+        with local_reads(self._transfer):
+            return self._work(self._transfer)
 
     def stop(self) -> None:
         """Cancel a wait or a transfer from another thread; the work then raises Cancelled."""

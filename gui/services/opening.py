@@ -60,7 +60,7 @@ class Opening:
         self._on_opened, self._on_error = on_opened, on_error
         self.may_open: Callable[[Source, Callable[[], None]], bool] = lambda *_: True
         self.shown: OpenRequest | None = None
-        self._failed: OpenRequest | None = None
+        self.failed: OpenRequest | None = None
         self.wanted: OpenRequest | None = None
         self._progress: TransferProgress | None = None
         self._notice: Notice | None = None  # As the last opening began
@@ -150,7 +150,7 @@ class Opening:
 
         ``whole`` agrees to a whole download; ``table`` is the chosen table.
         """
-        failed = self._failed
+        failed = self.failed
         if failed is not None:
             there = failed.if_there and table is None
             whole, table = whole or failed.whole, table or failed.table
@@ -244,7 +244,7 @@ class Opening:
 
     def _fail(self, error: Exception, wanted: OpenRequest, instead: Source | None) -> None:
         self._session.change(opening=None, transfer=None)
-        self._failed = wanted
+        self.failed = wanted
         name = wanted.source.full_name
         self._on_error(error, f"{name} could not be opened", wanted.source)
         if instead is not None:

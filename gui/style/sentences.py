@@ -9,6 +9,7 @@ from geometry.checkpoints.plain_text import visible
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
+    from geometry.models.recognition.choice import Choice
 
 SHORT_COMMIT = 7
 """Digits of a commit in a caption, as in git."""
@@ -42,16 +43,23 @@ def chosen_table(model: PositionalModel) -> str:
         return ""
     if model.source.of is not None:
         return visible(choice)
+    from geometry.models.recognition.choice import Choice  # with what opens models
+
+    parts = Choice(choice) if choice in model.store.tensors else Choice.parse(choice)
     named = visible(model.table) if model.family is None else ""
-    return ", ".join(filter(None, (named, _rows(model, choice))))
+    family = f"read as {visible(parts.family)}" if parts.family else ""
+    return ", ".join(filter(None, (named, family, _rows(model, parts))))
 
 
-def _rows(model: PositionalModel, choice: str) -> str:
-    if not choice.endswith("]") or choice in model.store.tensors:
-        return ""
+def _rows(model: PositionalModel, choice: Choice) -> str:
     first = model.prefix_rows
+    if choice.first_rows is not None:
+        return f"rows from {first}"
+    table = choice.table
+    if not table.endswith("]") or table in model.store.tensors:
+        return ""
     last = first + model.n_positions - 1
-    return f"rows from {first}" if choice.endswith(":]") else f"rows {first}–{last}"
+    return f"rows from {first}" if table.endswith(":]") else f"rows {first}–{last}"
 
 
 def titled(model: PositionalModel) -> str:

@@ -20,7 +20,7 @@ def transfer_text(progress: TransferProgress | None) -> str:
     line = " ".join(filter(None, transfer_lines(progress)))
     if progress is None or progress.waiting or share_of(progress) is None:
         return line
-    return f"Downloading {progress.what}: {line}"
+    return f"{progress.verb} {progress.what}: {line}"
 
 
 class FetchBar(ShareBar):

@@ -81,6 +81,7 @@ _COMMANDS = (
     Command("open_tokens", "File", "Open token embeddings…", "Ctrl+Shift+H"),
     Command("find_model", "File", "Find a model", "Ctrl+F"),
     Command("switch_side", "File", "Switch to the model's other table", "E", needs_model=True),
+    Command("choose_table", "File", "Choose table and family…", "Ctrl+Alt+P", needs_model=True),
     Command(
         "forget_table", "File", "Open without the chosen table", "Ctrl+Alt+E", needs_model=True
     ),
@@ -191,6 +192,10 @@ TIPS = {
     ),
     "find_model": "Search the list of models",
     "switch_side": "Open the other table of a model that has two, such as BART or CLIP",
+    "choose_table": (
+        "Choose the tensor of positions, the family as which the model is read, and the first rows "
+        "that are no positions"
+    ),
     "forget_table": (
         "Open the model as if no tensor had been chosen as its positions; if the model needs a "
         "choice, the window asks again"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gui.services.undo import Undo
     from gui.state.layout import Layout
     from gui.state.session import Session
+    from gui.style.theme import Theme
     from gui.viewport.grid import ViewGrid
     from gui.viewport.viewport import Viewport
     from gui.widgets.panel import Panel
@@ -43,6 +44,7 @@ class HostWindow(QMainWindow):
     session: Session
     controller: Controller
     settings: Settings
+    theme: Theme
     viewport: Viewport
     grid: ViewGrid
     films: FilmSaver

@@ -12,15 +12,13 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.panel import Panel
 from gui.window.dialogs import show_text
-from gui.window.table_dialog import TableDialog
 
 
 class NoticeBar(Panel):
     """Shows ``session.notice`` above the viewport; hidden if there is none."""
 
     dismissed = Signal()  # The user closed the notice
-    # The notice, and the tensor or rows of it with which to open its source.
-    tableRequested = Signal(object, str)
+    tableRequested = Signal(object)  # To ask for the table of this notice's source
     insideRequested = Signal(str)  # To measure the positions inside this source
     retryRequested = Signal()  # The user wants to retry, or to open a changed model again
     wholeRequested = Signal()  # The user agrees to the download of a whole file
@@ -84,13 +82,8 @@ class NoticeBar(Panel):
             self.insideRequested.emit(str(self.session.notice.source))
 
     def _choose_table(self) -> None:
-        notice = self.session.notice
-        if notice is None:
-            return
-        dialog = TableDialog(self, notice.candidates, notice.first_rows)
-        if dialog.exec() == TableDialog.DialogCode.Accepted:
-            self.tableRequested.emit(notice, dialog.table)
-        dialog.deleteLater()
+        if self.session.notice is not None:
+            self.tableRequested.emit(self.session.notice)
 
     def _show_details(self) -> None:
         notice = self.session.notice

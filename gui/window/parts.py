@@ -51,6 +51,7 @@ from gui.window.work.work_changes import work_title
 if TYPE_CHECKING:
     from gui.services.controller import Controller
     from gui.state.session import Session
+    from gui.state.values import Notice
     from gui.style.listening import Listening
     from gui.style.theme import ThemeChoice
     from gui.viewport.marquee import Shape
@@ -242,6 +243,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "check_update": controller.opening.check_for_update,
         "work_offline": window.work_offline,
         "switch_side": controller.opening.switch_side,
+        "choose_table": lambda: _ask_for_open_model(window),
         "forget_table": controller.opening.forget_table,
         "save_picture": window.pictures.ask,
         "copy_picture": window.pictures.copy,
@@ -376,10 +378,24 @@ def connect_centre(window: MainWindow) -> None:
     viewport.marquee.armedChanged.connect(lambda shape: _on_armed(window, shape))
     viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)
     window.notice_bar.dismissed.connect(lambda: setattr(window.session, "notice", None))
-    window.notice_bar.tableRequested.connect(window.side_by_side.choose_table)
+    window.notice_bar.tableRequested.connect(
+        partial(_ask_table, window, window.side_by_side.choose_table)
+    )
     window.notice_bar.insideRequested.connect(window.inside.ask)
     window.notice_bar.retryRequested.connect(controller.retry)
     window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
+
+
+def _ask_table(window: MainWindow, choose: Callable[[Notice, str], None], notice: Notice) -> None:
+    from gui.window.table_choice import ask_table
+
+    ask_table(window, choose, notice)
+
+
+def _ask_for_open_model(window: MainWindow) -> None:
+    from gui.window.table_choice import ask_for_open_model
+
+    ask_for_open_model(window)
 
 
 def _on_armed(window: MainWindow, armed: Shape | None) -> None:

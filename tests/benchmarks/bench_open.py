@@ -5,7 +5,8 @@ found). The baseline is what a notebook does: ``AutoModel.from_pretrained``, the
 ``numpy.linalg.svd`` of the centred positions; imports are done on both sides and the file is in the
 page cache. The one of GPT-2 XL's size (6.6 GB) is a
 sparse file, so that no disk is filled: we read its header and its positions, and nobody loads it in
-full. A rotary model and a GGUF file, whose positions are computed, are opened as well.
+full. A rotary model and a GGUF file, whose positions are computed, are opened as well, and GPT-2
+small in the containers of other libraries, sparse too.
 """
 
 import gc
@@ -19,6 +20,7 @@ from pathlib import Path
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
 
 import numpy as np
+from bench_pca import read_table
 from checkpoints import SMALL, XL, write_gpt2
 from children import run_child
 from PySide6.QtWidgets import QApplication
@@ -28,6 +30,7 @@ from windows import our_window, rest, run_until
 from geometry.models.sources.opening import open_model
 from geometry.pca.first_look import first_look
 from gui.commands.qt_start import prepare_qt
+from tests import containers
 from tests.small_models import write_model
 
 REPEATS, MEMORY_REPEATS = 15, 3
@@ -98,10 +101,12 @@ def main() -> int:
         share = best["xl"] * SMALL.d_model / XL.d_model
         report.add("to coordinates, XL vs small, per column of P", share, best["small"], at_most=2)
         report.note(f"    in all {best['xl']:.1f} ms, {best['xl'] / best['small']:.2f} times")
-        for kind, source in computed(folder).items():
+        positions = np.ascontiguousarray(read_table()[1], np.float32)
+        others = containers.write_gpt2(folder / "containers", SMALL.n_layer, positions)
+        for kind, source in (*computed(folder).items(), *others.items()):
             ours, theirs = _beside(Painter(qt, small), source, small)
             report.add(f"to the painted curve, {kind} vs small", ours, theirs, at_most=1.5)
-        _weigh(report, folder, small, xl)
+        _weigh(report, folder, {"small": small, "xl": xl, **others})
     return report.close()
 
 
@@ -161,23 +166,25 @@ def _race(painter: Painter, small: Path, xl: Path) -> dict[str, float]:
     return {name: min(counted[1:]) for name, counted in times.items()}
 
 
-def _weigh(report: Report, folder: Path, small: Path, xl: Path) -> None:
+def _weigh(report: Report, folder: Path, sources: dict[str, Path]) -> None:
     """Report peak memory, each side in processes of its own; the least of three."""
-    peaks: dict[str, list[float]] = {"bare": [], "small": [], "xl": []}
+    peaks: dict[str, list[float]] = {name: [] for name in ("bare", *sources)}
     for number in range(MEMORY_REPEATS):
         settings = folder / f"settings-{number}"
         settings.mkdir()
         for name, script, *arguments in (
             ("bare", "child_bare.py"),
-            ("small", "child_ours.py", str(small)),
-            ("xl", "child_ours.py", str(xl)),
+            *((name, "child_ours.py", str(source)) for name, source in sources.items()),
         ):
             printed = run_child(script, *arguments, "--rest", settings=settings)
             peaks[name].append(float(printed["peak"]))
-    bare, ours, larger = (min(peaks[name]) for name in ("bare", "small", "xl"))
+    least = {name: min(counted) for name, counted in peaks.items()}
+    bare, ours, larger = (least.pop(name) for name in ("bare", "small", "xl"))
     report.note(f"peak memory: empty window {bare:.0f} MB, ours {ours:.0f} MB, XL {larger:.0f} MB")
     report.add("peak memory above an empty window", ours - bare, None, unit="MB", limit=120)
     report.add("    XL vs small", larger - bare, ours - bare, unit="MB", at_most=2)
+    for name, peak in least.items():  # and the table twice
+        report.add(f"    the same of {name}", peak - bare, None, unit="MB", limit=126)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -48,17 +53,31 @@ def _opens(what: str, kept: list[IO[str]]) -> Callable[[Path], object]:
             raise error
         if what == "file":
             kept.append(open(__file__))  # noqa: SIM115
+        if what == "another file":
+            Path(__file__).read_bytes()
+        if what == "import":
+            sys.modules.pop("this", None)
+            with contextlib.redirect_stdout(io.StringIO()):
+                importlib.import_module("this")
+        if what == "code":
+            exec("1")
+        if what == "program":
+            subprocess.run([sys.executable, "--version"], stdout=subprocess.DEVNULL, check=True)
         return None
 
     return open_
 
 
-@pytest.mark.parametrize("what", ["crash", "panic", "long", "file"])
+@pytest.mark.parametrize(
+    "what",
+    ["crash", "panic", "long", "file", "another file", "import", "code", "program"],
+)
 def test_what_must_not_happen_is_a_fault(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[IO[str]] = []
-    kind = Kind(lambda: {"a.json": b"{}"}, ("a.json",), _opens(what, kept))
+    kind = Kind(lambda: {"a.json": b"{}"}, ("a.json",), _opens(what, kept), watched=True)
     monkeypatch.setitem(KINDS, what, kind)
     mutations._sound.cache_clear()
+    mutations._hear()
     expected = KeyError if what == "crash" else Fault
     with pytest.raises(expected):
         mutations.case_of(what)(random.Random(0))

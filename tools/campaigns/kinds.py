@@ -19,12 +19,11 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH, visible
 from geometry.models.sources.source import Source
+from tools.campaigns import weight_kinds
 from tools.campaigns.campaign import Fault
+from tools.campaigns.weight_kinds import Files
 
 PROMPT = "Hello, my name is a a b " * 20
-
-
-Files = dict[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,7 @@ class Kind:
     make: Callable[[], Files]
     targets: tuple[str, ...]  # What is mutated
     open: Callable[[Path], object]
+    watched: bool = False  # Whether opening it must neither import, run nor open anything else
 
 
 # -- sound files -----------------------------------------------------------------------------------
@@ -55,7 +55,8 @@ CONFIG = {"model_type": "gpt2", "n_positions": 16, "n_embd": 8, "n_layer": 1, "n
 
 def _safetensors(tensors: Mapping[str, np.ndarray]) -> bytes:
     header, body = {}, b""
-    names = {"float32": "F32", "float64": "F64", "int64": "I64", "float16": "F16"}
+    names = {"float32": "F32", "float64": "F64", "int64": "I64", "float16": "F16", "int8": "I8",
+             "uint8": "U8", "int32": "I32", "uint32": "U32", "void8": "F8_E4M3"}  # fmt: skip
     for name, array in tensors.items():
         place = [len(body), len(body) + array.nbytes]
         header[name] = {"dtype": names[array.dtype.name], "shape": list(array.shape),
@@ -321,6 +322,27 @@ def _rotary() -> Files:
             "config.json": json.dumps(config).encode()}  # fmt: skip
 
 
+def _quantised() -> Files:
+    files: Files = {}
+    for n, (tensors, settings) in enumerate(weight_kinds.quantised(_tensors())):
+        config = CONFIG | {"quantization_config": settings}
+        files[f"{n}/model.safetensors"] = _safetensors(tensors)
+        files[f"{n}/config.json"] = json.dumps(config).encode()
+    return files
+
+
+def _open_quantised(folder: Path) -> object:
+    found, refused = [], []
+    for path in sorted(folder.iterdir()):
+        try:
+            found.append(_open_model(path))
+        except HelixscopeError as error:
+            refused.append(error)
+    for error in refused:
+        raise error
+    return found
+
+
 def _open_only(name: str, table: str | None = None) -> Callable[[Path], object]:
     return lambda folder: _open_model(folder / name, table)
 
@@ -521,15 +543,43 @@ def _cache() -> Files:
             **{f"{inside}/{name}": content for name, content in _sharded().items()}}  # fmt: skip
 
 
+def _of_another(
+    make: Callable[..., Files], *targets: str, folder: bool = False, table: str | None = None
+) -> Kind:
+    """Return the kind of a file, or folder, that another library writes."""
+    open_ = _open_model if folder else _open_only(targets[0], table)
+    return Kind(lambda: make(_tensors()), targets, open_, watched=True)
+
+
+_OF_OTHER_LIBRARIES = {
+    "distributed": _of_another(weight_kinds.distributed, ".metadata", "__0_0.distcp", folder=True),
+    "torchscript": _of_another(weight_kinds.torchscript, "a.pt"),
+    "tensorflow": _of_another(weight_kinds.tensorflow, "model.ckpt.index"),
+    "onnx": _of_another(weight_kinds.onnx, "a.onnx"),
+    "hdf5": _of_another(weight_kinds.hdf5, "a.h5", table="wpe/weight"),
+    "pickle": _of_another(weight_kinds.pickled, "a.pkl"),
+    "parquet": _of_another(weight_kinds.parquet, "a.parquet"),
+    "feather": _of_another(weight_kinds.feather, "a.feather"),
+    "vectors": _of_another(weight_kinds.vectors, "a.txt"),
+    "projector": _of_another(weight_kinds.projector, "tensors.tsv", "metadata.tsv", folder=True),
+    "llm.c": Kind(weight_kinds.llmc, ("a.bin",), _open_only("a.bin"), watched=True),
+    "quantised": Kind(_quantised, tuple(f"{n}/{name}" for n in range(7) for name in
+                                        ("model.safetensors", "config.json")),
+                      _open_quantised, watched=True),
+}  # fmt: skip
+
+
 KINDS = {
     "safetensors": Kind(_model, ("model.safetensors",), _open_model),
     "config": Kind(lambda: _model(tokenizer__json=_tokenizer()), ("config.json",), _open_model),
-    "torch": Kind(lambda: {"pytorch_model.bin": _torch()}, ("pytorch_model.bin",), _open_model),
+    "torch": Kind(lambda: {"pytorch_model.bin": _torch()}, ("pytorch_model.bin",), _open_model,
+                  watched=True),
     "training": Kind(lambda: {"pytorch_model.bin": _training()}, ("pytorch_model.bin",),
-                     _open_model),
+                     _open_model, watched=True),
     "gguf": Kind(_gguf_rotary, ("a.gguf",), _open_gguf),
     "gguf table": Kind(_gguf_table, ("a.gguf",), _open_gguf),
     "rotary": Kind(_rotary, ("config.json",), _open_model),
+    **_OF_OTHER_LIBRARIES,
     "npy": Kind(lambda: {"t.npy": _npy()}, ("t.npy",), _open_only("t.npy")),
     "npz": Kind(lambda: {"t.npz": _npz()}, ("t.npz",), _open_only("t.npz", "wpe_weight")),
     "sharded": Kind(_sharded, ("model.safetensors.index.json", "a.safetensors"), _open_model),

@@ -192,6 +192,8 @@ OPERATIONS = (
 
 def mutate_pickle(made: random.Random, raw: bytes) -> bytes:
     """Put operations of pickles anywhere, many times, or pickle what is large and small at once."""
+    if made.random() < 0.3:
+        return mutate_bytes(made, raw)
     drawn = made.randrange(7)
     if drawn == 2:
         return beside_a_tensor(b"0".join(made.choices(tuple(HOSTILE.values()), k=2)))
@@ -266,8 +268,9 @@ def mutate_of(made: random.Random, name: str, content: bytes) -> bytes:
     """Change a file in a way that fits its format."""
     for ending, mutate in (
         (".json", mutate_json), (".safetensors", mutate_header), (".npy", mutate_npy),
-        (".pkl", mutate_pickle), ((".md", ".csv"), mutate_text), ("refs/main", mutate_text),
-        ((".bin", ".npz", ".helix", ".zip"), mutate_zip),
+        ((".pkl", ".metadata"), mutate_pickle), ("refs/main", mutate_text),
+        ((".md", ".csv", ".tsv", ".txt"), mutate_text),
+        ((".bin", ".pt", ".npz", ".helix", ".zip"), mutate_zip),
     ):  # fmt: skip
         if name.endswith(ending):
             return mutate(made, content)

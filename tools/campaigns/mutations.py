@@ -21,7 +21,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -82,9 +83,63 @@ def _within_budgets(kind: Kind, folder: Path) -> str:
     return outcome
 
 
+#: What Python reports of looking at folders and objects, which does nothing to either.
+_HARMLESS = ("os.listdir", "os.scandir", "object.__getattr__", "sys._getframe", "builtins.id")
+#: The folder of the case whose opening is watched, and what else happened meanwhile.
+_watched: list[Path] = []
+_happened: list[str] = []
+
+
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
+    if not _watched or event.startswith(_HARMLESS):
+        return
+    if event == "open":
+        where = arguments[0]
+        if isinstance(where, int) or str(where).startswith(str(_watched[0])):
+            return
+    _happened.append(f"{event} {arguments!r}"[:200])
+
+
+@contextmanager
+def _watching(folder: Path) -> Iterator[None]:
+    """Raise a Fault if anything is imported, run or opened in the block but files of the folder."""
+    _happened.clear()
+    _watched.append(folder)
+    try:
+        yield
+    finally:
+        _watched.clear()
+        if _happened:
+            raise Fault("ran", "; ".join(_happened[:5]))
+
+
+@cache
+def _hear() -> None:
+    sys.addaudithook(_audit)
+
+
+def _warm() -> None:
+    """Open a sound file of every watched kind, which imports all that such files may need."""
+    "".encode("cp437")  # for names in archives that are not ASCII
+    for kind in KINDS:
+        if KINDS[kind].watched:
+            _open_sound(kind)
+    _hear()
+
+
+def _open_sound(kind: str) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="mutations"))
+    try:
+        _write(folder, _sound(kind))
+        KINDS[kind].open(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
 def _outcome(kind: Kind, folder: Path) -> str:
     try:
-        kind.open(folder)
+        with _watching(folder) if kind.watched else contextlib.nullcontext():
+            kind.open(folder)
     except HelixscopeError as error:
         check_sentence(error)
         return "refused"
@@ -124,12 +179,10 @@ def run(
 ) -> Counts:
     """Run cases of a kind in this process, after a sound file, which loads the libraries."""
     logging.disable(logging.CRITICAL)
-    folder = Path(tempfile.mkdtemp(prefix="mutations"))
-    try:
-        _write(folder, _sound(kind))
-        KINDS[kind].open(folder)
-    finally:
-        shutil.rmtree(folder)
+    if KINDS[kind].watched:
+        _warm()
+    else:
+        _open_sound(kind)
     numbers = iter(range(first, first + cases))
     case = case_of(kind)
 

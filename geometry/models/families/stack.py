@@ -10,8 +10,9 @@ from geometry.checkpoints.config import flag
 from geometry.measures.sinusoids import Sinusoid
 from geometry.models.families.names import by_name, names_in
 
-Fused = Literal["side by side", "by head", "multi-query"]
-"""Layout of W_Q, W_K and W_V in a fused matrix, along its output axis."""
+Fused = Literal["side by side", "in thirds", "by head", "multi-query"]
+"""Layout of W_Q, W_K and W_V in a fused matrix, along its output axis; "in thirds": side by side,
+and heads together may be larger or smaller than the states."""
 
 Scale = Literal["1/sqrt(d_head)", "1"]
 """Default factor of attention scores, if the configuration has none."""
@@ -59,12 +60,18 @@ class Stack:
     no_tokens
         The reason if ``tokens`` is empty.
     query, key, value, out, fan_out
-        Suffixes of W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{group}``
-        ALBERT's shared group. With ``fused``, ``query`` names the matrix with W_Q, W_K and W_V. All
-        are "" if only the table of a family is read.
+        Suffixes of W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{twice}``
+        and ``{twice_after}`` that of its attention and of its MLP where these are numbered
+        together, ``{group}`` ALBERT's shared group. With ``fused``, ``query`` names the matrix with
+        W_Q, W_K and W_V. All are "" if only the table of a family is read.
     attention_norm, mlp_norm
         The LayerNorm before the attention and the MLP ("" for none); ``{before}`` is the previous
         layer.
+    folds
+        Whether gains and biases of norms may have been folded into the matrices behind them, so
+        that a norm without them is not stored.
+    norms_unknown
+        Why it is not known what these do; "" where it is known.
     embedding_norm
         The LayerNorm before the first layer, if LayerNorm comes after each block; "" for none, or
         if a map to the hidden size comes between.
@@ -105,6 +112,8 @@ class Stack:
     map_in
         The matrix from embedding size to hidden size, if they differ; ``map_positions``: whether
         positions pass through it too.
+    divided
+        Whether positions are divided by √d_model before they are added.
     scaled_tokens
         Whether token embeddings are multiplied by √d_model before positions are added, if the
         configuration lacks ``scale_embedding``; None if the family has no such setting.
@@ -127,6 +136,8 @@ class Stack:
     fan_out: str = ""
     attention_norm: str = ""
     mlp_norm: str = ""
+    folds: bool = False
+    norms_unknown: str = ""
     embedding_norm: str = ""
     sum_norm: str = ""
     sum_norm_if: tuple[str, bool] | None = None
@@ -151,6 +162,7 @@ class Stack:
     attention_scale: Scale = "1/sqrt(d_head)"
     map_in: str = ""
     map_positions: bool = False
+    divided: bool = False
     scaled_tokens: bool | None = None
     begin: bool = False
     no_tokens: str = "this part of the model reads no tokens"
@@ -188,7 +200,13 @@ class Stack:
         """Suffixes of the names of the first layer's tensors, norms, maps and marks."""
         own = [getattr(self, field) for field in (*_OF_LAYERS, "map_in")]
         named = dict.fromkeys(filter(None, (*own, *self.marks)))
-        return tuple(suffix.format(layer=0, group=0, before=0, group_before=0) for suffix in named)
+        return tuple(in_layer(suffix, 0, before=0) for suffix in named)
+
+
+def in_layer(suffix: str, layer: int, **others: int) -> str:
+    """Return the suffix of a tensor in a layer; ``others`` replace further numbers in it."""
+    numbers = {"before": layer - 1, "twice": 2 * layer, "twice_after": 2 * layer + 1, "group": 0}
+    return suffix.format(layer=layer, **{**numbers, "group_before": 0, **others})
 
 
 def only_table(row: Stack, **changes: Any) -> Stack:

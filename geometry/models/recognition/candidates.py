@@ -5,7 +5,7 @@ from __future__ import annotations
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import FLOATS, TensorInfo
-from geometry.models.recognition.first_rows import EXAMPLES, rows_from
+from geometry.models.recognition.first_rows import EXAMPLES
 from geometry.models.recognition.names_and_shapes import Index, table_shape
 
 _SHORT_NAMES = frozenset({"pe", "wpe"})
@@ -36,11 +36,10 @@ class UnknownRows(UnknownArchitecture):
             f"{row} ({EXAMPLES[row]})" if row in EXAMPLES else str(row) for row in first_rows
         )
         super().__init__(
-            f"Without a config.json it is not known which row of {table.name} is position 0: "
-            f"{rows}.",
+            f"It is not known which row of {table.name} is position 0: {rows}.",
             (table,),
-            "Put the model's config.json beside the weights, or choose the rows: --table "
-            f"'{rows_from(table.name, first_rows[-1])}' begins with row {first_rows[-1]}.",
+            "Put the model's config.json beside the weights, or choose the number of first rows "
+            f"that are no positions, such as first_rows={first_rows[-1]}.",
         )
         self.first_rows = first_rows
 

@@ -19,7 +19,6 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, Ten
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import TensorInfo, TensorStore
 from geometry.models.families.left_out import LEFT_OUT
-from geometry.models.families.model_types import FAMILIES
 from geometry.models.recognition.architecture import N_HEADS, Architecture
 from geometry.models.recognition.beside import beside
 from geometry.models.recognition.candidates import (
@@ -31,6 +30,14 @@ from geometry.models.recognition.candidates import (
     named_like_positions,
     offer,
 )
+from geometry.models.recognition.choice import Choice, family_named
+from geometry.models.recognition.chosen_family import (
+    stacks_of,
+    tower_with_table,
+    towers_of_family,
+)
+from geometry.models.recognition.code_settings import of_rotary_codes
+from geometry.models.recognition.first_rows import EXAMPLES
 from geometry.models.recognition.names_and_shapes import (
     Index,
     class_rows,
@@ -58,6 +65,15 @@ INSTEAD = (
 _ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
 """Rows of a tensor, in Python's notation: "wpe.weight[1:]", "[:-100]"."""
 
+BARE_NAMES = ("pos", "position", "positions", "pe", "wpe")
+"""Names of tables of positions beside a few other matrices, all of whose rows are positions."""
+MAX_BARE = 4
+"""Maximum number of such matrices, including the table."""
+
+ROUND = 64
+"""Numbers of positions are multiples of this: a table with one or two rows more may have these
+before position 0."""
+
 _NESTED = ("model", "model_args", "model_config", "config")
 """Names under which training codes nest the settings of the model."""
 
@@ -77,8 +93,9 @@ def find_architecture(
     config
         ``config.json``, or empty.
     table
-        A tensor to use as positions, optionally with the rows that are positions,
-        "wpe.weight[1:]"; or a side of a model with two, such as "encoder"; or None.
+        What was chosen, see :class:`geometry.models.recognition.choice.Choice`: a tensor to use as
+        positions, optionally with the rows that are positions, "wpe.weight[1:]"; or a side of a
+        model with two, such as "encoder"; the family; the rows before position 0. Or None.
     stored
         Settings that a training code has stored with the tensors.
 
@@ -100,20 +117,34 @@ def find_architecture(
     """
     lenient = bool(stored) and not config
     if not config.get("model_type"):
-        config = {**_of_model(stored), **config}
+        config = of_rotary_codes(index, {**_of_model(stored), **config})
+    choice = Choice(table or "") if not table or table in index else Choice.parse(table)
+    kind = family_named(choice.family) if choice.family else ""
     try:
-        towers, reason = towers_of(index, config)
+        towers, reason = towers_of_family(index, config, kind) if kind else towers_of(index, config)
     except SourceError:  # in the configuration, which a chosen tensor does not need
-        if table is None or split_rows(index, table)[0] not in index:
+        if split_rows(index, choice.table)[0] not in index:
             raise
         towers, reason = [], ""
     sides = tuple(dict.fromkeys(tower.stack.side for tower in towers if tower.stack is not None))
     if len(sides) > 1:
         towers = [replace(tower, sides=sides) for tower in towers]
     if table is not None:
-        place = _requested(index, config, towers, table)
+        place = _chosen(index, config, towers, choice, kind, reason)
         side = "" if place.stack is None else place.stack.side
         return place if table == side else replace(place, chosen=table)
+    return _found(index, config, towers, reason, lenient=lenient)
+
+
+def _found(
+    index: Index,
+    config: Mapping[str, Any],
+    towers: list[Architecture],
+    reason: str,
+    *,
+    lenient: bool,
+) -> Architecture:
+    """Return the location of the table that was found, if it is the only possible one."""
     if towers and (doubt := _doubt(towers[0])):
         raise UnknownArchitecture(doubt, candidates(index), offer(candidates(index)))
     if towers:
@@ -130,6 +161,10 @@ def find_architecture(
         note = f"{name} is the only matrix here, and so taken for the table of positions."
         notes = () if named_like_positions(name) else (note,)
         return Architecture(None, None, "", name, config, notes)
+    named = [option.name for option in options if option.name in BARE_NAMES]
+    if len(named) == 1 and len(options) <= MAX_BARE and not config.get("model_type"):
+        note = f"{named[0]} is taken for the table of positions by its name."
+        return Architecture(None, None, "", named[0], config, (note,))
     raise _unknown(index, config, options)
 
 
@@ -156,8 +191,107 @@ def split_rows(index: Index, table: str) -> tuple[str, slice | None]:
     return chosen[1], slice(start or 0, stop)
 
 
+def _chosen(
+    index: Index,
+    config: Mapping[str, Any],
+    towers: list[Architecture],
+    choice: Choice,
+    kind: str,
+    reason: str,
+) -> Architecture:
+    """Return the location of what was chosen: a table, a family, the rows before position 0."""
+    table, notes = choice.table, tuple[str, ...]()
+    own, config = config, {**config, "model_type": kind} if kind else config
+    if kind and not (table or towers or reason):
+        table = _only_one(index)
+        notes = (f"{table} is taken for its table of positions.",)
+    if table:
+        place = _requested(index, own, towers, table, kind)
+        place = replace(place, notes=(*place.notes, *notes))
+        if place not in towers and not (kind and stacks_of(kind)):
+            place = replace(place, notes=(*place.notes, *_against(config, towers, place, reason)))
+    else:
+        try:
+            place = _found(index, config, towers, reason, lenient=True)
+        except UnknownArchitecture as error:
+            if not kind:
+                raise
+            raise NoSuchTable(str(error), error.candidates, error.advice) from error
+    if choice.first_rows is None:
+        return _asked(index, place) if table and not kind else place
+    if split_rows(index, table)[1] is not None:
+        raise SourceError(
+            f"The first rows are chosen twice: by {table!r} and as {choice.first_rows}.",
+            "Choose them once.",
+        )
+    return _from_row(index, place, choice.first_rows)
+
+
+def _asked(index: Index, place: Architecture) -> Architecture:
+    """Return a chosen table of an unknown model, to be asked for its first rows by their number."""
+    known = place.stack is not None or place.cut is not None or place.readings
+    if known or not place.table or len(index) <= MAX_BARE:
+        return place
+    n_rows = rows_and_width(index[place.table])[0]
+    first = [rows for rows in EXAMPLES if n_rows > rows and not (n_rows - rows) % ROUND]
+    if not first or 0 in first:
+        return place
+    cuts = (replace(place, cut=slice(rows, None)) for rows in first)
+    return replace(place, readings=(place, *cuts))
+
+
+def _only_one(index: Index) -> str:
+    """Return the only matrix, or the only one named like positions; "" if there are several."""
+    options = candidates(index)
+    named = [option for option in options if named_like_positions(option.name)] or options
+    return named[0].name if len(named) == 1 else ""
+
+
+def _against(
+    config: Mapping[str, Any], towers: list[Architecture], place: Architecture, reason: str
+) -> tuple[str, ...]:
+    """Return a sentence about a configuration that has another table than the chosen one."""
+    kind, names = config.get("model_type"), [tower.table for tower in towers if tower.table]
+    if not kind or place.table in names:
+        return ()
+    inside = next((tower for tower in towers if not tower.table), None)
+    if names:
+        other = f"whose positions are {names[0]}"
+    elif reason or inside is not None:
+        other = f"whose positions are no table{f': {reason}' if reason else ''}"
+    else:
+        return ()
+    return (f"{place.table} was chosen, though the model is {kind}, {other}.",)
+
+
+def _from_row(index: Index, place: Architecture, first: int) -> Architecture:
+    """Return a table with position 0 in a row that was chosen."""
+    if not place.table or place.lags is not None:
+        raise SourceError(
+            f"{place.family or 'This'} has no table of positions, and so no first rows of one.",
+            "Open it without them.",
+        )
+    for reading in (place, *place.readings):
+        if reading.row_of_position_0 == first:
+            return replace(reading, readings=(), notes=place.notes)
+    n_rows = rows_and_width(index[place.table])[0]
+    if first >= n_rows - place.rows_after:
+        raise SourceError(
+            f"{place.table} has {n_rows} rows: none are left after the first {first}.",
+            "Choose fewer first rows.",
+        )
+    if place.stack is None and of_pictures(index):
+        return replace(_of_patches(place, index, first), readings=())
+    cut = slice(first, n_rows - place.rows_after)
+    return replace(place, cut=cut, readings=(), part=False, net=None)
+
+
 def _requested(
-    index: Index, config: Mapping[str, Any], towers: list[Architecture], table: str
+    index: Index,
+    config: Mapping[str, Any],
+    towers: list[Architecture],
+    table: str,
+    kind: str = "",
 ) -> Architecture:
     name, rows = split_rows(index, table)
     for tower in towers:
@@ -183,6 +317,9 @@ def _requested(
             f"(n_positions, d_model), got {info.dtype} {info.shape}.",
             offer(candidates(index)),
         )
+    if kind and (read := tower_with_table(index, config, kind, name)):
+        return _with_notes(index, _with_rows(index, read, rows), [read], lenient=True)
+    config = {**config, "model_type": kind} if kind else config
     own = (
         match_row(index, config, str(config["model_type"]), row) for row in rows_of_family(config)
     )
@@ -270,6 +407,8 @@ def _with_notes(
             f"{some_of(copies, 3)}."
         )
     shape = rows_and_width(index[tower.table])
+    if tower.stack is not None and tower.stack.divided:
+        notes.append(f"Its rows are divided by √{shape[1]}, as {tower.family} does.")
     if tower.stack is not None and tower.stack.patches and tower.cut is None:
         tokens = class_rows(index, tower.table)
         if len(tokens) == 1 and tokens[0] not in (0, tower.row_of_position_0):
@@ -341,8 +480,8 @@ def _unknown(
     problem = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
     if isinstance(kind, str) and kind in LEFT_OUT:
         problem = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
-    elif isinstance(kind, str) and kind in FAMILIES:
-        name = FAMILIES[kind][0].positions
+    elif isinstance(kind, str) and (rows := stacks_of(kind)):
+        name = rows[0].positions
         problem = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"
     if not options:
         return UnknownArchitecture(

@@ -1,4 +1,4 @@
-"""The row of a position table for position 0, in words and as a choice."""
+"""The row of a position table for position 0, in words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,3 @@ EXAMPLES: Mapping[int, str] = MappingProxyType(
     {0: "GPT-2, BERT", 1: "ViT", 2: "RoBERTa, OPT, BART"}
 )
 """Models by the row of position 0 in their table."""
-
-
-def rows_from(name: str, first: int) -> str:
-    """Return the ``table`` argument with position 0 in a row of a tensor: "pe.weight[2:]"."""
-    return f"{name}[{first}:]"

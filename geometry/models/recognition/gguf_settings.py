@@ -25,11 +25,14 @@ from geometry.models.schemes.rotary_scaling import FACTORS
 GGUF = "gguf"
 """Key of these configurations alone: llama.cpp's name of the architecture."""
 POSITIONS = "position_embd.weight"
+PROJECTOR = "clip"
+"""The architecture of files with the tower for pictures of a model, "mmproj-….gguf"."""
 MAX_FACTORS = 1 << 16
 """Maximum bytes of a tensor with a factor for each pair: ten times those of any model."""
 
 ARCHITECTURES: Mapping[str, str] = MappingProxyType(
     {
+        PROJECTOR: "clip_vision_model",
         "starcoder": "gpt_bigcode",
         "gptneox": "gpt_neox",
         "phi2": "phi",
@@ -114,8 +117,30 @@ _BERT = replace(
     causal=False,
     begin=False,
 )
+_PICTURES = Stack(
+    positions="v.position_embd.weight",
+    tokens=(),
+    query="v.blk.{layer}.attn_q.weight",
+    key="v.blk.{layer}.attn_k.weight",
+    value="v.blk.{layer}.attn_v.weight",
+    out="v.blk.{layer}.attn_out.weight",
+    fan_out="v.blk.{layer}.ffn_up.weight",
+    attention_norm="v.blk.{layer}.ln1.weight",
+    mlp_norm="v.blk.{layer}.ln2.weight",
+    sum_norm="v.pre_ln.weight",
+    sum_norm_if=("pre_ln", False),
+    epsilon=("layer_norm_eps", 1e-5),
+    side="vision",
+    causal=False,
+    patches=True,
+)
 STACKS: Mapping[str, Stack] = MappingProxyType(
-    {"gpt2": _GPT2, "bert": _BERT, "gpt_bigcode": replace(_GPT2, fused="multi-query")}
+    {
+        "gpt2": _GPT2,
+        "bert": _BERT,
+        "gpt_bigcode": replace(_GPT2, fused="multi-query"),
+        "clip_vision_model": _PICTURES,
+    }
 )
 """Stacks with a table of positions, by ``model_type``."""
 HEADS = (replace(_BERT, positions="", causal=True), replace(_GPT2, positions=""))
@@ -145,7 +170,7 @@ def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, 
             "Convert it again with a current llama.cpp.",
         )
 
-    of = _Settings(given, name)
+    of = _Settings(given, f"{name}.vision" if name == PROJECTOR else name)
     config: dict[str, Any] = {
         GGUF: name,
         "model_type": ARCHITECTURES.get(name, name),
@@ -160,6 +185,9 @@ def read_settings(index: GgufIndex, store: TensorStore, file: str) -> dict[str, 
         "vocab_size": of.whole("vocab_size") or index.lengths.get(TOKENS),
         "bos_token_id": given.get("tokenizer.ggml.bos_token_id"),
     }
+    if name == PROJECTOR:
+        sizes = {key: of.whole(key) for key in ("image_size", "patch_size")}
+        config |= {**sizes, "pre_ln": _PICTURES.sum_norm in store.tensors}
     config |= _alibi(name, of)
     turns = name in (*INTERLEAVED, *HALVES) or any(key.startswith(f"{name}.rope.") for key in given)
     if POSITIONS not in store.tensors and turns:

@@ -19,7 +19,7 @@ from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.code_families import CODES
 from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.names import names_in
-from geometry.models.families.stack import Stack, only_table
+from geometry.models.families.stack import Stack, in_layer, only_table
 
 Index = Mapping[str, TensorInfo]
 
@@ -109,11 +109,13 @@ class Match:
 
 
 def endings(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[str]:
-    """Return names that end in the suffix after a dot, those of the best copy first.
+    """Return names that end in the suffix after a dot or slash, those of the best copy first.
 
     Names of a vision tower are included only if ``vision``.
     """
-    names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
+    names = [
+        name for name in index if name == suffix or name.endswith((f".{suffix}", f"/{suffix}"))
+    ]
     return sorted((name for name in names if vision or not _VISION.search(name)), key=_preference)
 
 
@@ -225,14 +227,18 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
 
 
 def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
-    root = name.removesuffix(stack.positions)
+    match = match_at(index, kind, stack, name, name.removesuffix(stack.positions))
+    named_alike = kind in CODES or stack.positions == AMBIGUOUS or match.stack.rows_after
+    return None if named_alike and not match.n_present else match
+
+
+def match_at(index: Index, kind: str, stack: Stack, name: str, root: str) -> Match:
+    """Return how well a row fits the tensors below a root, without its layers if these differ."""
     n_present = sum(_has(index, root, suffix) for suffix in stack.suffixes)
-    if stack.layers_known and not _has(index, root, stack.query.format(layer=0, group=0)):
+    if stack.layers_known and not _has(index, root, in_layer(stack.query, 0)):
         # Its layers are of another kind, or missing.
         tokens = tuple(suffix for suffix in stack.tokens if _has(index, root, suffix))
         n_present, stack = 0, only_table(stack, tokens=tokens, no_tokens=_NOT_NAMED)
-    if not n_present and (kind in CODES or stack.positions == AMBIGUOUS or stack.rows_after):
-        return None
     score = 1.0 + n_present
     if n_present:
         score += _fused_score(index, stack, root, name)
@@ -253,7 +259,7 @@ def _has(index: Index, root: str, suffix: str) -> bool:
 
 def _fused_score(index: Index, stack: Stack, root: str, table: str) -> float:
     """Return the score of the shape of the fused matrix of W_Q, W_K and W_V."""
-    fused = index.get(root + stack.query.format(layer=0, group=0)) if stack.fused else None
+    fused = index.get(root + in_layer(stack.query, 0)) if stack.fused else None
     width = table_shape(index[table])[1:]
     if fused is None or len(fused.shape) != 2 or width not in (fused.shape[:1], fused.shape[1:]):
         return 0.0
@@ -311,6 +317,8 @@ def class_rows(index: Index, table: str, patches: int | None = None) -> tuple[in
         are no tokens. Otherwise, all possible numbers.
     """
     n_rows, _ = rows_and_width(index[table])
+    if len(index[table].shape) == 4:  # rows and columns of patches are axes of their own
+        return (0,)
     if patches is not None and 0 <= n_rows - patches <= MAX_CLASS_ROWS:
         return (n_rows - patches,)
     tokens = list(_class_tokens(index, table))
@@ -326,12 +334,13 @@ def _is_square(n: int) -> bool:
 
 
 def _class_tokens(index: Index, table: str) -> Iterator[tuple[str, int]]:
-    """Yield the tokens beside a table, with their numbers of rows."""
+    """Yield the tokens beside a table or its tower, with their numbers of rows."""
     root = table.removesuffix(".weight").rpartition(".")[0]
+    places = (root, root.rpartition(".")[0])
     _, width = rows_and_width(index[table])
     for name in index:
         place, _, last = name.rpartition(".")
-        if place == root and _CLASS.fullmatch(last):
+        if place in places and _CLASS.fullmatch(last):
             shape = index[name].shape
             if shape and shape[-1] == width and math.prod(shape[:-1]) <= MAX_CLASS_ROWS:
                 yield name, math.prod(shape[:-1])

@@ -14,10 +14,12 @@ from typing import Any
 from geometry.checkpoints.config import first_int, flag
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import TensorInfo
+from geometry.models.families.code_families import TURNED_CODES
 from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.model_types import BESIDE, FAMILIES, PARTS, turned_stack
-from geometry.models.families.stack import INSIDE, Stack
+from geometry.models.families.stack import INSIDE, Stack, in_layer
 from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.code_settings import with_usual_names
 from geometry.models.recognition.gguf_settings import (
     GGUF,
     HEADS,
@@ -75,10 +77,7 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     """Return the towers with a table, best first, and the reason if there are none."""
     kind = config.get("model_type")
     if GGUF in config:
-        if POSITIONS not in index:
-            with converting():
-                return _without_table(index, config)
-        return [Architecture(str(kind), STACKS.get(str(kind)), "", POSITIONS, config)], ""
+        return _of_gguf(index, config)
     if isinstance(kind, str) and kind in LEFT_OUT:
         return [], WITHOUT_TABLE.get(kind, "")
     if not isinstance(kind, str) or not kind:
@@ -100,6 +99,21 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
         if tables and tables[0].stack is not None and not tables[0].stack.patches:
             return _in_doubt(tables, why_no_table(index, config)), ""
     return inside, reason
+
+
+def _of_gguf(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
+    """Return the towers of a GGUF file, or the reason why it has no table."""
+    kind = str(config.get("model_type"))
+    stack = STACKS.get(kind)
+    table = POSITIONS if stack is None else stack.positions
+    if table not in index:
+        with converting():
+            return _without_table(index, config)
+    place = Architecture(kind, stack, "", table, config)
+    if stack is None or not stack.patches:
+        return [place], ""
+    readings = tuple(readings_of(place, index))
+    return [replace(readings[0], readings=readings) if len(readings) > 1 else readings[0]], ""
 
 
 def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
@@ -137,8 +151,10 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
     stack = replace(INSIDE, causal=rotary.causal)
     turned = None
     rows = HEADS if GGUF in config else (turned_stack(family).for_config(config),)
+    if family is None:
+        rows = (*rows, *TURNED_CODES)
     for heads in rows if rotary.alike else ():
-        suffix = heads.query.format(layer=0)
+        suffix = in_layer(heads.query, 0)
         if names := endings(index, suffix):
             root = names[0].removesuffix(suffix)
             turned = Architecture(family, heads, root, "", config)
@@ -256,7 +272,7 @@ def match_row(
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
-    for suffix in (stack.query.format(layer=0), *stack.tokens):
+    for suffix in (in_layer(stack.query, 0), *stack.tokens):
         for name in endings(index, suffix):
             return Architecture(family, stack, name.removesuffix(suffix), "", config)
     return None
@@ -289,8 +305,9 @@ def _of_match(
     readings: dict[int, Architecture] = {}
     for fit in (match, *matches):
         notes = _assumptions(fit, matches, config)
-        place = Architecture(fit.kind, fit.stack, fit.root, fit.table, config, notes)
-        for reading in _readings(place, index):
+        own = with_usual_names(fit.kind, fit.stack.side, config, index, fit.table)
+        place = Architecture(fit.kind, fit.stack, fit.root, fit.table, own, notes)
+        for reading in readings_of(place, index):
             readings.setdefault(reading.row_of_position_0, reading)
     norms = _query_norms(index)
     readings = {
@@ -307,7 +324,7 @@ def _query_norms(index: Index) -> tuple[str, ...]:
     return ("Its queries and keys pass norms, which are not part of what is shown of attention.",)
 
 
-def _readings(place: Architecture, index: Index) -> Iterator[Architecture]:
+def readings_of(place: Architecture, index: Index) -> Iterator[Architecture]:
     """Yield a location of a known family for each possible row of position 0."""
     stack = place.stack
     assert stack is not None

@@ -35,6 +35,13 @@ WITHOUT_TABLE: Mapping[str, str] = by_name(
 )
 """Second half of "llama stores no positional embeddings: …", by ``model_type`` of transformers."""
 
+_OF_ROTARY_MODELS = (
+    *("inv_freq", "rope.freqs", "mlp.gate_proj.weight", "attention.wq.weight"),
+    *("attn.c_q.weight", "qk_bank"),
+)
+"""Ends of names of tensors that only rotary models have: Llama's kin, also as Meta publishes it,
+nanochat, modded-nanogpt."""
+
 ADDED = (None, "absolute", "learned", "learned_absolute")
 """Values of ``position_embedding_type`` of models that add a table to their tokens."""
 INSIDE_TYPES = ("rotary", "rope", "alibi", *RELATIVE_KEYS)
@@ -73,7 +80,7 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     settings = any(config.get(key) is not None for key in SIGNS)
     if settings:
         return ROTARY
-    if any("rotary" in name or name.endswith("inv_freq") for name in index):
+    if any("rotary" in name or name.endswith(_OF_ROTARY_MODELS) for name in index):
         return ROTARY
     if config.get("relative_attention_num_buckets") is not None or any(
         "relative_attention_bias" in name for name in index

@@ -153,8 +153,8 @@ class Lags:
         remaining = [name for name in self.tensors if name != self.tensor]
         if remaining and self.window is None:
             notes.append(
-                f"Each layer has its own: shown is {self.tensor}. Another one opens by its name, "
-                f"as with --table {remaining[-1]}."
+                f"Each layer has its own: shown is {self.tensor}. Another one opens if it is "
+                f"chosen as the table, such as {remaining[-1]}."
             )
         return notes
 

@@ -180,10 +180,9 @@ class _Reader:
         if pairing is not None:  # of a GGUF file, which has no implicit settings
             self.row = replace(self.row, share=1.0, width=0, d_head=0, before=0)
         if pairing == "unknown" or self.kind not in COMPARED:
-            self.notes.append(
-                f"Usual settings assumed: a {shortened(self.kind, 40)} model was not compared with "
-                "its code."
-            )
+            named = isinstance(config.get("model_type"), str)
+            model = f"a {shortened(self.kind, 40)} model" if named else "this model"
+            self.notes.append(f"Usual settings assumed: {model} was not compared with its code.")
 
     def read(self) -> Rotary:
         """Return the turning by the configuration."""

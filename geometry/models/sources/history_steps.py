@@ -1,6 +1,8 @@
 """A step of a training history, opened like a model: ``FOLDER/step 500``.
 
-Only its positions are kept; the file is described in :mod:`geometry.history.record`.
+Of a folder with ``history.safetensors``, only its positions are kept; the file is described in
+:mod:`geometry.history.record`. A file may also hold a list of state dicts, or a dictionary of them
+by step: ``run.pt/step 500``.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from types import MappingProxyType
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.safetensors_store import read_header
+from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
     FloatArray,
     LocalFile,
@@ -24,6 +27,7 @@ from geometry.checkpoints.stores import (
 )
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.candidates import named_like_positions
 from geometry.models.sources.source import Source
 
 FILE_NAME = "history.safetensors"
@@ -72,8 +76,40 @@ def find_step(path: Path) -> tuple[Path, int] | None:
     match = _STEP.fullmatch(path.name)
     if match is None or path.exists():
         return None
-    file = path.parent / FILE_NAME
+    file = path.parent if path.parent.is_file() else path.parent / FILE_NAME
     return (file, int(match[1])) if file.is_file() else None
+
+
+def steps_inside(model: PositionalModel) -> dict[int, str]:
+    """Return the tables of all state dicts in a model's file, by increasing step.
+
+    They have one name but for a part before that of the table, which is a number, or names a step.
+    Of a list, the steps count from 0. {} if there is only one.
+    """
+    place, tensors = model.layers.architecture, model.store.tensors
+    table, parts = place.table, place.table.split(".")
+    if place.lags is not None or table not in tensors:
+        return {}
+    if place.family is None:
+        before = 1 if len(parts) > 1 and named_like_positions(".".join(parts[1:])) else 0
+    else:
+        before = place.root.count(".")
+    for at in range(before):
+        if step_of(parts[at]) is not None:
+            start, end = (".".join(some) for some in (parts[:at], parts[at + 1 :]))
+            start = f"{start}." if start else ""
+            items = {
+                name: name.removeprefix(start).removesuffix(f".{end}")
+                for name in tensors
+                if name.startswith(start) and name.endswith(f".{end}")
+            }
+            steps = steps_of(item for item in items.values() if "." not in item)
+            found = {steps[item]: name for name, item in items.items() if item in steps}
+            shape = tensors[table].shape
+            found = {step: name for step, name in found.items() if tensors[name].shape == shape}
+            if len(found) > 1 and table in found.values():
+                return dict(sorted(found.items()))
+    return {}
 
 
 def open_step(

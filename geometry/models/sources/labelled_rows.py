@@ -7,7 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from geometry.checkpoints.column_files import PositionColumn, read_columns, read_rows
+from geometry.checkpoints.arrow_files import SUFFIXES, read_arrow
+from geometry.checkpoints.column_files import (
+    PositionColumn,
+    labels_beside,
+    metadata_name,
+    read_columns,
+    read_rows,
+)
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import TensorStore
@@ -21,7 +28,8 @@ from geometry.models.sources.source import Source
 def open_rows(path: Path, source: Source, name: str) -> PositionalModel:
     """Open a table of numbers with labels.
 
-    See :func:`geometry.checkpoints.column_files.read_rows`.
+    See :func:`geometry.checkpoints.column_files.read_rows`, and
+    :func:`geometry.checkpoints.arrow_files.read_arrow`.
 
     Raises
     ------
@@ -30,10 +38,11 @@ def open_rows(path: Path, source: Source, name: str) -> PositionalModel:
     FileChanged
         It changed while it was read.
     """
-    beside = FolderFiles(path.parent, (path.name,))
-    contents = read_rows(path)
+    beside = FolderFiles(path.parent, (path.name, metadata_name(path)))
+    contents = read_arrow(path) if path.suffix.lower() in SUFFIXES else read_rows(path)
+    columns = contents.columns or labels_beside(path, len(contents.values))
     store = OneTable(path.name, contents.values)
-    place = Architecture(table=path.name, rows=rows_of(contents.columns))
+    place = Architecture(table=path.name, rows=rows_of(columns))
     return PositionalModel(store, place, source=source, name=name, beside=beside)
 
 

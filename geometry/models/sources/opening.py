@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
-from geometry.checkpoints.files import TABLE_SUFFIXES, open_store, weights_in
+from geometry.checkpoints.files import (
+    TABLE_SUFFIXES,
+    adapter_settings,
+    checkpoints_in,
+    open_store,
+    steps_around,
+    weights_in,
+)
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.quantised import dequantised
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -28,8 +36,11 @@ from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
+from geometry.models.recognition.choice import Choice, choice_of
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
+from geometry.models.recognition.spellings import as_in_torch, heads_by_shape
+from geometry.models.sources.adapted import find_base, open_adapted
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -41,7 +52,13 @@ from geometry.models.sources.catalogue import (
 )
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
-from geometry.models.sources.history_steps import find_step, open_step
+from geometry.models.sources.history_steps import (
+    FILE_NAME,
+    NoStep,
+    find_step,
+    open_step,
+    steps_inside,
+)
 from geometry.models.sources.labelled_rows import open_array, open_rows
 from geometry.models.sources.layer_tables import find_layers, open_layer
 from geometry.models.sources.locating import local_path, located
@@ -58,6 +75,7 @@ __all__ = ["NoSuchTable", "UnknownArchitecture", "open_model"]
 
 _NEEDED = {
     "tokens": "a list",
+    "table": "a table or a family",
     "resampled": "a size",
     "pair": "a pair",
     "extended": "a method, two numbers of rows",
@@ -68,7 +86,7 @@ _MAKERS = {"pair": open_pair, "resampled": open_resampled, "extended": open_exte
 need the network."""
 _STEP = re.compile(
     r"(model_|checkpoint_)?(best|last|latest|final)([.-].*)?"
-    r"|(epoch|step|iter|state_step|global_step|model|checkpoint)[-_=]?\d.*",
+    r"|(epoch|step|iter|state_step|global_step|model|checkpoint|ckpt|tokens)[-_=]?\d.*|\d{1,15}",
     re.IGNORECASE,
 )
 """Names of files that say only which step of a training it is."""
@@ -87,6 +105,8 @@ def open_model(
     source: str | os.PathLike[str] | Source,
     *,
     table: str | None = None,
+    family: str | None = None,
+    first_rows: int | None = None,
     network: Network | None = None,
 ) -> PositionalModel:
     """Open a checkpoint, reading only its configuration, its index and P.
@@ -107,7 +127,14 @@ def open_model(
         downloaded, and cached.
     table
         The tensor to use as positions, where no family fits, or some of its rows, such as
-        "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision".
+        "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision". Or all
+        that was chosen as one text, as :attr:`PositionalModel.table_choice` returns it:
+        "pe.weight;family=roberta;first-rows=2".
+    family
+        The family as which it is read, whatever its configuration says: a ``model_type`` of
+        transformers, or the name of another code, such as "nanogpt" or "timm".
+    first_rows
+        Number of rows of the table before position 0; that of the family if None.
     network
         Access to the Hub and the cache; the defaults if None.
 
@@ -125,7 +152,9 @@ def open_model(
         The source has no such tensor or side.
     """
     source = located(Source.of_any(source))
-    text = source.text
+    text, table = source.text, choice_of(table, family, first_rows)
+    if source.kind == "table" and source.of is not None:
+        return open_model(source.of, table=source.what, network=network)
     if (one_table := _one_table(source)) is not None:
         if table is not None:
             raise _no_choice(source, table)
@@ -176,13 +205,29 @@ def _one_table(source: Source) -> Callable[[], PositionalModel] | None:
         path = local_path(source)
         if (layers := find_layers(path)) is not None:
             return partial(open_layer, *layers, source)
-        if (step := find_step(path)) is not None:
+        step = find_step(path)
+        if step is not None and step[0].name != FILE_NAME:
+            return partial(_open_item, *step, source)
+        if step is not None:
             return partial(open_step, *step, source, partial(open_model, step[0].parent))
     return None
 
 
+def _open_item(file: Path, step: int, source: Source) -> PositionalModel:
+    """Open one of the state dicts in a file, by its step."""
+    whole = open_model(file)
+    tables = steps_inside(whole)
+    if step not in tables:
+        has = f"It has {len(tables)}, up to step {max(tables)}." if tables else f"Open {file}."
+        raise NoStep(f"{file} has no step {step}.", has)
+    return _open(file, source, f"{whole.name} · step {step}", tables[step])
+
+
 def _no_choice(source: Source, table: str) -> NoSuchTable:
-    return NoSuchTable(f"{source.text!r} is one table, and has no tensor {table!r}.", ())
+    choice = Choice.parse(table)
+    if choice.table:
+        return NoSuchTable(f"{source.text!r} is one table, and has no tensor {choice.table!r}.", ())
+    return NoSuchTable(f"{source.text!r} is one table, read in one way.", (), "Open it as it is.")
 
 
 def _path(text: str) -> Path:
@@ -220,12 +265,17 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
         if table is not None:
             raise _no_choice(source, table)
         return open_rows(weights, source, name)
+    settings = adapter_settings(weights)
+    if settings is not None and (base := find_base(weights, settings)) is not None:
+        open_base = partial(open_model, table=table)
+        return open_adapted(weights, settings, base, open_base, source, name)
     bare = weights.suffix in (".npy", ".npz")
     # Before anything is read.
     beside = None if bare else FolderFiles(weights.parent, FILES)
     store = open_store(weights)
     if bare:
         # A bare table: a configuration next to it need not belong to it.
+        store = as_in_torch(store)
         place = replace(_place(store, {}, table), notes=())  # an array needs no notes
         return open_array(weights, store, place, source, name)
     folder = weights.parent
@@ -237,7 +287,10 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
+    store = as_in_torch(dequantised(store, config))
     place = _place(store, config, table, weights)
+    if path.is_dir() and (note := _steps_note(weights)):
+        place = replace(place, notes=(*place.notes, note))
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -250,6 +303,19 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
     )
 
 
+def _steps_note(weights: Path) -> str:
+    """Return a sentence about the other steps of a training, of which these weights are shown."""
+    steps = steps_around(weights) or checkpoints_in(weights.parent)
+    if len(steps) < 2:
+        return ""
+    own = [path for _, path in steps if path in (weights, *weights.parents)]
+    return (
+        f"{(own or [weights])[0].name} is shown, of {len(steps)} steps of a training from "
+        f"{steps[0][1].name} to {steps[-1][1].name}: the Training panel and “helixscope timelapse” "
+        "show all of them."
+    )
+
+
 def _place(
     store: TensorStore, config: Mapping[str, Any], table: str | None, weights: Path | None = None
 ) -> Architecture:
@@ -259,6 +325,7 @@ def _place(
     can be used: they may be of something else.
     """
     stored, where, notes = store.settings, "the weights", []
+    heads = heads_by_shape(store)
     try:
         if weights is not None and not config and not stored:
             stored, where = settings_beside(weights)
@@ -267,6 +334,8 @@ def _place(
         raise
     except SourceError as error:
         notes = [f"Settings beside the weights are passed over: {error}"]
+    if heads is not None and not config:
+        stored = {**stored, "n_head": heads}
     try:
         place = settled(store, find_architecture(store.tensors, config, table, stored))
         if stored:
@@ -319,9 +388,10 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
+        whole = as_in_torch(store)
         return PositionalModel(
-            store,
-            _place(store, config, table),
+            whole,
+            _place(whole, config, table),
             source=source,
             name=source.name,
             folder=checkpoint.tokenizer_folder,

@@ -17,7 +17,7 @@ from geometry.hub.address import HubAddress
 from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, address_in, canonical
 from geometry.models.sources.formulas import find_computed, is_computed
 
-DerivedKind = Literal["tokens", "resampled", "extended", "pair"]
+DerivedKind = Literal["tokens", "resampled", "extended", "pair", "table"]
 Kind = Literal["bundled", "computed", "hub", "path"] | DerivedKind
 
 FORMS: Mapping[str, str] = MappingProxyType(
@@ -26,19 +26,23 @@ FORMS: Mapping[str, str] = MappingProxyType(
         "resampled": "resampled:2048,gpt2",
         "extended": "extended:helix:768:1024,gpt2",
         "pair": "pair:8,EleutherAI/pythia-70m",
+        "table": "table:wpe.weight;family=gpt2;first-rows=0,run/ckpt.pt",
     }
 )
 """An example of each kind that is derived from a model."""
 
 GENERIC = re.compile(
     r"(pytorch_)?model([.-].*)?|checkpoints?|weights|ckpt|(lit|final)_model|consolidated([.-].*)?"
-    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+",
+    r"|mp_rank_\d+(_model_states)?|model_optim_rng|version_\d+|lightning_logs",
     re.IGNORECASE,
 )
 """Names of files and folders that do not identify the model in them."""
 
 PART = re.compile(r"(layer|step) \d+")
 """The last part of a path to one of several tables in a folder."""
+
+_MADE = FORMS.keys() - {"table"}
+"""Kinds of which nothing else is derived."""
 
 _BUNDLED = re.compile(rf"{SAMPLE}(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
 
@@ -64,7 +68,8 @@ class Source:
         The address on the Hub; None for other kinds.
     what
         Of a derived one: the list of tokens, by name or path; the size of the table; how it is
-        extended, from how many rows and to how many; the number of the pair.
+        extended, from how many rows and to how many; the number of the pair; of a "table" what is
+        chosen of the model, as in :class:`geometry.models.recognition.choice.Choice`.
     of
         The model that it is derived from; None for others, and in a wrong form.
     """
@@ -83,7 +88,7 @@ class Source:
         kind, colon, arguments = text.partition(":")
         if colon and _is_form(kind):
             what, _, of = (part.strip() for part in arguments.partition(","))
-            if what and of and (model := cls.parse(of)).kind not in FORMS:
+            if what and of and (model := cls.parse(of)).kind not in _MADE:
                 return cls.derive(kind, what, model)
             return cls(text, text, kind, _path_name(text))
         if is_computed(text):
@@ -121,13 +126,21 @@ class Source:
 
     @property
     def model(self) -> Source:
-        """The source of the model that it is derived from; itself for other kinds."""
-        return self.of or self
+        """The source of the model that it is derived from at last; itself for other kinds."""
+        return self if self.of is None else self.of.model
+
+    def apart(self, table: str | None = None) -> tuple[Source, str | None]:
+        """Return a source without its choice of a table, and that choice, or else ``table``."""
+        if self.kind == "table" and self.of is not None:
+            return self.of, self.what
+        return self, table
 
     def name_with(self, model: str) -> str:
         """Return the name of what is derived from a model, by the model's: "weekdays of gpt2"."""
         if self.kind == "tokens":
             return f"{visible(Path(self.what).stem)} of {model}"
+        if self.kind == "table":
+            return f"{model} · {visible(self.what)}"
         if self.kind == "pair":
             return f"pair {visible(self.what)} of {model}"
         if self.kind == "extended":

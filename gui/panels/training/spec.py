@@ -70,8 +70,9 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     )
     empty = "Open a model to see how its curve formed, if it has a training history."
     instead = (
-        "The bundled model “sample” has one. So does a folder with checkpoint-N folders, or a "
-        "model on the Hub with checkpoint branches, such as stanford-crfm/alias-gpt2-small-x21."
+        "The bundled model “sample” has one. So does a folder of steps, such as checkpoint-1000 or "
+        "ckpt_1000.pt, a file with several state dicts, or a model on the Hub with such branches, "
+        "such as stanford-crfm/alias-gpt2-small-x21."
     )
     defaults = Choices()
     controls = (

@@ -163,7 +163,7 @@ def test_tensors_of_all_kinds_are_found_without_torch(tmp_path):
     found = open_torch(path).tensors
     assert {name: (info.dtype, info.shape) for name, info in found.items()} == {
         "table": ("F32", (2, 3)), "half": ("F16", (2,)), "bfloat": ("BF16", (2,)),
-        "float8": ("float8_e4m3fn", (2,)), "uint16": ("U16", (2,)), "complex": ("C64", (2,)),
+        "float8": ("F8_E4M3", (2,)), "uint16": ("U16", (2,)), "complex": ("C64", (2,)),
         "parameter": ("F32", (2, 2)),
     }  # fmt: skip
 

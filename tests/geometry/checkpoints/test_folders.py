@@ -49,13 +49,14 @@ def written(folder: Path, *names: str) -> Path:
          "checkpoint-last/model.safetensors"),
         (["0_Transformer/model.safetensors", "1_Pooling/config.json", "modules.json"],
          "0_Transformer/model.safetensors"),
-        (["run/checkpoints/last.ckpt", "run/hparams.yaml"], None),
+        (["run/checkpoints/last.ckpt", "run/hparams.yaml"], "run/checkpoints/last.ckpt"),
+        (["one/two/ckpt.pt"], None),
         (["checkpoints/last.ckpt", "hparams.yaml"], "checkpoints/last.ckpt"),
         (["out/ckpt.pt", "data/train.txt", "train.py"], "out/ckpt.pt"),
         (["a/ckpt.pt", "b/ckpt.pt", "notes.txt"], None),
         (["optimus-base.safetensors"], "optimus-base.safetensors"),
         (["samplernet.pt", "sampler_1.bin", "scaler.pt"], "samplernet.pt"),
-        (["epoch=1.ckpt", "epoch=2.ckpt"], None),
+        (["seed1_step5.pt", "seed2_step5.pt"], None),
     ],
 )  # fmt: skip
 def test_the_weights_of_a_folder(names, chosen, tmp_path):
@@ -159,4 +160,42 @@ def test_parts_of_zero_name_what_joins_them(name, tmp_path):
     for source in (tmp_path, tmp_path / name):
         with pytest.raises(SourceError, match="ZeRO") as error:
             open_model(source)
-        assert "zero_to_fp32.py" in error.value.advice
+        assert "python zero_to_fp32.py" in error.value.advice
+
+
+def deepspeed_run(folder, stage):
+    """Write a run as DeepSpeed's engine saves it: ZeRO-3 cuts the tensors, others do not."""
+    step = folder / "global_step20"
+    step.mkdir()
+    (folder / "latest").write_text("global_step20")
+    (folder / "zero_to_fp32.py").write_text("raise SystemExit('it was run')")
+    module = {"transformer.wpe.weight": torch.from_numpy(TABLE)}
+    beside = {"optimizer": None, "lr_scheduler": None, "global_steps": 20, "ds_config": {"a": [1]}}
+    cut = {name: torch.empty(0) for name in module}
+    if stage == 3:
+        for rank in range(2):
+            name = f"zero_pp_rank_{rank}_mp_rank_00"
+            torch.save({"module": cut, **beside}, step / f"{name}_model_states.pt")
+            torch.save({"optimizer_state_dict": {}}, step / f"{name}_optim_states.pt")
+        return
+    torch.save({"module": module, **beside}, step / "mp_rank_00_model_states.pt")
+    for rank in range(2 * bool(stage)):
+        states = {"optimizer_state_dict": {"exp_avg": torch.from_numpy(TABLE)}}
+        for kind in ("", "bf16_")[: 1 + (stage == 1)]:
+            torch.save(states, step / f"{kind}zero_pp_rank_{rank}_mp_rank_00_optim_states.pt")
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_runs_of_deepspeed(tmp_path, stage):
+    deepspeed_run(tmp_path, stage)
+    for source in (tmp_path, tmp_path / "global_step20"):
+        np.testing.assert_array_equal(open_model(source).W_pos, TABLE)
+
+
+def test_a_run_of_zero_3_has_the_line_that_joins_it(tmp_path):
+    deepspeed_run(tmp_path, 3)
+    parts = tmp_path.glob("*/*model_states.pt")
+    for source in (tmp_path, tmp_path / "global_step20", *parts):
+        with pytest.raises(SourceError, match="ZeRO") as error:
+            open_model(source)
+        assert "python zero_to_fp32.py . " in error.value.advice

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from gguf import GGMLQuantizationType
+from gguf import MODEL_TENSOR, TENSOR_NAMES, GGMLQuantizationType
 from gguf.quants import quantize
 from transformers import LlamaConfig, LlamaModel
 
@@ -47,6 +47,39 @@ def test_a_table_of_positions(tmp_path):
     assert not model.warnings
     with pytest.raises(TensorUnavailable):
         model.tokenize("a")
+
+
+@pytest.mark.parametrize("n_class_rows", [0, 1])
+def test_a_projector_of_pictures(n_class_rows, tmp_path):
+    rng = np.random.default_rng(0)
+
+    def random(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+
+    def name(tensor):
+        return TENSOR_NAMES[tensor].format(bid=0)
+
+    table = random(16 + n_class_rows, 32)
+    maps = {weight: (name(getattr(MODEL_TENSOR, f"V_ENC_{part}")), random(32, 32))
+            for weight, part in (("W_Q", "ATTN_Q"), ("W_K", "ATTN_K"), ("W_V", "ATTN_V"),
+                                 ("W_O", "ATTN_O"))}  # fmt: skip
+    maps["W_in"] = name(MODEL_TENSOR.V_ENC_FFN_UP), random(64, 32)
+    tensors = {f"{name(MODEL_TENSOR.V_ENC_EMBD_POS)}.weight": table,
+               f"{name(MODEL_TENSOR.V_ENC_INPUT_NORM)}.weight": random(32),
+               f"{name(MODEL_TENSOR.V_ENC_POST_ATTN_NORM)}.weight": random(32),
+               **{f"{stem}.weight": matrix for stem, matrix in maps.values()}}  # fmt: skip
+    if n_class_rows:
+        tensors[name(MODEL_TENSOR.V_ENC_EMBD_CLS)] = random(32)
+    settings = {"image_size": 32, "patch_size": 8, "embedding_length": 32, "block_count": 1,
+                "attention.head_count": 4, "feed_forward_length": 64}  # fmt: skip
+    path = write(tmp_path / "mmproj-a.gguf", tensors,
+                 [(f"clip.vision.{key}", value) for key, value in settings.items()],
+                 arch="clip")  # fmt: skip
+    model = open_model(path)
+    np.testing.assert_array_equal(model.W_pos, table[n_class_rows:])
+    assert (model.grid, model.n_heads, model.n_layers, model.causal) == ((4, 4), 4, 1, False)
+    for weight, (_, matrix) in maps.items():
+        np.testing.assert_array_equal(model.weight(weight), matrix)
 
 
 def test_rotary_settings(tmp_path):

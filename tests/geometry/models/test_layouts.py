@@ -144,3 +144,18 @@ def written(folder: Path, tensors: Tensors, config: str | None) -> Path:
     if config is not None:
         (folder / "config.json").write_text(config)
     return folder
+
+
+def test_matrices_by_heads_of_bfloat16(tmp_path):
+    """Tensors that are made of stored ones are read once, not as their bits."""
+    import torch
+    from safetensors.torch import save_file as save_torch
+
+    from geometry.checkpoints.files import open_store
+    from geometry.models.recognition.spellings import as_in_torch
+
+    stored = torch.randn(2, 4, 3).bfloat16()
+    save_torch({"blocks.0.attn.W_Q": stored}, tmp_path / "model.safetensors")
+    matrix = as_in_torch(open_store(tmp_path / "model.safetensors")).read("blocks.0.attn.W_Q")
+    expected = stored.float().numpy().transpose(1, 0, 2).reshape(4, 6)
+    np.testing.assert_array_equal(matrix, expected)

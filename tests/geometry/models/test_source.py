@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 from geometry.models.sources.locating import located
+from geometry.models.sources.names import name_apart
 from geometry.models.sources.source import Source
 
 
@@ -74,3 +75,21 @@ def test_at_commit_changes_only_what_is_on_the_hub():
     ):
         assert Source.parse(text).at_commit(commit).text == expected
     assert Source.parse("c/d@v1").at_commit(None).text == "c/d"
+
+
+@pytest.mark.parametrize(
+    ("source", "others", "name"),
+    [
+        ("/a/out/ckpt.pt", [], "out"),
+        ("/a/out/ckpt.pt", ["/b/out/ckpt.pt"], "a/out"),
+        ("/a/x/out/ckpt.pt", ["/b/x/out/ckpt.pt", "/c/x/out/ckpt.pt"], "a/out"),
+        ("/a/x/out/ckpt.pt", ["/b/y/out/ckpt.pt"], "x/out"),
+        ("/a/out/ckpt.pt", ["/out/ckpt.pt"], "a/out"),
+        ("/a/out/ckpt.pt", ["/a/out/ckpt.pt"], "out"),  # two tables of one file
+        ("us/out", ["them/out"], "us/out"),
+    ],
+)
+def test_models_of_the_same_name_have_their_folders(source, others, name):
+    named = [("out", Source.parse(other)) for other in others]
+    assert name_apart("out", Source.parse(source), named) == name
+    assert name_apart("other", Source.parse(source), named) == "other"

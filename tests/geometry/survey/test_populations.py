@@ -188,6 +188,9 @@ def test_a_list_of_sources_in_a_text_file(offline, tmp_path):
     found = expand([str(listed)], offline)
     assert len(found) == 10
     assert found[-1].source == str(tmp_path / "one")
+    listed.write_text("table:pe[2:];family=bert,one\ntable:family=gpt2,sample\n", "utf-8")
+    found = [entry.source for entry in expand([str(listed)], offline)]
+    assert found == ["table:family=gpt2,sample", f"table:pe[2:];family=bert,{tmp_path / 'one'}"]
     listed.write_text("sources.txt\n", "utf-8")
     with pytest.raises(SourceError, match=r"sources\.txt lists itself"):
         expand([str(listed)], offline)

@@ -31,11 +31,16 @@ def bare(write):
     return write()
 
 
+@pytest.fixture(params=[CHOICE, "family=roberta", f"{NAME};family=bert;first-rows=2"])
+def choice(request):
+    return request.param
+
+
 @pytest.fixture
-def chosen(session, controller, bare):
+def chosen(session, controller, bare, choice):
     """A session with the checkpoint open, from row 2 on."""
     controller.open(bare)
-    controller.choose_table(session.notice, CHOICE)
+    controller.choose_table(session.notice, choice)
     return session
 
 
@@ -52,11 +57,11 @@ def test_where_only_the_rows_are_unknown_they_are_asked_for(session, controller,
     assert "rows from 2" in resolve_scene(session).caption[0]
 
 
-def test_chosen_table_is_used_until_forgotten(chosen, controller, bare, write_table):
+def test_chosen_table_is_used_until_forgotten(chosen, controller, bare, write_table, choice):
     controller.open(str(write_table()))
     assert chosen.model.table_choice is None
     controller.open(bare)
-    assert chosen.model.table_choice == CHOICE
+    assert chosen.model.table_choice == choice
     controller.opening.forget_table()
     assert chosen.notice.first_rows
     controller.choose_table(chosen.notice, f"{NAME}[0:]")
@@ -77,21 +82,22 @@ def test_the_caption_names_a_tensor_of_no_known_family(session, controller, tmp_
     assert "rows" not in resolve_scene(session).caption[0]
 
 
-def test_a_choice_is_forgotten_by_the_file_that_lacks_it(chosen, controller, bare, helix):
+def test_a_choice_is_forgotten_by_the_file_that_lacks_it(chosen, controller, bare, helix, choice):
     save_file({"only.pos": helix().astype(np.float32)}, bare)
     controller.open(bare)
     assert chosen.model.table == "only.pos"
-    assert chosen.model.table_choice is None
-    assert chosen.tables == {}
+    kept = choice if choice.startswith("family=") else None  # which any table can be read as
+    assert chosen.model.table_choice == kept
+    assert chosen.tables == ({bare: kept} if kept else {})
 
 
-def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_table):
+def test_the_next_start_opens_it_so(chosen, controller, settings, bare, write_table, choice):
     settings.save_session(chosen)
     again = settings.new_session()
-    assert again.tables == {bare: CHOICE}
+    assert again.tables == {bare: choice}
     controller.open(str(write_table()))
     controller.open_first(None, again.recent[0].id)
-    assert (chosen.model.source.text, chosen.model.table_choice) == (bare, CHOICE)
+    assert (chosen.model.source.text, chosen.model.table_choice) == (bare, choice)
 
 
 def test_settings_of_anything_else_are_no_choices(settings):
@@ -101,18 +107,18 @@ def test_settings_of_anything_else_are_no_choices(settings):
         assert "a" not in settings.new_session().tables
 
 
-def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_table):
+def test_a_project_keeps_the_choice(chosen, controller, bare, tmp_path, write_table, choice):
     chosen.positions = (3, 30)
     path = tmp_path / "a.helix"
     save_work(take_work(chosen, controller.opening.shown, None), path)
     forget_recent(chosen)
     controller.open(str(write_table()))
     controller.open(str(path))
-    assert (chosen.model.table_choice, chosen.positions) == (CHOICE, (3, 30))
+    assert (chosen.model.table_choice, chosen.positions) == (choice, (3, 30))
     assert not chosen.notice.candidates
 
 
-def test_project_without_a_choice_asks(chosen, controller, bare, tmp_path, write_table):
+def test_project_without_a_choice_asks(chosen, controller, bare, tmp_path, write_table, choice):
     path = tmp_path / "a.helix"
     work = take_work(chosen, controller.opening.shown, None)
     fields = {**work.fields, "color_by": "norm", "selection": (7,)}
@@ -121,25 +127,25 @@ def test_project_without_a_choice_asks(chosen, controller, bare, tmp_path, write
     controller.open(str(write_table()))
     controller.open(str(path))
     assert chosen.notice.first_rows
-    controller.choose_table(chosen.notice, CHOICE)
-    assert (chosen.model.table_choice, chosen.positions) == (CHOICE, (3, 30))
+    controller.choose_table(chosen.notice, choice)
+    assert (chosen.model.table_choice, chosen.positions) == (choice, (3, 30))
     assert (chosen.color_by, chosen.selection) == ("norm", (7,))
     assert chosen.work_file == str(path)
 
 
-def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table):
+def test_a_bookmark_keeps_the_choice(chosen, controller, bare, write_table, choice):
     work = take_work(chosen, controller.opening.shown, None)
     controller.open(bare, table=f"{NAME}[0:]")
     assert chosen.model.n_positions == 42
     controller.reopening.go_to(work)
-    assert chosen.model.table_choice == CHOICE
+    assert chosen.model.table_choice == choice
 
 
-def test_undo_brings_back_the_choice_before(chosen, controller, bare):
+def test_undo_brings_back_the_choice_before(chosen, controller, bare, choice):
     undo = Undo(chosen, controller.comparing, lambda: None, lambda _: None)
     controller.open(bare, table=f"{NAME}[0:]")
     undo.undo()
-    assert chosen.model.table_choice == controller.opening.shown.table == CHOICE
+    assert chosen.model.table_choice == controller.opening.shown.table == choice
     undo.redo()
     assert chosen.model.table_choice == f"{NAME}[0:]"
     undo.close()
@@ -180,6 +186,34 @@ def test_models_beside_are_asked_for_one_after_another(opened, controller, write
     assert opened.others[0].session.model.table_choice == CHOICE
     ((_, session, wanted),) = controller.comparing.opened
     assert take_other(session, wanted, None).table == CHOICE
+
+
+def test_a_source_with_its_choice_opens_alone_and_beside(session, controller, bare, choice):
+    controller.open(f"table:{choice},{bare}")
+    assert (session.model.source.text, session.model.table_choice) == (bare, choice)
+    controller.comparing.add_source(f"table:first-rows=1,{bare}")
+    ((_, other, wanted),) = controller.comparing.opened
+    assert (other.model.n_positions, wanted.table) == (41, "first-rows=1")
+    assert other.model.source == session.model.source
+
+
+def test_captions_of_files_of_the_same_name_differ(session, controller, write, tmp_path):
+    for name in "ab":
+        (tmp_path / name / "out").mkdir(parents=True)
+    one, two = (write(f"{name}/out/ckpt") for name in "ab")
+    controller.open(one, table=CHOICE)
+    controller.comparing.add_source(two, table=CHOICE)
+    captions = [resolve_scene(each).caption[0] for each in (session, session.others[0].session)]
+    assert captions[0].startswith("out")
+    assert captions[1].startswith("b/out")
+    assert [model.name for model in session.open_models] == ["out", "b/out"]
+
+
+def test_captions_name_what_was_chosen(session, controller, bare):
+    controller.open(bare, table="family=roberta;first-rows=1")
+    caption = resolve_scene(session).caption[0]
+    assert "roberta" in caption
+    assert "rows from 1" in caption
 
 
 def test_a_chosen_table_is_that_of_each_model_which_has_it(session, controller, write, write_table):

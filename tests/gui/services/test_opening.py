@@ -1,18 +1,22 @@
 """Opening models without a window; jobs are done at once, or when the test says so."""
 
 import json
+import pickle
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from geometry.checkpoints.transfer import Cancelled
 from geometry.models.sources import catalogue
 from geometry.models.sources.locating import tried
 from geometry.models.sources.source import Source
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
-from gui.services.loading import MAX_RECENT, first_range
+from gui.services.fetching import Fetch
+from gui.services.loading import MAX_RECENT, InitialView, OpenRequest, first_range, load
+from gui.widgets.fetch_status import transfer_text
 from tests.gui.services.conftest import is_same, snapshot
 
 # ---- opening ---------------------------------------------------------------------------
@@ -41,6 +45,23 @@ def test_a_relative_path_is_remembered_as_an_absolute_one(
     controller.open(path.name)
     assert session.recent == (Source.parse(str(path)),)
     assert session.recent[0].text == str(path)
+
+
+def test_a_long_local_read_is_reported_and_stopped(tmp_path):
+    path = tmp_path / "p.pkl"
+    path.write_bytes(pickle.dumps({"wpe": np.random.default_rng(3).standard_normal((200, 8))}))
+    request = OpenRequest(Source.parse(str(path)))
+    look = InitialView((1, 2, 3), norms_centred=False)
+
+    def loading(report):
+        fetch = Fetch(lambda transfer: load(request, look, lambda: None))
+        return fetch(lambda progress: report(fetch, progress))
+
+    seen = []
+    assert loading(lambda _, progress: seen.append(progress)).model.n_positions == 200
+    assert transfer_text(seen[0]).startswith("Reading p.pkl")
+    with pytest.raises(Cancelled):
+        loading(lambda fetch, _: fetch.stop())
 
 
 @pytest.mark.parametrize(

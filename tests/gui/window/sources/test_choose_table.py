@@ -6,9 +6,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources.source import Source
-from tests.bare_models import CHOICE, NAME, write_bare
+from tests.bare_models import NAME, write_bare
 
 LEFT = Qt.MouseButton.LeftButton
+CHOICE = f"{NAME};first-rows=2"
 
 
 @pytest.fixture
@@ -29,6 +30,11 @@ def choose(window, settle, qtbot):
         settle()
 
     return chosen
+
+
+def picture_in(dialog):
+    """The picture of the first tensor, which is transparent before it is drawn."""
+    return dialog.list.topLevelItem(0).icon(0).pixmap(dialog.list.iconSize()).toImage()
 
 
 @pytest.fixture
@@ -53,7 +59,7 @@ def test_the_open_model_and_those_beside_it(window, settle, choose, bare, qtbot)
     assert bar.tables_button.isVisible()
     choose(0)
     (other,) = session.others
-    assert other.session.model.table_choice == f"{NAME}[0:]"
+    assert other.session.model.table_choice == f"{NAME};first-rows=0"
     assert "rows from 0" in window.grid.cells[other.key].facts.toolTip()
     assert session.model.table_choice == CHOICE
     window.undo.undo()
@@ -90,7 +96,52 @@ def test_the_command_asks_again(window, settle, choose, bare):
     forget.trigger()
     settle()
     choose(0)
-    assert window.session.model.table_choice == f"{NAME}[0:]"
+    assert window.session.model.table_choice == f"{NAME};first-rows=0"
     window.controller.open("sinusoidal:40x16")
     settle()
     assert not forget.isEnabled()
+
+
+def test_the_open_model_is_read_as_another_family(window, settle, bare, qtbot):
+    """By the command, with what was chosen before; a curve is drawn for each tensor in view."""
+    window.controller.open(bare[0], table="family=roberta")
+    settle()
+    assert window.session.model.n_positions == 40
+    seen = []
+
+    def act():
+        dialog = QApplication.activeModalWidget()
+        if dialog is None or not picture_in(dialog).pixelColor(1, 1).alpha():
+            QTimer.singleShot(10, act)  # it is drawn on a thread
+            return
+        seen.append((dialog.family.text(), dialog.list.topLevelItem(0).text(0)))
+        dialog.family.clear()
+        QTest.keyClicks(dialog.family, "bert")
+        QTest.mouseClick(dialog.choose, LEFT)
+
+    QTimer.singleShot(0, act)
+    window.commands.by_name["choose_table"].trigger()
+    settle()
+    qtbot.waitUntil(lambda: bool(seen))
+    settle()
+    assert seen == [("roberta", NAME)]
+    assert window.session.model.table_choice == f"{NAME};family=bert"
+    assert window.session.model.n_positions == 42
+
+
+def test_a_family_chosen_before_is_kept_when_the_rows_are_asked(window, settle, bare):
+    window.controller.open(bare[0], table="family=vit")
+    settle()
+    seen = []
+
+    def act():
+        dialog = QApplication.activeModalWidget()
+        seen.append(dialog.family.text())
+        QTest.keyClick(dialog.rows.button(1), Qt.Key.Key_Space)
+        QTest.keyClick(dialog.rows.button(1), Qt.Key.Key_Return)
+
+    QTimer.singleShot(0, act)
+    QTest.mouseClick(window.notice_bar.tables_button, LEFT)
+    settle()
+    assert seen == ["vit"]
+    assert window.session.model.table_choice == f"{NAME};family=vit;first-rows=1"

@@ -1,0 +1,245 @@
+"""Flax's files (``.msgpack``), read by the places of their arrays.
+
+They are written by :mod:`flax.serialization`: a tree of maps in MessagePack. An array is an
+extension of type 1: its shape, the name of its dtype, and its bytes. One above 1 GB is cut into a
+map of arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.boundary import AGAIN, reading
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import (
+    ITEM_SIZES,
+    ByteFile,
+    LocalFile,
+    Region,
+    RegionStore,
+    TensorInfo,
+    check_shape,
+)
+from geometry.checkpoints.torch_store import DTYPES
+from geometry.checkpoints.windowed import Windowed
+
+MAX_ITEMS = 500_000
+"""Maximum items of a tree; that of a large model and its optimiser has 20,000."""
+MAX_DEPTH = 64
+"""Maximum depth of a tree."""
+MAX_NAME = 1_000
+"""Maximum characters of an array's name."""
+
+OPTIMISER = "opt_state"
+"""The branch of a training's state that has averages of gradients, which look like weights."""
+
+_ARRAY = 1
+_IN_PARTS = "__msgpack_chunked_array__"
+
+_LENGTHS = {
+    **{0xC4 + n: ("bytes", 1 << n) for n in range(3)},
+    **{0xC7 + n: ("extension", 1 << n) for n in range(3)},
+    **{0xD9 + n: ("text", 1 << n) for n in range(3)},
+    **{0xDC + n: ("list", 2 << n) for n in range(2)},
+    **{0xDE + n: ("map", 2 << n) for n in range(2)},
+}
+"""What begins with these bytes, and the number of bytes of its length that follow."""
+_FIXED = {
+    **{0xD4 + n: ("extension", 1 << n) for n in range(5)},
+    **dict.fromkeys((0xC0, 0xC2, 0xC3), ("value", 0)),
+    **{0xCA + n: ("value", 4 << n) for n in range(2)},
+    **{0xD0 + n: ("value", 1 << n) for n in range(4)},
+}
+"""What begins with these bytes, and its length: extensions, nothing, truths, floats, integers."""
+
+
+def open_flax(path: Path) -> RegionStore:
+    """Open a file of Flax by the places of its arrays.
+
+    Raises
+    ------
+    SourceError
+        It is damaged, or has no arrays.
+    """
+    file = LocalFile(path)
+    with reading(path.name):
+        tree = _Tree(file)
+    if not tree.regions:
+        raise SourceError(
+            f"{path.name} is MessagePack without arrays of Flax.",
+            "Open a file written by flax.serialization.",
+        )
+    store = RegionStore(tree.regions, [file])
+    store.check_files()
+    return store
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """The bytes of parts of a file, one after the other, as a file."""
+
+    file: ByteFile
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, parts: Iterable[Region]) -> _Joined:
+        """Return the bytes of regions of one file."""
+        parts = tuple(parts)
+        starts = tuple(part.offset for part in parts)
+        return cls(parts[0].file, starts, (*accumulate(part.info.nbytes for part in parts),))
+
+    @property
+    def name(self) -> str:
+        """Name of the whole file."""
+        return self.file.name
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self.ends[-1]
+
+    def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Return exactly ``nbytes`` bytes from ``offset``."""
+        pieces, end = [], offset + nbytes
+        for part in range(bisect_right(self.ends, offset), len(self.ends)):
+            before = self.ends[part - 1] if part else 0
+            first, last = max(offset, before), min(end, self.ends[part])
+            if last > first:
+                pieces.append(self.file.read_at(self.starts[part] + first - before, last - first))
+        return np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
+
+
+class _Tree:
+    """The arrays of a file, by their names: those of the maps that they are in, with "/".
+
+    Raises
+    ------
+    SourceError
+        The file is damaged, or larger than any tree.
+    """
+
+    def __init__(self, file: LocalFile) -> None:
+        self.regions: dict[str, Region] = {}
+        self._file, self._bytes = file, Windowed(file)
+        self._at, self._left = 0, MAX_ITEMS
+        self._walk(())
+        if self._at != file.size():
+            raise self._damaged()
+
+    def _damaged(self) -> SourceError:
+        return SourceError(f"{self._file.name} is truncated, or not a file of Flax.", AGAIN)
+
+    def _item(self) -> tuple[str, int]:
+        """Return what comes next, and its length, number of entries, or value; go to its content.
+
+        The type of an extension is the first byte of its content.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise SourceError(f"{self._file.name} has more than {MAX_ITEMS} items.", AGAIN)
+        first = self._number(1)
+        if first < 0x80:
+            return "integer", first
+        if first < 0xC0:
+            kind, mask = (("map", 15), ("list", 15), ("text", 31), ("text", 31))[(first >> 4) - 8]
+            return kind, first & mask
+        if first >= 0xE0:
+            return "value", 0
+        if 0xCC <= first <= 0xCF:
+            return "integer", self._number(1 << (first - 0xCC))
+        if (length := _LENGTHS.get(first)) is not None:
+            return length[0], self._number(length[1])
+        if first not in _FIXED:
+            raise self._damaged()
+        return _FIXED[first]
+
+    def _number(self, nbytes: int) -> int:
+        self._at += nbytes
+        return int.from_bytes(self._bytes.read(self._at - nbytes, nbytes), "big")
+
+    def _expected(self, *kinds: str) -> int:
+        kind, n = self._item()
+        if kind not in kinds:
+            raise self._damaged()
+        return n
+
+    def _text(self) -> str:
+        n = self._expected("text", "bytes")
+        self._at += n
+        return self._bytes.read(self._at - n, n).decode("utf-8", "replace")
+
+    def _walk(self, path: tuple[str, ...]) -> None:
+        if len(path) > MAX_DEPTH or sum(map(len, path)) > MAX_NAME:
+            raise SourceError(f"{self._file.name} is a deeper tree than any model.", AGAIN)
+        kind, n = self._item()
+        if kind in ("map", "list"):
+            for entry in range(n):
+                name = self._text() if kind == "map" else str(entry)
+                if name == _IN_PARTS:
+                    self._walk((*path, name))
+                    self._join(path, n - entry - 1)
+                    break
+                self._walk((*path, name))
+        elif kind == "extension":
+            end = self._at + 1 + n
+            if self._number(1) == _ARRAY and OPTIMISER not in path:
+                self._array("/".join(path))
+            self._at = end
+        elif kind != "integer":
+            self._at += n
+        if self._at > self._file.size():
+            raise self._damaged()
+
+    def _array(self, name: str) -> None:
+        if self._expected("list") != 3:
+            raise self._damaged()
+        shape = [self._expected("integer") for _ in range(self._expected("list"))]
+        dtype = self._text()
+        nbytes = self._expected("bytes")
+        info = TensorInfo(name, tuple(shape), DTYPES.get(dtype, dtype), nbytes)
+        self._add(Region(self._file, self._at, info), self._file.size())
+
+    def _add(self, region: Region, size: int) -> None:
+        """Add an array if its bytes are in the file, and as many as its shape takes."""
+        info = region.info
+        check_shape(self._file.name, info.name, info.shape, len(info.shape))
+        itemsize = ITEM_SIZES.get(info.dtype)
+        fits = itemsize is None or math.prod(info.shape) * itemsize == info.nbytes
+        if region.offset + info.nbytes > size or not fits:
+            raise SourceError(
+                f"{self._file.name} is damaged: {info.name!r} does not have the size of its shape.",
+                AGAIN,
+            )
+        self.regions[info.name] = region
+
+    def _join(self, path: tuple[str, ...], n_left: int) -> None:
+        """Add an array of which the shape and the parts follow, each a map by number."""
+        shape, others = dict[int, int](), self.regions
+        self.regions = {}
+        for _ in range(n_left):
+            name = self._text()
+            if name == "shape":
+                for _ in range(self._expected("map")):
+                    axis = int(self._text())
+                    shape[axis] = self._expected("integer")
+            else:
+                self._walk((*path, name))
+        parts = {int(name.rpartition("/")[2]): part for name, part in self.regions.items()}
+        self.regions = others
+        if OPTIMISER in path:
+            return
+        dtypes = {part.info.dtype for part in parts.values()}
+        if len(dtypes) != 1:
+            raise self._damaged()
+        joined = _Joined.of(parts[number] for number in sorted(parts))
+        sizes = tuple(shape[axis] for axis in sorted(shape))
+        info = TensorInfo("/".join(path), sizes, dtypes.pop(), joined.size())
+        self._add(Region(joined, 0, info), joined.size())

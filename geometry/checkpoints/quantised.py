@@ -1,0 +1,370 @@
+"""Quantised matrices of PyTorch checkpoints, dequantised one by one.
+
+Layouts: bitsandbytes (8 bit by rows; 4 bit by blocks, with a table of 16 values), GPTQ (as of
+AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, fp8
+with scales of tensors, rows or blocks (as of vLLM and DeepSeek), and floats of 4 bits: MXFP4 (the
+Open Compute Project's Microscaling Formats 1.0; of gpt-oss, compressed-tensors and MLX) and NVFP4
+(of compressed-tensors and NVIDIA's ModelOpt). Of torchao its Int8Tensor and Float8Tensor.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.derived_store import Derived, DerivedStore
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.stores import UNQUANTISED, TensorInfo, TensorStore
+
+Array = npt.NDArray[Any]
+Finder = Callable[[TensorStore, str, Mapping[str, Any]], "Derived | None"]
+
+_AWQ_ORDER = (0, 4, 1, 5, 2, 6, 3, 7)
+"""The place in a packed integer of each of eight numbers that follow each other, in AWQ."""
+_FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+_FP4 = np.concatenate([_FP4, -_FP4])
+"""The values of the numbers of 4 bits, E2M1: a sign, two bits of exponent, one of mantissa."""
+_E8M0 = np.append(np.ldexp(np.float32(1), np.arange(255) - 127), np.float32(np.nan))
+"""The values of scales that are only an exponent, E8M0."""
+_STATE = ".weight.quant_state.bitsandbytes__"
+_MAX_STATE = 10_000
+
+
+def dequantised(store: TensorStore, config: Mapping[str, Any]) -> TensorStore:
+    """Return a store in which quantised matrices are matrices of numbers, of float32.
+
+    Those of unknown layouts, and those that do not fit, stay as they are: unreadable.
+
+    Parameters
+    ----------
+    store
+        The stored tensors.
+    config
+        The model's configuration, perhaps with "quantization_config" or "quantization".
+    """
+    derived = dict(_found(store, config))
+    return DerivedStore(store, derived) if derived else store
+
+
+def _found(store: TensorStore, config: Mapping[str, Any]) -> Iterator[tuple[str, Derived]]:
+    groups = (config.get(key) for key in ("quantization_config", "quantization"))
+    settings = next((group for group in groups if isinstance(group, dict)), {})
+    method = settings.get("quant_method")
+    for name in store.tensors:
+        stem, _, last = name.rpartition(".")
+        if _STATE in name:
+            stem, last = name.partition(_STATE)[0], _STATE
+        elif last.endswith("_blocks"):
+            stem, last = name.removesuffix("_blocks"), "_blocks"
+        find = _LAYOUTS.get((method, last)) or _LAYOUTS.get((None, last))
+        if find is not None and (derived := find(store, stem, settings)) is not None:
+            yield derived.info.name, derived
+
+
+def _matrix(
+    stem: str, shape: tuple[int, ...], sources: list[str], make: Callable[..., Any]
+) -> Derived:
+    """Return the matrix of a layer, made of its stored numbers, the first of ``sources``."""
+    return _derived(f"{stem}.weight", shape, [f"{stem}.{name}" for name in sources], make)
+
+
+def _derived(
+    name: str, shape: tuple[int, ...], sources: list[str], make: Callable[..., Any]
+) -> Derived:
+    info = TensorInfo(name, shape, "F32", 4 * math.prod(shape))
+
+    def checked(packed: Array, *others: Array) -> Array:
+        if not packed.any():
+            raise TensorUnavailable(f"{info.name} is quantised, and all zeros.", UNQUANTISED)
+        matrix: Array = make(packed, *others)
+        return matrix
+
+    return Derived(info, tuple(sources), checked)
+
+
+def _shapes(store: TensorStore, stem: str, *names: str) -> list[tuple[int, ...]] | None:
+    """Return the shapes of tensors, None if one is missing."""
+    found = [store.tensors.get(f"{stem}.{name}") for name in names]
+    return None if None in found else [info.shape for info in found if info is not None]
+
+
+def _unpacked(packed: Array, bits: int, axis: int) -> Array:
+    """Return the numbers in packed 32-bit integers, the lowest bits first, along an axis."""
+    shifts = np.arange(0, 32, bits, dtype=np.uint32)
+    words = np.moveaxis(packed.view(np.uint32), axis, -1)
+    numbers = (words[..., None] >> shifts) & np.uint32(2**bits - 1)
+    whole = numbers.reshape(*words.shape[:-1], -1)
+    return np.moveaxis(whole, -1, axis)
+
+
+def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+    bits, shapes = settings.get("bits", 4), _shapes(store, stem, "qweight", "scales", "qzeros")
+    if shapes is None or bits not in (2, 4, 8) or any(len(shape) != 2 for shape in shapes):
+        return None
+    (rows, n_out), (n_groups, wide), (n_zeros, packed) = shapes
+    n_in, per = rows * 32 // bits, 32 // bits
+    if wide != n_out or n_zeros != n_groups or packed * per != n_out or n_in % n_groups:
+        return None
+    # Since its second format, zeros are stored as they are, and not less 1.
+    less = 0 if settings.get("checkpoint_format") == "gptq_v2" else 1
+    ordered = f"{stem}.g_idx" in store.tensors
+
+    def make(q: Array, scales: Array, zeros: Array, *index: Array) -> Array:
+        group = index[0] if index else np.arange(n_in) // (n_in // n_groups)
+        zero = _unpacked(zeros, bits, 1).astype(np.float32) + less
+        return ((_unpacked(q, bits, 0).astype(np.float32) - zero[group]) * scales[group]).T
+
+    sources = ["qweight", "scales", "qzeros", *(["g_idx"] if ordered else [])]
+    return _matrix(stem, (n_out, n_in), sources, make)
+
+
+def _of_awq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+    shapes = _shapes(store, stem, "qweight", "scales", "qzeros")
+    if shapes is None or settings.get("bits", 4) != 4 or any(len(shape) != 2 for shape in shapes):
+        return None
+    (n_in, packed), (n_groups, n_out), zeros = shapes
+    if packed * 8 != n_out or zeros != (n_groups, packed) or n_in % n_groups:
+        return None
+
+    def numbers(words: Array) -> Array:
+        whole = _unpacked(words, 4, 1).reshape(len(words), -1, 8)
+        return whole[..., _AWQ_ORDER].reshape(len(words), -1).astype(np.float32)
+
+    def make(q: Array, scales: Array, zeros: Array) -> Array:
+        group = np.arange(n_in) // (n_in // n_groups)
+        return ((numbers(q) - numbers(zeros)[group]) * scales[group]).T
+
+    return _matrix(stem, (n_out, n_in), ["qweight", "scales", "qzeros"], make)
+
+
+def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+    shapes = _shapes(store, stem, "weight_packed", "weight_scale")
+    if shapes is None or any(len(shape) != 2 for shape in shapes):
+        return None
+    if store.tensors[f"{stem}.weight_packed"].dtype == "U8":
+        further = ["weight_global_scale"] if f"{stem}.weight_global_scale" in store.tensors else []
+        return _of_rows_of_fp4(store, stem, ["weight_packed", "weight_scale", *further])
+    if f"{stem}.weight_zero_point" in store.tensors or f"{stem}.weight_g_idx" in store.tensors:
+        return None
+    (n_out, packed), (rows, n_groups) = shapes
+    shape = tuple(store.read_stored(f"{stem}.weight_shape").tolist())
+    if len(shape) != 2 or shape[0] != n_out or rows != n_out or not packed:
+        return None
+    n_in = shape[1]
+    bits = next((b for b in (4, 8) if -(-n_in * b // 32) == packed), None)
+    if bits is None or n_in % n_groups:
+        return None
+
+    def make(q: Array, scales: Array) -> Array:
+        numbers = _unpacked(q, bits, 1)[:, :n_in].astype(np.float32) - 2 ** (bits - 1)
+        whole: Array = numbers * np.repeat(scales, n_in // n_groups, axis=1)
+        return whole
+
+    return _matrix(stem, (n_out, n_in), ["weight_packed", "weight_scale"], make)
+
+
+def _of_8_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    shapes = _shapes(store, stem, "weight", "SCB")
+    if shapes is None or len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
+        return None
+    if store.tensors[f"{stem}.weight"].dtype != "I8":
+        return None
+
+    def make(q: Array, largest: Array) -> Array:
+        return q.astype(np.float32) * (largest[:, None] / 127)
+
+    return _matrix(stem, shapes[0], ["weight", "SCB"], make)
+
+
+def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    name = next((n for n in store.tensors if n.startswith(stem + _STATE)), "")
+    if store.tensors[name].nbytes > _MAX_STATE:
+        return None
+    state = json.loads(store.read_stored(name).tobytes())
+    shape, size = state.get("shape"), state.get("blocksize", 64)
+    found = _shapes(store, stem, "weight", "weight.absmax", "weight.quant_map")
+    if found is None or type(shape) is not list or type(size) is not int or size < 1:
+        return None
+    if len(shape) != 2 or any(type(n) is not int for n in shape):
+        return None
+    n = math.prod(shape)
+    if n > 2 * math.prod(found[0]) or found[1] != (-(-n // size),) or found[2] != (16,):
+        return None
+    nested = f"{stem}.weight.nested_absmax" in store.tensors
+
+    def make(q: Array, largest: Array, table: Array, *more: Array) -> Array:
+        if more:
+            blocks, inner = more
+            of_block = blocks.repeat(state["nested_blocksize"])[: len(largest)]
+            largest = inner[largest] * of_block + state["nested_offset"]
+        pairs = q.reshape(-1)
+        numbers = table[np.column_stack([pairs >> 4, pairs & 15]).reshape(-1)[:n]]
+        return (numbers * largest.repeat(size)[:n]).reshape(shape)
+
+    sources = ["weight", "weight.absmax", "weight.quant_map"]
+    sources += ["weight.nested_absmax", "weight.nested_quant_map"] if nested else []
+    return _matrix(stem, tuple(shape), sources, make)
+
+
+def _fp4(packed: Array, scales: Array) -> Array:
+    """Return numbers of 4 bits, two in a byte, the lower half first, times the scales of groups.
+
+    Scales that are integers are powers of 2 (E8M0).
+    """
+    halves = np.stack([packed & 15, packed >> 4], axis=-1).reshape(*scales.shape, -1)
+    if scales.dtype.kind == "u":
+        scales = _E8M0[scales]
+    numbers: Array = _FP4[halves]
+    numbers *= scales[..., None]
+    return numbers.reshape(*scales.shape[:-1], -1)
+
+
+def _of_rows_of_fp4(
+    store: TensorStore, stem: str, sources: list[str], *, divided: bool = True
+) -> Derived | None:
+    """Return a matrix of numbers of 4 bits, with scales of groups and perhaps one of the whole."""
+    shapes = _shapes(store, stem, *sources)
+    if shapes is None or any(len(shape) != 2 for shape in shapes[:2]):
+        return None
+    (n_out, packed), (rows, n_groups), *whole = shapes
+    kind = store.tensors[f"{stem}.{sources[0]}"].dtype
+    n_in = packed * {"U8": 2, "U32": 8}.get(kind, 0)
+    if rows != n_out or not n_in or not n_groups or n_in % (2 * n_groups):
+        return None
+    if any(math.prod(shape) != 1 for shape in whole):
+        return None
+
+    def make(q: Array, scales: Array, *whole: Array) -> Array:
+        numbers = _fp4(q.view(np.uint8), scales)
+        for scale in whole:
+            numbers = numbers / scale.reshape(()) if divided else numbers * scale.reshape(())
+        return numbers
+
+    return _matrix(stem, (n_out, n_in), sources, make)
+
+
+def _of_modelopt(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    sources = ["weight", "weight_scale", "weight_scale_2"]
+    return _of_rows_of_fp4(store, stem, sources, divided=False)
+
+
+def _of_mlx_fp4(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+    if settings.get("mode") != "mxfp4":
+        return None
+    return _of_rows_of_fp4(store, stem, ["weight", "scales"])
+
+
+def _of_blocks(between: str) -> Finder:
+    """Return what finds gpt-oss's matrices of all experts, of (experts, out, groups, 16) bytes.
+
+    transformers writes them with "_" in their names and uses them as (experts, in, out), OpenAI
+    with "." as (experts, out, in).
+    """
+
+    def find(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+        names = [f"{stem}{between}blocks", f"{stem}{between}scales"]
+        blocks, scales = (store.tensors.get(name) for name in names)
+        if blocks is None or scales is None or len(blocks.shape) < 3:
+            return None
+        if blocks.dtype != "U8" or scales.dtype != "U8" or scales.shape != blocks.shape[:-1]:
+            return None
+        *first, n_out, n_groups, n_bytes = blocks.shape
+        turned, n_in = between == "_", 2 * n_groups * n_bytes
+        shape = (*first, n_in, n_out) if turned else (*first, n_out, n_in)
+
+        def make(q: Array, exponents: Array) -> Array:
+            numbers = _fp4(q, exponents)
+            return numbers.swapaxes(-1, -2) if turned else numbers
+
+        return _derived(stem, shape, names, make)
+
+    return find
+
+
+def _of_mlx(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+    bits, shapes = settings.get("bits", 4), _shapes(store, stem, "weight", "scales", "biases")
+    if shapes is None or bits not in (2, 4, 8) or any(len(shape) != 2 for shape in shapes):
+        return None
+    (n_out, packed), groups, biases = shapes
+    n_in = packed * 32 // bits
+    if store.tensors[f"{stem}.weight"].dtype != "U32" or groups != biases or groups[0] != n_out:
+        return None
+    if n_in % groups[1]:
+        return None
+
+    def make(q: Array, scales: Array, biases: Array) -> Array:
+        wide = n_in // groups[1]
+        numbers = _unpacked(q, bits, 1).astype(np.float32)
+        return numbers * scales.repeat(wide, axis=1) + biases.repeat(wide, axis=1)
+
+    return _matrix(stem, (n_out, n_in), ["weight", "scales", "biases"], make)
+
+
+def _of_fp8(scale_name: str) -> Finder:
+    def find(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
+        shapes = _shapes(store, stem, "weight", scale_name)
+        if shapes is None or not store.tensors[f"{stem}.weight"].dtype.startswith("F8_E"):
+            return None
+        shape, scale = shapes
+        by_block = len(scale) == len(shape) == 2 and all(scale)
+        size = [-(-n // m) for n, m in zip(shape, scale, strict=True)] if by_block else []
+
+        def make(q: Array, scales: Array) -> Array:
+            if by_block:
+                whole = scales.repeat(size[0], axis=0).repeat(size[1], axis=1)
+                return q * whole[: shape[0], : shape[1]]
+            return q * (scales.reshape(-1, 1) if scales.size > 1 else scales.reshape(()))
+
+        if not by_block and math.prod(scale) not in (1, shape[0]):
+            return None
+        return _matrix(stem, shape, ["weight", scale_name], make)
+
+    return find
+
+
+def _of_torchao(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    name, kind = stem.rpartition(".")[::2]
+    names = [f"{stem}.{part}" for part in ("qdata", "scale")]
+    stored = store.tensors[names[0]]
+    scale = store.tensors.get(names[1])
+    if (kind, stored.dtype[:2]) not in (("Int8Tensor", "I8"), ("Float8Tensor", "F8")):
+        return None
+    if scale is None or len(stored.shape) != 2 or len(scale.shape) != 2 or 0 in scale.shape:
+        return None
+    (n_out, n_in), (rows, groups) = stored.shape, scale.shape
+    zero = store.tensors.get(f"{stem}.zero_point")
+    if n_out % rows or n_in % groups or (zero is not None and zero.shape != scale.shape):
+        return None
+
+    def make(q: Array, scales: Array, *zeros: Array) -> Array:
+        blocks = q.reshape(rows, n_out // rows, groups, n_in // groups).astype(np.float32)
+        for zero in zeros:
+            blocks -= zero[:, None, :, None]
+        blocks *= scales[:, None, :, None]
+        return blocks.reshape(n_out, n_in)
+
+    return _derived(name, stored.shape, names if zero is None else [*names, zero.name], make)
+
+
+_LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
+    ("gptq", "qweight"): _of_gptq,
+    ("awq", "qweight"): _of_awq,
+    (None, "weight_packed"): _of_compressed,
+    (None, "SCB"): _of_8_bits,
+    (None, _STATE): _of_4_bits,
+    (None, "biases"): _of_mlx,
+    (None, "scales"): _of_mlx_fp4,
+    (None, "_blocks"): _of_blocks("_"),
+    (None, "blocks"): _of_blocks("."),
+    (None, "qdata"): _of_torchao,
+    (None, "weight_scale_2"): _of_modelopt,
+    (None, "weight_scale"): _of_fp8("weight_scale"),
+    (None, "weight_scale_inv"): _of_fp8("weight_scale_inv"),
+}
+"""What finds quantised matrices, by the method in a configuration, if it is needed, and by the last
+part of the name of one of their tensors."""

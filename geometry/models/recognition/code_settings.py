@@ -1,0 +1,120 @@
+"""Settings of other codes under the names of transformers', and what shapes tell in their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from geometry.checkpoints.config import pair
+from geometry.checkpoints.errors import SourceError
+from geometry.models.families.stack import Side
+from geometry.models.recognition.names_and_shapes import Index, class_rows, rows_and_width
+
+_WHISPER = {
+    "n_head": "n_{}_head",
+    "n_layer": "n_{}_layer",
+    "n_positions": "n_{}_ctx",
+    "n_embd": "n_{}_state",
+}
+_OPEN_CLIP = {"n_layer": "model_cfg.{}_cfg.layers", "n_embd": "model_cfg.{}_cfg.width"}
+
+_TIMM = {"image_size": "pretrained_cfg.input_size"}
+
+NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        ("whisper", "decoder"): ("text", _WHISPER),
+        ("whisper", "encoder"): ("audio", _WHISPER),
+        (
+            "open_clip",
+            "text",
+        ): ("text", {**_OPEN_CLIP, "n_head": "model_cfg.text_cfg.heads"}),
+        ("open_clip", "vision"): (
+            "vision",
+            {**_OPEN_CLIP, "image_size": "model_cfg.vision_cfg.image_size"},
+        ),
+        ("timm", "vision"): ("", _TIMM),
+        ("timm's CLIP", "vision"): ("", _TIMM),
+    }
+)
+"""The word for a side in the settings of a code, and the places of settings in groups of others."""
+
+_HEAD_OF_OPEN_CLIP = 64
+"""The dimensions of a head of its vision tower, unless ``head_width`` gives them."""
+
+META = "attention.wq.weight"
+"""The end of the names of queries in Meta's Llama."""
+
+_PATCHES = re.compile(r"(.*\.)?(patch_embed\.proj|conv1|conv_proj)\.weight")
+"""The convolution that makes patches, of (d, channels, rows, columns)."""
+
+
+def with_usual_names(
+    kind: str, side: Side, config: Mapping[str, Any], index: Index, table: str
+) -> Mapping[str, Any]:
+    """Return the settings of a code, with those under its own names under the usual names too.
+
+    The size of pictures is taken only where the table has rows for as many patches.
+    """
+    word, names = NAMES.get((kind, side), ("", {}))
+    found = {usual: _at(config, own.format(word)) for usual, own in names.items()}
+    found = {usual: value for usual, value in found.items() if value is not None}
+    if (kind, side) == ("open_clip", "vision"):
+        found |= _heads_of_open_clip(config)
+    size = found.pop("image_size", None)
+    return {**config, **found, **_picture(size, index, table)}
+
+
+def of_rotary_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of Meta's Llama, litGPT and nanochat under the usual names too.
+
+    The number of positions is that of the training. Meta's code turns entries 2i and 2i + 1.
+    """
+    found = {"max_position_embeddings": config.get("sequence_len")}
+    if any(name.endswith(META) for name in index):
+        found |= {"hidden_size": config.get("dim"), "rotary_emb_interleaved": True}
+    if "rope_n_elem" in config or "rotary_percentage" in config:
+        found["max_position_embeddings"] = config.get("block_size")
+    return {**{usual: value for usual, value in found.items() if value is not None}, **config}
+
+
+def _at(config: Mapping[str, Any], path: str) -> Any:
+    value: Any = config
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _heads_of_open_clip(config: Mapping[str, Any]) -> dict[str, int]:
+    group = _at(config, "model_cfg.vision_cfg")
+    width, head = (_at(group, key) for key in ("width", "head_width")) if group else (None, None)
+    head = _HEAD_OF_OPEN_CLIP if head is None else head
+    if type(width) is not int or type(head) is not int or head < 1 or width % head:
+        return {}
+    return {"n_head": width // head}
+
+
+def _picture(size: Any, index: Index, table: str) -> dict[str, Any]:
+    """Return the sizes of pictures and patches, if they fit the table."""
+    kernel = next((info.shape[2:] for name, info in _convolutions(index)), ())
+    if isinstance(size, list) and len(size) == 3:  # timm's has the channels first
+        size = size[1:]
+    found = {"image_size": size, "patch_size": list(kernel)}
+    try:
+        picture, patch = pair(found, "image_size"), pair(found, "patch_size")
+    except SourceError:
+        return {}
+    if picture is None or patch is None:
+        return {}
+    n_rows, _ = rows_and_width(index[table])
+    rows = n_rows - picture[0] // patch[0] * (picture[1] // patch[1])
+    return found if 0 <= rows <= max(class_rows(index, table)) else {}
+
+
+def _convolutions(index: Index) -> Any:
+    return (
+        (name, index[name])
+        for name in index
+        if _PATCHES.fullmatch(name) and len(index[name].shape) == 4
+    )

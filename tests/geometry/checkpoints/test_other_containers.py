@@ -1,0 +1,271 @@
+"""Containers of other libraries: llm.c, TensorFlow, pickles, ONNX, Arrow, texts of vectors."""
+
+import pickle
+import struct
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from geometry.checkpoints.arrow_files import read_arrow
+from geometry.checkpoints.column_files import labels_beside, read_rows
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import open_store, weights_in
+from tools.campaigns.weight_kinds import block, hdf5, message, onnx, tensorflow, varint
+
+RANDOM = np.random.default_rng(11)
+P = RANDOM.standard_normal((9, 4))
+
+
+# ---- llm.c -------------------------------------------------------------------------------
+
+
+def write_llmc(path, version=3, n_layer=2, vocab=10, padded=16):
+    d, n = 4, 6
+    rows = vocab if version == 1 else padded
+    shapes = [(rows, d), (n, d)]
+    for n_out, n_in in ((d, 0), (3 * d, d), (d, d), (d, 0), (4 * d, d), (d, 4 * d)):
+        shapes += [(n_layer, n_out, n_in) if n_in else (n_layer, n_out), (n_layer, n_out)]
+    parts = [RANDOM.standard_normal(shape).astype(np.float32) for shape in (*shapes, (d,), (d,))]
+    header = struct.pack("<256i", 20240326, version, n, vocab, n_layer, 2, d, padded, *[0] * 248)
+    stored = parts
+    if version == 5:
+        stored = [(part.view(np.uint32) >> 16).astype(np.uint16) for part in parts]
+        parts = [(part.astype(np.uint32) << 16).view(np.float32) for part in stored]
+    path.write_bytes(header + b"".join(part.tobytes() for part in stored))
+    return parts
+
+
+@pytest.mark.parametrize("version", [1, 3, 5])
+def test_llmc(tmp_path, version):
+    parts = write_llmc(tmp_path / "model.bin", version)
+    store = open_store(tmp_path / "model.bin")
+    np.testing.assert_array_equal(store.read("transformer.wte.weight"), parts[0][:10])
+    np.testing.assert_array_equal(store.read("transformer.wpe.weight"), parts[1])
+    for layer in (0, 1):
+        name = f"transformer.h.{layer}."
+        np.testing.assert_array_equal(store.read(f"{name}attn.c_attn.weight"), parts[4][layer])
+        np.testing.assert_array_equal(store.read(f"{name}mlp.c_proj.bias"), parts[13][layer])
+    np.testing.assert_array_equal(store.read("transformer.ln_f.bias"), parts[15])
+    assert store.settings == {
+        "block_size": 6, "vocab_size": 10, "n_layer": 2, "n_head": 2, "n_embd": 4
+    }  # fmt: skip
+
+
+def test_llmc_of_another_size_is_refused(tmp_path):
+    path = tmp_path / "model.bin"
+    write_llmc(path)
+    data = path.read_bytes()
+    for changed in (data[:-4], data + b"\0\0\0\0", data[:16] + b"\xff\xff\xff\x7f" + data[20:]):
+        path.write_bytes(changed)
+        with pytest.raises(SourceError, match="do not fit its header"):
+            open_store(path)
+    path.write_bytes(data[:4] + b"\x09" + data[5:])
+    with pytest.raises(SourceError, match="version 9"):
+        open_store(path)
+
+
+# ---- pickles -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", ["<f4", ">f8", "<f2"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_in_pickles(tmp_path, protocol, dtype, order):
+    content = {"blocks": [{"w": P.astype(dtype, order=order)}], "wpe": P[:5].astype(dtype)}
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps(content, protocol))
+    store = open_store(tmp_path / "a.pkl")
+    assert list(store.tensors) == ["blocks.0.w", "wpe"]
+    np.testing.assert_array_equal(store.read("blocks.0.w"), P.astype(dtype))
+
+
+def test_a_pickle_without_arrays_is_named_and_not_run(tmp_path, capsys):
+    class Hostile:
+        def __reduce__(self):
+            return (print, ("it was run",))
+
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps(Hostile()))
+    with pytest.raises(SourceError, match=r"of builtins\.print.*not run"):
+        open_store(tmp_path / "a.pkl")
+    assert capsys.readouterr().out == ""
+
+
+def test_the_same_bytes_many_times_are_refused(tmp_path):
+    array = RANDOM.standard_normal(100_000)
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps({str(n): array for n in range(1000)}))
+    with pytest.raises(SourceError, match="many times"):
+        open_store(tmp_path / "a.pkl")
+
+
+# ---- tables ------------------------------------------------------------------------------
+
+
+def test_columns_and_lists_of_arrow(tmp_path):
+    columns = pa.table({"token": list("abcdefghi"), **{f"x{i}": P[:, i] for i in range(4)}})
+    lists = pa.table({"token": list("abcdefghi"), "embedding": P.tolist()})
+    for table in (columns, lists):
+        parquet.write_table(table, tmp_path / "a.parquet")
+        feather.write_feather(table, tmp_path / "a.feather")
+        for name in ("a.parquet", "a.feather"):
+            rows = read_arrow(tmp_path / name)
+            np.testing.assert_array_equal(rows.values, P)
+            assert rows.columns[0].values == tuple("abcdefghi")
+
+
+def test_arrow_without_numbers_is_refused(tmp_path):
+    parquet.write_table(pa.table({"token": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match="no columns of numbers"):
+        read_arrow(tmp_path / "a.parquet")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(SourceError, match="cannot be read as a table"):
+        read_arrow(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    "name", ["a.parquet", "lz4.feather", "zstd.feather", "uncompressed.feather"]
+)
+def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
+    name, tmp_path, monkeypatch
+):
+    """Equal numbers take hardly any bytes in a file."""
+    table = pa.table({"x": np.zeros(5_000), "y": np.zeros(5_000)})
+    if name.endswith(".feather"):
+        feather.write_feather(table, tmp_path / name, compression=name.partition(".")[0])
+    else:
+        parquet.write_table(table, tmp_path / name)
+    assert read_arrow(tmp_path / name).values.shape == (5_000, 2)
+    monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 9_999)
+    for reader in ("parquet.ParquetFile.read", "feather.read_table"):
+        monkeypatch.setattr(f"pyarrow.{reader}", pytest.fail)
+    with pytest.raises(SourceError, match="entries; at most"):
+        read_arrow(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+@pytest.mark.parametrize("what", ["one long text", "one long row"])
+def test_what_is_short_in_the_file_and_long_in_memory_is_refused(what, name, tmp_path):
+    """A text of a megabyte in all rows, and a list of equal numbers."""
+    n = 2_000
+    if what == "one long text":
+        indices = pa.array(np.zeros(n, np.int32))
+        text = pa.DictionaryArray.from_arrays(indices, pa.array(["x" * 1_000_000]))
+        table = pa.table({"x": np.zeros(n), "token": text})
+    else:
+        ends = pa.array(np.array([0, 1, 6_000_000], np.int32))
+        table = pa.table({"e": pa.ListArray.from_arrays(ends, pa.array(np.zeros(6_000_000, "f2")))})
+    write = feather.write_feather if name.endswith(".feather") else parquet.write_table
+    write(table, tmp_path / name, compression="zstd")
+    del table
+    assert (tmp_path / name).stat().st_size < 1_000_000
+    begun = time.process_time()
+    with pytest.raises(SourceError, match=r"a text of|entries; at most|different lengths"):
+        read_arrow(tmp_path / name)
+    assert time.process_time() - begun < 5
+
+
+def test_texts_beyond_their_bytes_are_refused(tmp_path):
+    """pyarrow reads what is beside them in memory, unless it is asked to check."""
+    table = pa.table({"token": list("abcdefghi"), "x": P[:, 0]})
+    feather.write_feather(table, tmp_path / "a.feather", compression="uncompressed")
+    data = (tmp_path / "a.feather").read_bytes()
+    ends = np.arange(10, dtype="<i4").tobytes()
+    assert ends in data
+    damaged = np.array([*range(9), 2**28], "<i4").tobytes()
+    (tmp_path / "a.feather").write_bytes(data.replace(ends, damaged))
+    with pytest.raises(SourceError, match="cannot be read as a table"):
+        read_arrow(tmp_path / "a.feather")
+
+
+LABELLED = "\n".join(f"w{n} " + " ".join(map(repr, row)) for n, row in enumerate(P.tolist()))
+
+
+@pytest.mark.parametrize("text", [LABELLED, f"9 4\n{LABELLED}"], ids=["GloVe", "word2vec"])
+def test_texts_of_vectors(tmp_path, text):
+    (tmp_path / "a.txt").write_text(text, "utf-8")
+    rows = read_rows(tmp_path / "a.txt")
+    np.testing.assert_array_equal(rows.values, P)
+    assert rows.columns[0].values[:2] == ("w0", "w1")
+
+
+def test_numbers_with_spaces(tmp_path):
+    np.savetxt(tmp_path / "a.txt", P, header="a comment")
+    np.testing.assert_allclose(read_rows(tmp_path / "a.txt").values, P)
+
+
+def test_the_projectors_tables(tmp_path):
+    np.savetxt(tmp_path / "tensors.tsv", P, delimiter="\t")
+    path = weights_in(tmp_path)
+    np.testing.assert_allclose(read_rows(path).values, P)
+    assert labels_beside(path, 9) == ()
+    (tmp_path / "metadata.tsv").write_text("\n".join("abcdefghi"), "utf-8")
+    assert labels_beside(path, 9)[0].values == tuple("abcdefghi")
+    table = "word\tcount\n" + "\n".join(f"{c}\t{n}" for n, c in enumerate("abcdefghi"))
+    (tmp_path / "metadata.tsv").write_text(table, "utf-8")
+    assert [column.name for column in labels_beside(path, 9)] == ["word", "count"]
+    assert labels_beside(path, 8) == ()
+
+
+# ---- TensorFlow --------------------------------------------------------------------------
+
+TABLES = {"model/wpe": P.astype("f4"), "model/wte": P[:5].astype("f4")}
+
+
+def write_tensorflow(folder, files):
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder / "model.ckpt.index"
+
+
+def test_tensorflows_tables(tmp_path):
+    store = open_store(write_tensorflow(tmp_path, tensorflow(TABLES)))
+    for name, values in TABLES.items():
+        np.testing.assert_array_equal(store.read(name), values)
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_an_index_that_takes_long_is_refused(growing, tmp_path):
+    """Keys that each repeat the one before, and a block that is read a million times."""
+    entries = b"\0\1\0a" + b"".join(
+        varint(n) + b"\1\0a" for n in range(1, 300_000 if growing else 200)
+    )
+    data = block(entries)
+    handle = varint(0) + varint(len(data) - 5)
+    rows = b"\0\1" + varint(len(handle)) + b"k" + handle
+    index = block(rows * (1 if growing else 500_000))
+    places = b"".join(map(varint, (0, len(data) - 5, len(data), len(index) - 5)))
+    footer = places.ljust(40, b"\0") + (0xDB4775248B80FB57).to_bytes(8, "little")
+    path = write_tensorflow(tmp_path, {"model.ckpt.index": data + index + footer})
+    begun = time.process_time()
+    with pytest.raises(SourceError, match="is damaged"):
+        open_store(path)
+    assert time.process_time() - begun < 2
+
+
+# ---- ONNX and HDF5 -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [onnx, hdf5])
+def test_arrays_of_other_libraries(write, tmp_path):
+    ((name, content),) = write(TABLES).items()
+    (tmp_path / name).write_bytes(content)
+    store = open_store(tmp_path / name)
+    for table, values in TABLES.items():
+        np.testing.assert_array_equal(store.read(table), values)
+
+
+def test_the_campaigns_onnx_is_that_of_the_onnx_package():
+    package = pytest.importorskip("onnx", reason="onnx is not installed")
+    model = package.load_model_from_string(onnx(TABLES)["a.onnx"])
+    for weight in model.graph.initializer:
+        np.testing.assert_array_equal(package.numpy_helper.to_array(weight), TABLES[weight.name])
+
+
+def test_a_shape_of_a_million_sizes_is_refused(tmp_path):
+    sizes = message((1, bytes(1_000_000)), (2, 1), (8, b"x"), (9, b""))
+    (tmp_path / "a.onnx").write_bytes(message((7, message((5, sizes)))))
+    begun = time.process_time()
+    with pytest.raises(SourceError, match="is damaged"):
+        open_store(tmp_path / "a.onnx")
+    assert time.process_time() - begun < 0.2

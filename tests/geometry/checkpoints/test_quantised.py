@@ -1,0 +1,272 @@
+"""Quantised matrices, packed here as their layouts are published, and read back."""
+
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.files import open_store
+from geometry.checkpoints.quantised import dequantised
+from geometry.models.sources.opening import open_model
+
+N_OUT, N_IN, GROUP = 16, 64, 32
+RANDOM = np.random.default_rng(5)
+WHOLE = RANDOM.integers(0, 16, (N_OUT, N_IN))
+SCALES = RANDOM.uniform(0.01, 0.1, (N_OUT, N_IN // GROUP)).astype(np.float16)
+ZEROS = RANDOM.integers(1, 16, (N_OUT, N_IN // GROUP))
+EXPECTED = ((WHOLE - ZEROS.repeat(GROUP, 1)) * SCALES.repeat(GROUP, 1).astype(np.float32)).astype(
+    np.float32
+)
+
+
+def packed(numbers, axis, order=range(8)):
+    """Pack numbers of four bits into integers along an axis, the n-th of eight at ``order[n]``."""
+    eights = np.moveaxis(numbers, axis, -1).reshape(*np.delete(numbers.shape, axis), -1, 8)
+    words = sum(eights[..., n].astype(np.uint32) << np.uint32(4 * at) for n, at in enumerate(order))
+    return np.moveaxis(words.astype(np.uint32), -1, axis).view(np.int32)
+
+
+def opened(tmp_path, tensors, method=None, **settings):
+    tensors = {
+        f"q_proj.{name}": torch.from_numpy(np.ascontiguousarray(value))
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in tensors.items()
+    }
+    save_file(tensors, tmp_path / "model.safetensors")
+    config = {"quantization_config": {"quant_method": method, **settings}}
+    return dequantised(open_store(tmp_path / "model.safetensors"), config)
+
+
+def assert_read(store, expected, tolerance=1e-6):
+    info, values = store.tensors["q_proj.weight"], store.read("q_proj.weight")
+    assert (info.shape, info.dtype, values.dtype) == (expected.shape, "F32", np.float32)
+    np.testing.assert_allclose(values, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("form", ["gptq", "gptq_v2"])
+def test_gptq(tmp_path, form):
+    order = RANDOM.permutation(N_IN) // GROUP  # groups in the order of activations
+    expected = (WHOLE - ZEROS[:, order]) * SCALES[:, order].astype(np.float32)
+    store = opened(
+        tmp_path,
+        {
+            "qweight": packed(WHOLE.T, 0),
+            "qzeros": packed(ZEROS.T - (form == "gptq"), 1),
+            "scales": SCALES.T,
+            "g_idx": order.astype(np.int32),
+        },
+        "gptq",
+        bits=4,
+        checkpoint_format=form,
+    )
+    assert_read(store, expected)
+
+
+def test_awq(tmp_path):
+    order = (0, 4, 1, 5, 2, 6, 3, 7)
+    tensors = {
+        "qweight": packed(WHOLE.T, 1, order),
+        "qzeros": packed(ZEROS.T, 1, order),
+        "scales": SCALES.T,
+    }
+    assert_read(opened(tmp_path, tensors, "awq", bits=4), EXPECTED)
+
+
+def test_compressed_tensors(tmp_path):
+    tensors = {
+        "weight_packed": packed(WHOLE, 1),
+        "weight_scale": SCALES,
+        "weight_shape": np.array([N_OUT, N_IN]),
+    }
+    expected = (WHOLE - 8) * SCALES.repeat(GROUP, 1).astype(np.float32)
+    assert_read(opened(tmp_path, tensors, "compressed-tensors"), expected)
+
+
+def test_mlx(tmp_path):
+    biases = RANDOM.standard_normal(SCALES.shape).astype(np.float16)
+    words = torch.from_numpy(packed(WHOLE, 1)).view(torch.uint32)
+    store = opened(tmp_path, {"weight": words, "scales": SCALES, "biases": biases}, bits=4)
+    expected = WHOLE * SCALES.repeat(GROUP, 1).astype(np.float32) + biases.repeat(GROUP, 1)
+    assert_read(store, expected, 1e-5)
+
+
+def test_bitsandbytes_by_rows(tmp_path):
+    q = RANDOM.integers(-127, 128, (N_OUT, N_IN)).astype(np.int8)
+    largest = RANDOM.uniform(0.1, 1, N_OUT).astype(np.float32)
+    assert_read(opened(tmp_path, {"weight": q, "SCB": largest}), q * largest[:, None] / 127)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_bitsandbytes_by_blocks(tmp_path, nested):
+    table = np.sort(RANDOM.uniform(-1, 1, 16)).astype(np.float32)
+    flat = WHOLE.reshape(-1)
+    n_blocks = flat.size // 64
+    state = {"quant_type": "nf4", "blocksize": 64, "shape": [N_OUT, N_IN]}
+    tensors = {
+        "weight": (flat[::2] << 4 | flat[1::2]).astype(np.uint8)[:, None],
+        "weight.quant_map": table,
+    }
+    largest = RANDOM.uniform(0.1, 1, n_blocks).astype(np.float32)
+    if nested:
+        inner = np.linspace(-1, 1, 256, dtype=np.float32)
+        codes = RANDOM.integers(0, 256, n_blocks).astype(np.uint8)
+        outer = RANDOM.uniform(0.1, 1, -(-n_blocks // 8)).astype(np.float32)
+        state |= {"nested_blocksize": 8, "nested_offset": 0.25}
+        largest = inner[codes] * outer.repeat(8)[:n_blocks] + np.float32(0.25)
+        tensors |= {
+            "weight.absmax": codes,
+            "weight.nested_absmax": outer,
+            "weight.nested_quant_map": inner,
+        }
+    else:
+        tensors["weight.absmax"] = largest
+    name = "weight.quant_state.bitsandbytes__nf4"
+    tensors[name] = np.frombuffer(json.dumps(state).encode(), np.uint8).copy()
+    expected = (table[flat] * largest.repeat(64)).reshape(N_OUT, N_IN)
+    assert_read(opened(tmp_path, tensors), expected)
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("scale", [(), (1,), (N_OUT,), (N_OUT, 1), (4, 2)])
+def test_numbers_of_8_bits(tmp_path, kind, scale):
+    q = torch.from_numpy(RANDOM.standard_normal((N_OUT, N_IN))).to(kind)
+    scales = RANDOM.uniform(0.5, 2, scale).astype(np.float32)
+    store = opened(tmp_path, {"weight": q, "weight_scale": scales})
+    wide = scales.repeat(4, 0).repeat(32, 1) if scale == (4, 2) else scales.reshape(-1, 1)
+    assert_read(store, q.float().numpy() * wide)
+
+
+FP4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]
+EXPONENTS = RANDOM.integers(120, 135, SCALES.shape).astype(np.uint8)
+PAIRS = (WHOLE[:, 1::2] << 4 | WHOLE[:, ::2]).astype(np.uint8)
+MXFP4 = np.take(FP4, WHOLE) * 2.0 ** (EXPONENTS.astype(int) - 127).repeat(GROUP, 1)
+
+
+@pytest.mark.parametrize("between", ["_", "."])
+def test_experts_of_gpt_oss(tmp_path, between):
+    """With "_" as of transformers, which uses them transposed, with "." as of OpenAI."""
+    shape = (2, N_OUT // 2, N_IN // GROUP)
+    tensors = {
+        f"experts.x{between}blocks": PAIRS.reshape(*shape, GROUP // 2),
+        f"experts.x{between}scales": EXPONENTS.reshape(shape),
+    }
+    store = opened(tmp_path, tensors, "mxfp4")
+    expected = MXFP4.reshape(2, -1, N_IN)
+    read = store.read("q_proj.experts.x")
+    np.testing.assert_array_equal(read, expected.swapaxes(1, 2) if between == "_" else expected)
+    assert store.tensors["q_proj.experts.x"].shape == read.shape
+    assert read.flags.c_contiguous
+
+
+def test_mxfp4_of_rows(tmp_path):
+    tensors = {"weight_packed": PAIRS, "weight_scale": EXPONENTS}
+    assert_read(opened(tmp_path, tensors, "compressed-tensors"), MXFP4)
+    tensors = {"weight": torch.from_numpy(PAIRS).view(torch.uint32), "scales": EXPONENTS}
+    assert_read(opened(tmp_path, tensors, mode="mxfp4"), MXFP4)
+    with_nan = EXPONENTS.copy()
+    with_nan[0, 0] = 255
+    tensors = {"weight_packed": PAIRS, "weight_scale": with_nan}
+    read = opened(tmp_path, tensors, "compressed-tensors").read("q_proj.weight")
+    assert np.isnan(read[0, :GROUP]).all()
+    np.testing.assert_array_equal(read[1:], MXFP4[1:])
+
+
+@pytest.mark.parametrize("divided", [True, False], ids=["compressed-tensors", "ModelOpt"])
+def test_nvfp4(tmp_path, divided):
+    whole = np.array([0.375], np.float32)
+    scales = torch.from_numpy(RANDOM.uniform(1, 400, (N_OUT, N_IN // 16))).to(torch.float8_e4m3fn)
+    names = ["weight_packed", "weight_scale", "weight_global_scale"]
+    if not divided:
+        names = ["weight", "weight_scale", "weight_scale_2"]
+    store = opened(tmp_path, dict(zip(names, (PAIRS, scales, whole), strict=True)))
+    scale = scales.float().numpy().repeat(16, 1) * (1 / whole if divided else whole)
+    assert_read(store, np.take(FP4, WHOLE) * scale, 1e-3)
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_every_number_of_8_bits_is_that_of_torch(tmp_path, kind):
+    every = torch.arange(256, dtype=torch.uint8).view(kind)
+    save_file({"every": every}, tmp_path / "x.safetensors")
+    read = open_store(tmp_path / "x.safetensors").read("every")
+    np.testing.assert_array_equal(read, every.float().numpy())
+
+
+def save_of_torchao(path, monkeypatch, kind, attributes, name="q_proj.weight", **beside):
+    """Save a tensor as torchao's are: a subclass without numbers, with tensors as attributes."""
+
+    class Made:
+        def __reduce_ex__(self, protocol):
+            args = (Made, torch.float32, (N_OUT, N_IN), (N_IN, 1), 0, None, None, False)
+            whole = torch._utils._rebuild_wrapper_subclass
+            return torch._tensor._rebuild_from_type_v2, (whole, Made, args, attributes)
+
+    Made.__module__, Made.__qualname__ = "torchao.quantization", kind
+    module = types.ModuleType("torchao.quantization")
+    setattr(module, kind, Made)
+    with monkeypatch.context() as while_saved:
+        while_saved.setitem(sys.modules, "torchao", types.ModuleType("torchao"))
+        while_saved.setitem(sys.modules, "torchao.quantization", module)
+        torch.save({name: Made(), **beside}, path)
+
+
+def saved_of_torchao(tmp_path, monkeypatch, kind, **attributes):
+    save_of_torchao(tmp_path / "a.bin", monkeypatch, kind, attributes)
+    return dequantised(open_store(tmp_path / "a.bin"), {})
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+@pytest.mark.parametrize("shape", [(N_OUT, 1), (N_OUT, N_IN // GROUP), (1, 1)])
+def test_int8_of_torchao(tmp_path, monkeypatch, shape, zeros):
+    q = RANDOM.integers(-127, 128, (N_OUT, N_IN)).astype(np.int8)
+    scale = RANDOM.uniform(0.01, 0.1, shape).astype(np.float32)
+    zero = RANDOM.integers(-9, 9, shape).astype(np.int8)
+    attributes = {"qdata": q, "scale": scale, **({"zero_point": zero} if zeros else {})}
+    tensors = {name: torch.from_numpy(value) for name, value in attributes.items()}
+    store = saved_of_torchao(tmp_path, monkeypatch, "Int8Tensor", block_size=[1, GROUP], **tensors)
+    repeats = N_OUT // shape[0], N_IN // shape[1]
+    wide = [a.astype(np.float32).repeat(repeats[0], 0).repeat(repeats[1], 1) for a in (scale, zero)]
+    assert_read(store, (q - wide[1] * zeros) * wide[0], 1e-5)
+
+
+def test_float8_of_torchao(tmp_path, monkeypatch):
+    q = torch.from_numpy(RANDOM.standard_normal((N_OUT, N_IN))).to(torch.float8_e4m3fn)
+    scale = torch.from_numpy(RANDOM.uniform(0.5, 2, (N_OUT, 1)).astype(np.float32))
+    store = saved_of_torchao(tmp_path, monkeypatch, "Float8Tensor", qdata=q, scale=scale)
+    assert_read(store, (q.float() * scale).numpy())
+
+
+def test_other_tensors_of_torchao_are_named(tmp_path, monkeypatch):
+    parts = {"qdata": torch.zeros(N_OUT, N_IN // 2, dtype=torch.uint8), "scale": torch.ones(2, 8)}
+    store = saved_of_torchao(tmp_path, monkeypatch, "Int4Tensor", **parts)
+    assert list(store.tensors) == [
+        "q_proj.weight.Int4Tensor.qdata",
+        "q_proj.weight.Int4Tensor.scale",
+    ]
+    with pytest.raises(TensorUnavailable, match="quantised"):
+        store.read("q_proj.weight.Int4Tensor.qdata")
+    table = torch.ones(20, 16)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", "n_head": 2}))
+    save_of_torchao(
+        tmp_path / "a.bin",
+        monkeypatch,
+        "Int4Tensor",
+        parts,
+        "h.0.attn.c_attn.weight",
+        **{"wpe.weight": table, "wte.weight": table, "h.0.ln_1.weight": torch.ones(16)},
+    )
+    assert "quantised (Int4Tensor)" in open_model(tmp_path).missing["W_Q"]
+
+
+def test_what_does_not_fit_stays_unreadable(tmp_path):
+    zeros = packed(ZEROS.T, 1)[:1]
+    tensors = {"qweight": packed(WHOLE.T, 0), "qzeros": zeros, "scales": SCALES.T}
+    store = opened(tmp_path, tensors, "gptq", bits=4)
+    assert "q_proj.weight" not in store.tensors
+    with pytest.raises(TensorUnavailable, match="quantised"):
+        store.read("q_proj.qweight")

@@ -1,0 +1,106 @@
+"""Files of training codes on the Hub: their index and the table are downloaded, and no more."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from geometry.hub.hub_files import TAIL_BYTES
+from geometry.models.sources.opening import open_model
+from tests.geometry.hub_opening import ALLOWANCE, assert_same, serve
+
+N, D, HEADS = 64, 32, 4
+LARGE = (20_000, D)  # 2.5 MB, which nobody asked for
+SETTINGS = {"model_args": {"n_head": HEADS, "n_layer": 1, "n_embd": D, "block_size": N}}
+
+
+def random(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def of_nanogpt() -> dict[str, torch.Tensor]:
+    layer = "transformer.h.0."
+    return {
+        "transformer.wte.weight": random(*LARGE), "transformer.wpe.weight": random(N, D),
+        f"{layer}attn.c_attn.weight": random(3 * D, D), f"{layer}attn.c_proj.weight": random(D, D),
+        f"{layer}mlp.c_fc.weight": random(4 * D, D), f"{layer}ln_1.weight": random(D),
+        f"{layer}ln_2.weight": random(D), "lm_head.weight": random(*LARGE),
+    }  # fmt: skip
+
+
+def of_timm() -> dict[str, torch.Tensor]:
+    block = "blocks.0."
+    return {
+        "cls_token": random(1, 1, D), "pos_embed": random(1, 65, D),
+        "patch_embed.proj.weight": random(D, 3, 4, 4), f"{block}norm1.weight": random(D),
+        f"{block}norm1.bias": random(D), f"{block}attn.qkv.weight": random(3 * D, D),
+        f"{block}attn.qkv.bias": random(3 * D), f"{block}attn.proj.weight": random(D, D),
+        f"{block}mlp.fc1.weight": random(4 * D, D), f"{block}norm2.weight": random(D),
+        "head.weight": random(*LARGE),
+    }  # fmt: skip
+
+
+def of_open_clip() -> dict[str, torch.Tensor]:
+    block = "transformer.resblocks.0."
+    return {
+        "positional_embedding": random(N, D), "token_embedding.weight": random(*LARGE),
+        "ln_final.weight": random(D), f"{block}attn.in_proj_weight": random(3 * D, D),
+        f"{block}attn.in_proj_bias": random(3 * D), f"{block}attn.out_proj.weight": random(D, D),
+        f"{block}mlp.c_fc.weight": random(4 * D, D), f"{block}ln_1.weight": random(D),
+        f"{block}ln_1.bias": random(D), f"{block}ln_2.weight": random(D),
+    }  # fmt: skip
+
+
+def write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content))
+
+
+def write(kind: str, folder: Path) -> None:
+    folder.mkdir()
+    if kind == "nanoGPT":
+        torch.save({"model": of_nanogpt(), **SETTINGS, "iter_num": 5}, folder / "ckpt.pt")
+    elif kind == "nanoGPT, settings beside":
+        torch.save(of_nanogpt(), folder / "model.pth")
+        write_json(folder / "params.json", SETTINGS["model_args"])
+    elif kind == "pytorch_model.bin":
+        torch.save(of_nanogpt(), folder / "pytorch_model.bin")
+    elif kind == "Lightning":
+        state = {f"net.{name}": tensor for name, tensor in of_nanogpt().items()}
+        torch.save({"state_dict": state, "hyper_parameters": SETTINGS["model_args"],
+                    "callbacks": {"x": [1.0]}}, folder / "last.ckpt")  # fmt: skip
+    elif kind == "timm":
+        torch.save(of_timm(), folder / "pytorch_model.bin")
+        write_json(folder / "config.json", {"architecture": "vit", "pretrained_cfg":
+                                            {"input_size": [3, 32, 32]}})  # fmt: skip
+    else:
+        save_file(of_open_clip(), folder / "open_clip_model.safetensors")
+        torch.save(of_open_clip(), folder / "open_clip_pytorch_model.bin")
+        text = {"context_length": N, "width": D, "heads": HEADS, "layers": 1}
+        write_json(folder / "open_clip_config.json", {"model_cfg": {"text_cfg": text}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "heads"),
+    [
+        ("nanoGPT", HEADS),
+        ("nanoGPT, settings beside", HEADS),
+        ("pytorch_model.bin", None),
+        ("Lightning", HEADS),
+        ("timm", None),
+        ("open_clip", HEADS),
+    ],
+)
+def test_index_and_table_alone_are_downloaded(kind, heads, loopback_hub, tmp_path, opened):
+    write(kind, tmp_path / "files")
+    serve(loopback_hub, tmp_path / "files")
+    model = opened()
+    table = model.W_pos
+    assert loopback_hub.bytes_sent <= 4 * table.size + ALLOWANCE + TAIL_BYTES
+    assert model.n_heads == heads
+    with loopback_hub.unasked():
+        np.testing.assert_array_equal(opened().W_pos, table)
+    assert_same(model, open_model(tmp_path / "files"))
+    assert model.grid == ((8, 8) if kind == "timm" else None)
