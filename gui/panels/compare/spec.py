@@ -13,7 +13,7 @@ from gui.panels.compare import words
 from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.kit.choices import Button, Saved, Shared
-from gui.panels.kit.intents import AddModel, ShowPanel
+from gui.panels.kit.intents import AddModel
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, Texts, View
 from gui.plots.spec import Part
@@ -60,11 +60,6 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
             "Add model…",
             "Add another model for comparison: a row here and a view of its own",
             AddModel,
-        ),
-        Button(
-            "Before and after",
-            "Show how far each row moved between two of the models, as by fine-tuning",
-            lambda _at: ShowPanel("change", {}),
         ),
     )
     compares_all_models = keeps_result = True

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.kit.intents import AddModel, ShowPanel
+from gui.panels.kit.intents import AddModel
 from gui.plots.spec import Plot, Table
 from tests.gui.open_models import add_beside
 from tests.scripts import run_script
@@ -69,9 +69,3 @@ def test_after_becomes_before(stage, tables):
 def test_of_another_width_it_is_impossible(stage, tables):
     add_beside(stage.controller, tables["wide"])
     assert stage.answer.state == "impossible"
-
-
-def test_compare_leads_to_it(stage_of, tables):
-    stage = stage_of("compare", tables["base"])
-    QTest.mouseClick(stage.panel.buttons["Before and after"], Qt.MouseButton.LeftButton)
-    assert stage.intents[-1] == ShowPanel("change", {})
