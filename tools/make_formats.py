@@ -85,7 +85,17 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "`torch.onnx`, Optimum",
         IN_PARTS,
     ),
+    "openvino": (
+        "`.xml`, with its numbers in a `.bin` of the same name",
+        "OpenVINO, Optimum Intel",
+        IN_PARTS,
+    ),
     "flax": ("`.msgpack`", "Flax: transformers' JAX models", IN_PARTS),
+    "spacy": (
+        "a folder with `config.cfg` and `transformer/model`",
+        "spaCy's pipelines with a transformer",
+        IN_PARTS,
+    ),
     "deepspeed": (
         "a folder with `latest` and `global_step…`",
         "DeepSpeed, without ZeRO-3",

@@ -14,6 +14,7 @@ from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, read_json
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.openvino_store import open_openvino
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
 from geometry.checkpoints.sharded_store import open_sharded
@@ -46,10 +47,12 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
+OPENVINO = ".xml"
+"""Suffix of a graph for OpenVINO; its numbers are beside it, in a .bin file of the same name."""
 SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
     *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
-    *(".pkl", ".pickle"),
+    *(".pkl", ".pickle", OPENVINO),
 )
 """Suffixes of weights that are used if there are no others."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
@@ -82,6 +85,10 @@ _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 _WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
 """The first line of word2vec's files: the numbers of words and of dimensions."""
 
+_PIPELINE = "config.cfg"
+_OF_SPACY = ((_PIPELINE, "transformer/model"), ("cfg", "model"))
+"""A file in spaCy's folders of a pipeline and of its transformer, and the path of the weights."""
+
 OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
     (
         "_CHECKPOINT_METADATA",
@@ -89,14 +96,9 @@ OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
         "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
     ),
     (
-        "openvino_model.xml",
-        "is a model for OpenVINO, converted from another one",
-        "Open the model from which it was converted.",
-    ),
-    (
-        "config.cfg",
-        "is a pipeline of spaCy, whose weights only spaCy can read",
-        "Save its transformer from spaCy, with save_pretrained.",
+        _PIPELINE,
+        "is a pipeline of spaCy without a transformer",
+        "Open one with a transformer, such as en_core_web_trf.",
     ),
     (
         "zero_to_fp32.py",
@@ -113,7 +115,7 @@ OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
 
 NOT_WEIGHTS = re.compile(
     r"(optim|optimizer|scheduler|rng_state|random_state|sampler|scaler|mmproj)s?(?![a-z])"
-    r"|openvino_|training_args\.bin|history\.safetensors|state_\d+_\d+\.bin|meta\.pkl"
+    r"|openvino_(?!.*model\.xml)|training_args\.bin|history\.safetensors|state_\d+_\d+\.bin|meta\.pkl"
     rf"|(bf16_)?{_ZERO}"
 )
 """The beginnings of names of other files that training scripts write next to the weights."""
@@ -148,11 +150,6 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "is a MATLAB file",
         "Convert it: numpy.save('P.npy', scipy.io.loadmat(FILE)['P']), or with h5py if it is of "
         "version 7.3.",
-    ),
-    (
-        b"<?xml",
-        "is an XML file, such as OpenVINO's description of a model, without weights",
-        "Open the model from which it was converted.",
     ),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
     (
@@ -208,6 +205,8 @@ def _head(path: Path) -> bytes:
 
 
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
+    if path.suffix == ".bin" and (graph := path.with_suffix(OPENVINO)).is_file():
+        return lambda _: open_openvino(graph)
     kind = kind_of(path.name, head)
     if kind == "zip":
         # Imported lazily: most models do not need it.
@@ -230,6 +229,8 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.flax_store import open_flax
 
         return open_flax
+    if kind == "openvino":
+        return open_openvino
     if kind == "pickle":
         from geometry.checkpoints.pickled_store import PickledStore
 
@@ -246,8 +247,9 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
 
 
 Kind = Literal[
-    "safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx", "flax"
-]
+    "safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx", "flax",
+    "openvino",
+]  # fmt: skip
 
 
 def kind_of(name: str, head: bytes) -> Kind:
@@ -294,6 +296,8 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "gguf"
     if head.startswith(LLMC):
         return "llm.c"
+    if head.startswith(b"<?xml"):
+        return "openvino"
     for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
@@ -335,6 +339,9 @@ def weights_in(folder: Path) -> Path:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
     if not _has_weights(names) and (inner := _inner_folder(folder)) is not None:
         return weights_in(inner)
+    for beside, weights in _OF_SPACY:
+        if beside in names and (folder / weights).is_file():
+            return folder / weights
     other_formats = any(_is_weights(name, SUFFIXES) for name in names)
     suffixes = SUFFIXES if other_formats else LOCAL_SUFFIXES
     return folder / choose_weights(names, f"The folder {folder}", suffixes=suffixes)

@@ -1,34 +1,39 @@
-"""Flax's files (``.msgpack``), read by the places of their arrays.
+"""Flax's files (``.msgpack``) and spaCy's, read by the places of their arrays.
 
 They are written by :mod:`flax.serialization`: a tree of maps in MessagePack. An array is an
 extension of type 1: its shape, the name of its dtype, and its bytes. One above 1 GB is cut into a
 map of arrays.
+
+A model of spaCy is such a tree, too. Networks of PyTorch are among its "shims": each is a tree of
+its own, with the settings of transformers and a file of torch.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import msgpack
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
-    ITEM_SIZES,
     ByteFile,
+    FileIndex,
     LocalFile,
     Region,
     RegionStore,
     TensorInfo,
-    check_shape,
+    checked,
 )
-from geometry.checkpoints.torch_store import DTYPES
+from geometry.checkpoints.torch_store import DTYPES, read_places
 from geometry.checkpoints.windowed import Windowed
 
 MAX_ITEMS = 500_000
@@ -40,6 +45,14 @@ MAX_NAME = 1_000
 
 OPTIMISER = "opt_state"
 """The branch of a training's state that has averages of gradients, which look like weights."""
+
+SHIMS = "shims"
+"""The branch of a model of spaCy that has networks of other libraries."""
+MAX_SETTINGS = 100_000
+"""Maximum bytes of a network's settings there."""
+
+_NEAR = 3
+"""Levels with networks of other libraries, and with what they consist of."""
 
 _ARRAY = 1
 _IN_PARTS = "__msgpack_chunked_array__"
@@ -62,7 +75,7 @@ _FIXED = {
 
 
 def open_flax(path: Path) -> RegionStore:
-    """Open a file of Flax by the places of its arrays.
+    """Open a file of Flax, or of spaCy, by the places of its arrays.
 
     Raises
     ------
@@ -72,14 +85,34 @@ def open_flax(path: Path) -> RegionStore:
     file = LocalFile(path)
     with reading(path.name):
         tree = _Tree(file)
-    if not tree.regions:
+        index = _of_spacy(tree) if SHIMS in tree.places else FileIndex(tree.regions)
+    if not index.regions:
         raise SourceError(
-            f"{path.name} is MessagePack without arrays of Flax.",
+            f"{path.name} is MessagePack without arrays of Flax or PyTorch.",
             "Open a file written by flax.serialization.",
         )
-    store = RegionStore(tree.regions, [file])
+    store = RegionStore(index.regions, [file], index.settings)
     store.check_files()
     return store
+
+
+def _of_spacy(model: _Tree) -> FileIndex:
+    """Return the places of the tensors of a model's first network of PyTorch, and its settings."""
+    for shim, place in model.places.items():
+        if shim.startswith(f"{SHIMS}/"):
+            network = _Tree(_Joined.of([place]))
+            if state := network.places.get("state"):
+                config = network.places.get("config")
+                settings = {} if config is None else _settings(config)
+                return FileIndex(read_places(_Joined.of([state])).regions, settings)
+    return FileIndex({})
+
+
+def _settings(config: Region) -> dict[str, Any]:
+    if config.info.nbytes > MAX_SETTINGS:
+        return {}
+    packed = config.file.read_at(config.offset, config.info.nbytes).tobytes()
+    return settings_in({"config": msgpack.decode(packed)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +142,8 @@ class _Joined:
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
         """Return exactly ``nbytes`` bytes from ``offset``."""
         pieces, end = [], offset + nbytes
+        if end > self.size():
+            raise SourceError(f"{self.name} is truncated.", AGAIN)
         for part in range(bisect_right(self.ends, offset), len(self.ends)):
             before = self.ends[part - 1] if part else 0
             first, last = max(offset, before), min(end, self.ends[part])
@@ -120,14 +155,17 @@ class _Joined:
 class _Tree:
     """The arrays of a file, by their names: those of the maps that they are in, with "/".
 
+    ``places`` has the bytes of other items near the top, by their names.
+
     Raises
     ------
     SourceError
         The file is damaged, or larger than any tree.
     """
 
-    def __init__(self, file: LocalFile) -> None:
+    def __init__(self, file: ByteFile) -> None:
         self.regions: dict[str, Region] = {}
+        self.places: dict[str, Region] = {}
         self._file, self._bytes = file, Windowed(file)
         self._at, self._left = 0, MAX_ITEMS
         self._walk(())
@@ -179,6 +217,7 @@ class _Tree:
     def _walk(self, path: tuple[str, ...]) -> None:
         if len(path) > MAX_DEPTH or sum(map(len, path)) > MAX_NAME:
             raise SourceError(f"{self._file.name} is a deeper tree than any model.", AGAIN)
+        start = self._at
         kind, n = self._item()
         if kind in ("map", "list"):
             for entry in range(n):
@@ -194,7 +233,12 @@ class _Tree:
                 self._array("/".join(path))
             self._at = end
         elif kind != "integer":
+            start = self._at if kind == "bytes" else start
             self._at += n
+        if len(path) <= _NEAR:
+            name, nbytes = "/".join(path), self._at - start
+            info = TensorInfo(name, (nbytes,), "U8", nbytes)
+            self.places[name] = Region(self._file, start, info)
         if self._at > self._file.size():
             raise self._damaged()
 
@@ -205,20 +249,7 @@ class _Tree:
         dtype = self._text()
         nbytes = self._expected("bytes")
         info = TensorInfo(name, tuple(shape), DTYPES.get(dtype, dtype), nbytes)
-        self._add(Region(self._file, self._at, info), self._file.size())
-
-    def _add(self, region: Region, size: int) -> None:
-        """Add an array if its bytes are in the file, and as many as its shape takes."""
-        info = region.info
-        check_shape(self._file.name, info.name, info.shape, len(info.shape))
-        itemsize = ITEM_SIZES.get(info.dtype)
-        fits = itemsize is None or math.prod(info.shape) * itemsize == info.nbytes
-        if region.offset + info.nbytes > size or not fits:
-            raise SourceError(
-                f"{self._file.name} is damaged: {info.name!r} does not have the size of its shape.",
-                AGAIN,
-            )
-        self.regions[info.name] = region
+        self.regions[name] = checked(Region(self._file, self._at, info))
 
     def _join(self, path: tuple[str, ...], n_left: int) -> None:
         """Add an array of which the shape and the parts follow, each a map by number."""
@@ -242,4 +273,4 @@ class _Tree:
         joined = _Joined.of(parts[number] for number in sorted(parts))
         sizes = tuple(shape[axis] for axis in sorted(shape))
         info = TensorInfo("/".join(path), sizes, dtypes.pop(), joined.size())
-        self._add(Region(joined, 0, info), joined.size())
+        self.regions[info.name] = checked(Region(joined, 0, info))

@@ -14,12 +14,11 @@ from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.sharded_store import is_file_name
 from geometry.checkpoints.stores import (
-    ITEM_SIZES,
     LocalFile,
     Region,
     RegionStore,
     TensorInfo,
-    check_shape,
+    checked,
 )
 from geometry.checkpoints.windowed import Windowed
 
@@ -102,14 +101,13 @@ def _region(message: _Message, tensor: _Field, files: dict[str, LocalFile]) -> R
         elif field.number == _EXTERNAL:
             key, value = (message.text(text) for text in message.fields(field.start, field.value))
             external[key] = value
-    check_shape(file.name, name, dims, len(dims))
     dtype = _DTYPES.get(kind, f"ONNX type {kind}")
     if packed:
         dtype = f"{dtype}, as integers"
     if external:
         return _external(file, name, tuple(dims), dtype, external, files)
     start, nbytes = (0, 0) if raw is None else (raw.start, raw.value)
-    return _checked(Region(file, start, TensorInfo(name, tuple(dims), dtype, nbytes)))
+    return checked(Region(file, start, TensorInfo(name, tuple(dims), dtype, nbytes)))
 
 
 def _external(
@@ -130,19 +128,7 @@ def _external(
     own = files[location]
     start = int(place.get("offset", "0"))
     nbytes = int(place.get("length", str(own.size() - start)))
-    return _checked(Region(own, start, TensorInfo(name, shape, dtype, nbytes)))
-
-
-def _checked(region: Region) -> Region:
-    """Return a region if its bytes are in the file, and as many as its shape takes."""
-    info, size = region.info, ITEM_SIZES.get(region.info.dtype)
-    whole = 0 <= region.offset <= region.offset + info.nbytes <= region.file.size()
-    if not whole or (size is not None and region.span() * size != info.nbytes):
-        raise SourceError(
-            f"{region.file.name} is damaged: {info.name!r} does not have the size of its shape.",
-            AGAIN,
-        )
-    return region
+    return checked(Region(own, start, TensorInfo(name, shape, dtype, nbytes)))
 
 
 class _Message:

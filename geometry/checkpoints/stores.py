@@ -378,6 +378,25 @@ ITEM_SIZES = {
 """Bytes per number, by the safetensors name of the type."""
 
 
+def checked(region: Region) -> Region:
+    """Return a region if its bytes are in its file, and as many as its shape takes.
+
+    Raises
+    ------
+    SourceError
+        They are not.
+    """
+    info, size = region.info, ITEM_SIZES.get(region.info.dtype)
+    check_shape(region.file.name, info.name, info.shape, len(info.shape))
+    whole = 0 <= region.offset <= region.offset + info.nbytes <= region.file.size()
+    if not whole or (size is not None and region.span() * size != info.nbytes):
+        raise SourceError(
+            f"{region.file.name} is damaged: {info.name!r} does not have the size of its shape.",
+            AGAIN,
+        )
+    return region
+
+
 class FileIndex(NamedTuple):
     """The content of a weights file: the region of each tensor by name, and settings."""
 

@@ -556,6 +556,8 @@ _OF_OTHER_LIBRARIES = {
     "torchscript": _of_another(weight_kinds.torchscript, "a.pt"),
     "tensorflow": _of_another(weight_kinds.tensorflow, "model.ckpt.index"),
     "onnx": _of_another(weight_kinds.onnx, "a.onnx"),
+    "openvino": _of_another(weight_kinds.openvino, "openvino_model.xml"),
+    "spacy": _of_another(weight_kinds.spacy, "transformer/model", folder=True),
     "hdf5": _of_another(weight_kinds.hdf5, "a.h5", table="wpe/weight"),
     "pickle": _of_another(weight_kinds.pickled, "a.pkl"),
     "parquet": _of_another(weight_kinds.parquet, "a.parquet"),

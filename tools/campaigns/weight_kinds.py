@@ -119,6 +119,37 @@ def onnx(tensors: Tensors) -> Files:
     return {"a.onnx": message((1, 8), (2, b"campaign"), (7, message(node, *weights)))}
 
 
+def openvino(tensors: Tensors) -> Files:
+    """Write a graph for OpenVINO with the tensors as its constants, as PyTorch's are converted."""
+    layers, numbers = "", b""
+    for name, array in tensors.items():
+        place = f'shape="{", ".join(map(str, array.shape))}" offset="{len(numbers)}"'
+        layers += (
+            f'<layer id="0" name="self.{name}" type="Const" version="opset1"><data '
+            f'element_type="f32" {place} size="{array.nbytes}" /></layer>'
+            f'<layer id="1" name="x" type="MatMul"><data transpose_b="true" /></layer>'
+        )
+        numbers += array.astype("<f4").tobytes()
+    graph = f'<?xml version="1.0"?><net name="m" version="11"><layers>{layers}</layers></net>'
+    return {"openvino_model.xml": graph.encode(), "openvino_model.bin": numbers}
+
+
+def spacy(tensors: Tensors) -> Files:
+    """Write the folder of a pipeline of spaCy, whose transformer is of PyTorch."""
+    import torch
+    from msgspec import msgpack
+
+    state = io.BytesIO()
+    torch.save({name: torch.from_numpy(array) for name, array in tensors.items()}, state)
+    config = {"model_type": "gpt2", "n_head": 2, "vocab_size": len(tensors["wte.weight"])}
+    network = {"config": config, "state": state.getvalue(), "tokenizer": {"vocab.json": b"{}"}}
+    nodes = [{"index": 0, "name": "transformer", "dims": {"nO": None}, "refs": {}}]
+    model = {"nodes": nodes, "attrs": [{}], "params": [{"W": None}],
+             "shims": [[], [msgpack.encode(network)]]}  # fmt: skip
+    return {"config.cfg": b"[nlp]", "transformer/cfg": b"{}",
+            "transformer/model": msgpack.encode(model)}  # fmt: skip
+
+
 def hdf5(tensors: Tensors) -> Files:
     """Write the arrays of an HDF5 file, one of them compressed."""
     import h5py

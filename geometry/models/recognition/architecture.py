@@ -151,6 +151,11 @@ class Architecture:
         return None
 
     @property
+    def has_padding(self) -> bool:
+        """Whether the family has a row for padding in its table, before that of position 0."""
+        return self.stack is not None and self.stack.row_of_position_0 is None
+
+    @property
     def row_of_position_0(self) -> int:
         """The row of the table for position 0."""
         if self.cut is not None:

@@ -332,7 +332,8 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     """Return the reading of a table that fits its numbers, if its names are ambiguous.
 
     Families with a padding token have an untrained row of zeros for it, and position 0 in the next
-    row.
+    row. Where all other readings are of such families, a table without a row of zeros has position
+    0 in its first row.
 
     Raises
     ------
@@ -349,16 +350,21 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     except TensorUnavailable as error:
         raise SourceError(str(error), error.advice) from error
     zero = np.flatnonzero(~first.any(axis=1))
-    for reading in place.readings:
-        if len(zero) == 1 and reading.cut is None and reading.row_of_position_0 == zero[0] + 1:
-            return replace(
-                reading,
-                notes=place.notes,
-                sides=place.sides,
-                lenient=place.lenient,
-                chosen=place.chosen,
-            )
-    raise UnknownRows(info, tuple(sorted(place.row_of_position_0 for place in place.readings)))
+    rows = {reading.row_of_position_0: reading for reading in reversed(place.readings)}
+    padded = all(reading.has_padding for row, reading in rows.items() if row)
+    at, notes = int(zero[0]) + 1 if len(zero) == 1 else -1, place.notes
+    if not len(zero) and padded:
+        at = 0
+        notes += (f"{place.table} has no row of zeros for padding: position 0 is its first row.",)
+    if at not in rows or rows[at].cut is not None:
+        raise UnknownRows(info, tuple(sorted(rows)))
+    return replace(
+        rows[at],
+        notes=notes,
+        sides=place.sides,
+        lenient=place.lenient,
+        chosen=place.chosen,
+    )
 
 
 def _bare(index: Index, config: Mapping[str, Any], table: str) -> Architecture:

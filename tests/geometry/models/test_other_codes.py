@@ -215,8 +215,9 @@ def bert(n: int = 12) -> dict[str, np.ndarray]:
     return {name: rng.normal(size=shape).astype("f4") for name, shape in shapes.items()}
 
 
-def test_rows_that_names_do_not_tell_are_asked_for(written):
+def test_rows_that_neither_names_nor_numbers_tell_are_asked_for(written):
     tensors = bert()
+    tensors["embeddings.position_embeddings.weight"][:2] = 0
     folder = written(tensors, {})
     with pytest.raises(UnknownRows) as raised:
         open_model(folder)
@@ -231,6 +232,14 @@ def test_rows_that_names_do_not_tell_are_asked_for(written):
         assert model.weight("W_in").shape == (8, 4)
     with pytest.raises(UnknownRows):  # the choice of the table alone does not tell either
         open_model(folder, table=candidate.name)
+
+
+def test_a_table_without_a_row_of_zeros_has_no_padding(written):
+    tensors = bert()
+    model = open_model(written(tensors, {}))
+    assert model.family == "bert"
+    np.testing.assert_array_equal(model.W_pos, tensors["embeddings.position_embeddings.weight"])
+    assert any("padding" in note for note in model.warnings)
 
 
 @pytest.mark.parametrize("padding", [0, 1])
