@@ -56,6 +56,11 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "scripts; `torch.jit.save` (TorchScript), as of OpenAI's CLIP",
         IN_PARTS,
     ),
+    "legacy torch": (
+        "the same files in PyTorch's legacy format",
+        "`torch.save` before PyTorch 1.6: early checkpoints of transformers and fairseq",
+        IN_PARTS,
+    ),
     "distributed": (
         "a folder with `.metadata` and `.distcp` files",
         "torch.distributed.checkpoint: torchtitan, FSDP, Accelerate",

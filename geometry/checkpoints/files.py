@@ -85,6 +85,9 @@ _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 _WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
 """The first line of word2vec's files: the numbers of words and of dimensions."""
 
+_LEGACY = b"l\xfc\x9cF\xf9 j\xa8P\x19."
+"""The number in the first pickle of a file of PyTorch's legacy format."""
+
 _PIPELINE = "config.cfg"
 _OF_SPACY = ((_PIPELINE, "transformer/model"), ("cfg", "model"))
 """A file in spaCy's folders of a pipeline and of its transformer, and the path of the weights."""
@@ -152,11 +155,6 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "version 7.3.",
     ),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
-    (
-        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
-        "is in PyTorch's old format, which cannot be read in parts",
-        "Load it once with torch.load(…, weights_only=True) and save it with torch.save.",
-    ),
 )
 """First bytes of files often mistaken for weights, with a description and advice."""
 
@@ -213,6 +211,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.torch_store import open_torch
 
         return NpzStore if _holds_arrays(path) else open_torch
+    if kind == "legacy torch":
+        from geometry.checkpoints.legacy_torch_store import open_legacy
+
+        return open_legacy
     if kind == "gguf":
         from geometry.checkpoints.gguf_store import open_gguf
 
@@ -247,9 +249,19 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
 
 
 Kind = Literal[
-    "safetensors", "npy", "zip", "gguf", "llm.c", "tensorflow", "pickle", "hdf5", "onnx", "flax",
+    "safetensors",
+    "npy",
+    "zip",
+    "legacy torch",
+    "gguf",
+    "llm.c",
+    "tensorflow",
+    "pickle",
+    "hdf5",
+    "onnx",
+    "flax",
     "openvino",
-]  # fmt: skip
+]
 
 
 def kind_of(name: str, head: bytes) -> Kind:
@@ -302,7 +314,7 @@ def kind_of(name: str, head: bytes) -> Kind:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
     if head.startswith(b"\x80"):
-        return "pickle"
+        return "legacy torch" if _LEGACY in head else "pickle"
     if name.endswith(".msgpack") or _FLAX.match(head):
         return "flax"
     if name.endswith(".safetensors"):

@@ -90,20 +90,36 @@ def read_pickle(data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> 
     Exception
         Any: it is damaged, has more than :data:`MAX_OPERATIONS`, or is nested too deeply.
     """
-    machine = _Machine(data, calls, persistent)
+    return read_pickles(data, 1, calls, persistent)[0][0]
+
+
+def read_pickles(
+    data: bytes, count: int, calls: Calls, persistent: Callable[[Any], Any]
+) -> tuple[list[Any], int]:
+    """Return the values of several pickles, one after the other, and where the last one ends.
+
+    See :func:`read_pickle`; all together have at most :data:`MAX_OPERATIONS`.
+    """
+    values, machine = list[Any](), _Machine(data, calls, persistent)
     for _ in range(MAX_OPERATIONS):
         code = machine.byte()
-        if code == _STOP:
-            return machine.stack[-1]
-        _OPERATIONS[code](machine)
+        if code != _STOP:
+            _OPERATIONS[code](machine)
+            continue
+        values.append(machine.stack[-1])
+        if len(values) == count:
+            return values, machine.at
+        machine = _Machine(data, calls, persistent, machine.at)
     raise pickle.UnpicklingError(f"more than {MAX_OPERATIONS} operations")
 
 
 class _Machine:
     """The stack, the memo, and the remaining data."""
 
-    def __init__(self, data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> None:
-        self._data, self._at = data, 0
+    def __init__(
+        self, data: bytes, calls: Calls, persistent: Callable[[Any], Any], at: int = 0
+    ) -> None:
+        self._data, self.at = data, at
         self._calls, self._persistent = calls, persistent
         self.stack: list[Any] = []
         self._outer: list[list[Any]] = []  # the stacks below each mark
@@ -113,14 +129,14 @@ class _Machine:
 
     def byte(self) -> int:
         """Return the next byte. Raises IndexError if there is none."""
-        byte = self._data[self._at]
-        self._at += 1
+        byte = self._data[self.at]
+        self.at += 1
         return byte
 
     def take(self, nbytes: int) -> bytes:
         """Return the next bytes. Raises EOFError if there are fewer."""
-        taken = self._data[self._at : self._at + nbytes]
-        self._at += nbytes
+        taken = self._data[self.at : self.at + nbytes]
+        self.at += nbytes
         if len(taken) < nbytes:
             raise EOFError
         return taken
@@ -131,9 +147,9 @@ class _Machine:
 
     def line(self) -> bytes:
         """Return the rest of the line."""
-        end = self._data.index(b"\n", self._at)
-        line = self._data[self._at : end]
-        self._at = end + 1
+        end = self._data.index(b"\n", self.at)
+        line = self._data[self.at : end]
+        self.at = end + 1
         return line
 
     def name(self) -> Named:
@@ -310,7 +326,7 @@ _CODES: Mapping[bytes, _Operation] = {
     pickle.STRING: lambda m: m.push(_old_text(codecs.escape_decode(m.line()[1:-1])[0])),
     pickle.BINSTRING: _sized(4, _old_text),
     pickle.SHORT_BINSTRING: _sized(1, _old_text),
-    pickle.UNICODE: lambda m: m.push(m.line().decode("raw-unicode-escape")),
+    pickle.UNICODE: lambda m: m.push(codecs.raw_unicode_escape_decode(m.line())[0]),
     pickle.SHORT_BINUNICODE: _sized(1, _text),
     pickle.BINUNICODE: _sized(4, _text),
     pickle.BINUNICODE8: _sized(8, _text),

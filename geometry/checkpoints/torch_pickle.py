@@ -1,4 +1,4 @@
-"""The pickle of torch's zip-format files: its tensors and plain values.
+"""The pickles in torch's files: their tensors and plain values.
 
 It is read without torch and without running any of its code; see
 :mod:`geometry.checkpoints.pickled_values`. The names that torch writes for tensors create
@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.pickled_values import Named, StandIn, is_whole, read_pickle
+from geometry.checkpoints.pickled_values import (
+    Named,
+    StandIn,
+    is_whole,
+    read_pickle,
+    read_pickles,
+)
 
 MAX_PICKLE = 16_000_000
 """Maximum bytes of the pickle: with the additional data of training scripts, such as lists of
@@ -59,6 +65,39 @@ def load_pickle(data: bytes) -> Any:
         Any: it is damaged.
     """
     return read_pickle(data, _CALLS, _storage)
+
+
+def load_legacy(data: bytes) -> tuple[Any, Any, Any, dict[str, Storage], int]:
+    """Return what precedes the numbers in a file of PyTorch's legacy format.
+
+    Returns
+    -------
+    system
+        What is known of the system that wrote it.
+    content
+        As of :func:`load_pickle`.
+    keys
+        The keys of the storages in the file's order.
+    storages
+        The storages by key.
+    end
+        Where the numbers begin.
+
+    Raises
+    ------
+    Exception
+        Any: it is damaged, or there is more of it.
+    """
+    storages: dict[str, Storage] = {}
+
+    def kept(pid: Any) -> Any:
+        if type(pid) is tuple and len(pid) == 4 and pid[0] == "module":
+            return pid[1]  # a class, which precedes its file and its code
+        storage = _storage(pid)
+        return storage and storages.setdefault(storage.key, storage)
+
+    (_, _, system, content, keys), end = read_pickles(data, 5, _CALLS, kept)
+    return system, content, keys, storages, end
 
 
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
@@ -154,9 +193,11 @@ def _is_compiled(of: Named | None) -> bool:
 
 
 def _storage(pid: Any) -> Storage | None:
-    if type(pid) is not tuple or len(pid) != 5 or pid[0] != "storage":
+    if type(pid) is not tuple or len(pid) not in (5, 6) or pid[0] != "storage":
         return None
-    _, kind, key, _, size = pid
+    _, kind, key, _, size, *view = pid
+    if any(view):  # of versions before 0.4
+        return None
     if not isinstance(kind, Named) or type(key) is not str or not is_whole(size) or size < 0:
         return None
     kind_name = kind.name.removesuffix("Storage")

@@ -28,6 +28,7 @@ from geometry.checkpoints.stores import (
 )
 from geometry.checkpoints.torch_pickle import (
     MAX_PICKLE,
+    Storage,
     StoredTensor,
     load_pickle,
     tensors_in,
@@ -91,9 +92,11 @@ def read_places(file: ByteFile) -> FileIndex:
         if entry is None:
             regions[name] = _without_record(file, name, tensor)
         else:
-            regions[name] = _place(file, record_of(file, entry), name, tensor, big_endian)
+            record = record_of(file, entry)
+            length = min(record.length, file.size() - record.start)
+            regions[name] = region_of(record, 0, length, name, tensor, big_endian)
     if not regions:
-        raise _without_tensors(file.name, content)
+        raise without_tensors(file.name, content)
     return FileIndex(regions, settings_in(content))
 
 
@@ -109,7 +112,8 @@ def read_content(file: ByteFile) -> Any:
     return _load(file, record_of(file, pickled))
 
 
-def _without_tensors(name: str, content: Any) -> SourceError:
+def without_tensors(name: str, content: Any) -> SourceError:
+    """Return the error for a file whose content, from a pickle, has no tensors."""
     module = whole_module(name, content)
     if module is not None:
         return SourceError(
@@ -166,6 +170,11 @@ def _load(file: ByteFile, record: Record) -> Any:
         ) from error
 
 
+def storage_bytes(storage: Storage) -> int:
+    """Return the size of a storage in bytes."""
+    return storage.size * _ITEM_SIZES.get(DTYPES.get(storage.kind, storage.kind), 1)
+
+
 def _without_record(file: ByteFile, name: str, tensor: StoredTensor) -> Region:
     """Return the region of a tensor that is named but not stored, of an unreadable type."""
     check_shape(file.name, name, tensor.shape, len(tensor.shape))
@@ -173,18 +182,24 @@ def _without_record(file: ByteFile, name: str, tensor: StoredTensor) -> Region:
     return Region(file, 0, TensorInfo(name, tensor.shape, dtype, 0))
 
 
-def _place(
-    file: ByteFile, record: Record, name: str, tensor: StoredTensor, big_endian: bool
+def region_of(
+    file: ByteFile, start: int, length: int, name: str, tensor: StoredTensor, big_endian: bool
 ) -> Region:
-    """Return the region of a tensor in the record of its storage."""
+    """Return the region of a tensor in the ``length`` bytes from ``start``, of its storage.
+
+    Raises
+    ------
+    SourceError
+        It exceeds them, or its layout is invalid.
+    """
     storage, shape, stride = tensor.storage, tensor.shape, tensor.stride
     dtype = DTYPES.get(tensor.kind, tensor.kind)
     itemsize = _ITEM_SIZES.get(dtype, 1)
-    nbytes = storage.size * _ITEM_SIZES.get(DTYPES.get(storage.kind, storage.kind), 1)
-    if nbytes > record.length or record.start + record.length > file.size():
+    nbytes = storage_bytes(storage)
+    if nbytes > length:
         raise SourceError(
             f"{file.name} is truncated: {name!r} is in a part of {nbytes} bytes, and the "
-            f"file holds {record.length} of them.",
+            f"file holds {max(length, 0)} of them.",
             AGAIN,
         )
     check_shape(file.name, name, (*shape, *stride, tensor.offset), len(shape))
@@ -196,7 +211,7 @@ def _place(
         for axis, (size, step) in enumerate(zip(shape, stride, strict=True))
     )
     strides = None if contiguous or 0 in shape else stride
-    region = Region(record, tensor.offset * itemsize, info, strides, big_endian)
-    if region.offset + region.span() * itemsize > nbytes:
+    region = Region(file, start + tensor.offset * itemsize, info, strides, big_endian)
+    if region.offset + region.span() * itemsize > start + nbytes:
         raise SourceError(f"{file.name} is damaged: {name!r} exceeds its record.", AGAIN)
     return region

@@ -23,6 +23,7 @@ from geometry.checkpoints.gguf_store import (
     tensor_bytes,
     without_tensors,
 )
+from geometry.checkpoints.legacy_torch_store import read_legacy_places
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, Consent, FileIndex, Region
@@ -432,6 +433,8 @@ def _places(file: RangedFile) -> FileIndex:
         return read_header(file)
     if kind == "zip":
         return read_places(WithTail(file))
+    if kind == "legacy torch":
+        return read_legacy_places(file)
     raise SourceError(
         f"{file.name} can only be read from this machine.",
         f"Download it and open it there; from the Hub, open {KINDS.split(', or')[0]}.",

@@ -70,11 +70,12 @@ def _with_header(header: object, body: bytes) -> bytes:
     return len(raw).to_bytes(8, "little") + raw + body
 
 
-def _torch() -> bytes:
+def _torch(*, legacy: bool = False) -> bytes:
     import torch
 
     packed = io.BytesIO()
-    torch.save({name: torch.from_numpy(array) for name, array in _tensors().items()}, packed)
+    tensors = {name: torch.from_numpy(array) for name, array in _tensors().items()}
+    torch.save(tensors, packed, _use_new_zipfile_serialization=not legacy)
     return packed.getvalue()
 
 
@@ -576,6 +577,8 @@ KINDS = {
     "config": Kind(lambda: _model(tokenizer__json=_tokenizer()), ("config.json",), _open_model),
     "torch": Kind(lambda: {"pytorch_model.bin": _torch()}, ("pytorch_model.bin",), _open_model,
                   watched=True),
+    "legacy torch": Kind(lambda: {"pytorch_model.bin": _torch(legacy=True)},
+                         ("pytorch_model.bin",), _open_model, watched=True),
     "training": Kind(lambda: {"pytorch_model.bin": _training()}, ("pytorch_model.bin",),
                      _open_model, watched=True),
     "gguf": Kind(_gguf_rotary, ("a.gguf",), _open_gguf),

@@ -67,6 +67,9 @@ def write(kind: str, folder: Path) -> None:
         write_json(folder / "params.json", SETTINGS["model_args"])
     elif kind == "pytorch_model.bin":
         torch.save(of_nanogpt(), folder / "pytorch_model.bin")
+    elif kind == "legacy format":
+        torch.save(of_nanogpt(), folder / "pytorch_model.bin",
+                   _use_new_zipfile_serialization=False)  # fmt: skip
     elif kind == "Lightning":
         state = {f"net.{name}": tensor for name, tensor in of_nanogpt().items()}
         torch.save({"state_dict": state, "hyper_parameters": SETTINGS["model_args"],
@@ -88,6 +91,7 @@ def write(kind: str, folder: Path) -> None:
         ("nanoGPT", HEADS),
         ("nanoGPT, settings beside", HEADS),
         ("pytorch_model.bin", None),
+        ("legacy format", None),
         ("Lightning", HEADS),
         ("timm", None),
         ("open_clip", HEADS),

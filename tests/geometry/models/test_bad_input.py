@@ -138,9 +138,9 @@ EXPANDED = torch.ones(1, 1).expand(10_000_000, 10_000)
 @pytest.mark.parametrize(
     ("name", "save", "words"),
     [
-        ("m.bin", lambda path: torch.save({"wpe": torch.ones(8, 4)}, path,
+        ("m.bin", lambda path: torch.save({"epoch": 3}, path,
                                           _use_new_zipfile_serialization=False),
-         "PyTorch's old format"),
+         "holds no tensors"),
         ("m.pt", lambda path: torch.save(torch.nn.Linear(2, 2), path), "It was not run"),
         ("m.pt", lambda path: torch.save({"epoch": 3}, path), "holds no tensors"),
         ("m.bin", lambda path: torch.save({"wpe": EXPANDED}, path), "more memory than m.bin holds"),
@@ -161,9 +161,7 @@ EXPANDED = torch.ones(1, 1).expand(10_000_000, 10_000)
 )  # fmt: skip
 def test_files_that_hold_no_table(tmp_path, name, save, words):
     save(tmp_path / name)
-    error = refusal(tmp_path / name)
-    assert words in str(error)
-    assert "old format" not in words or "weights_only=True" in error.advice
+    assert words in str(refusal(tmp_path / name))
 
 
 def test_truncated_file(checkpoint):
@@ -300,10 +298,11 @@ def test_a_pickle_is_never_run(form, tmp_path):
         path.write_bytes(pickle.dumps(content["x"], protocol=0 if form.endswith("0") else 4))
     else:
         torch.save(content, path, _use_new_zipfile_serialization=False)
-    error = refusal(path)
+        assert open_model(path).W_pos.shape == (8, 4)
+    if form.startswith("bare"):
+        error = refusal(path)
+        assert ("a pickle without arrays" in str(error)) == (form == "bare pickle")
     assert not trace.exists()
-    if form == "bare pickle":
-        assert "a pickle without arrays" in str(error)
 
 
 def test_truncated_arrays_and_torch_files(tmp_path):
