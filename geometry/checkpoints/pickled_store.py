@@ -31,7 +31,7 @@ from geometry.checkpoints.torch_pickle import StoredArray, load_pickle, walk_ent
 from geometry.checkpoints.transfer import local_read
 
 MAX_BYTES = 2_000_000_000
-"""Maximum bytes of a pickle, which takes twice as much memory while it is read."""
+"""Maximum bytes of a pickle, which stays in memory; protocols 0 to 2 take twice as much."""
 
 _PART = 1 << 24
 
@@ -92,14 +92,14 @@ class PickledStore(OnThisMachine):
         return widen(array, info.dtype)
 
 
-def _whole(file: LocalFile) -> bytes:
+def _whole(file: LocalFile) -> bytearray:
     """Return the bytes of a file, read in parts, between which it can be cancelled."""
-    advance, parts = local_read(file.name, file.size()), list[bytes]()
+    advance, data, done = local_read(file.name, file.size()), bytearray(file.size()), 0
     with file.opened() as stream:
-        while part := stream.read(_PART):
-            parts.append(part)
-            advance(len(part))
-    return b"".join(parts)
+        while read := stream.readinto(memoryview(data)[done : done + _PART]):
+            done += read
+            advance(read)
+    return data
 
 
 def _arrays(

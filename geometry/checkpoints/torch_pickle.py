@@ -50,7 +50,7 @@ class StoredTensor(NamedTuple):
     stride: tuple[int, ...]
 
 
-def load_pickle(data: bytes) -> Any:
+def load_pickle(data: bytes | bytearray) -> Any:
     """Return the content of a ``data.pkl``: plain values, stand-ins and :class:`StoredTensor`.
 
     Raises
@@ -222,7 +222,7 @@ class StoredArray(StandIn):
         super().__init__(Named("numpy", "ndarray"))
         self.state = state
 
-    def parts(self) -> tuple[bytes, str, tuple[Any, ...], bool] | None:
+    def parts(self) -> tuple[bytes | memoryview, str, tuple[Any, ...], bool] | None:
         """Return the bytes, dtype, shape and whether the order is Fortran's; None if invalid."""
         state = self.state
         if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _Dtype):
@@ -230,7 +230,8 @@ class StoredArray(StandIn):
         _, shape, dtype, fortran, raw = state
         if isinstance(raw, _Latin):
             raw = raw.text.encode("latin-1")
-        if type(raw) is not bytes or type(shape) is not tuple or dtype.code not in _FORMS:
+        numbers = isinstance(raw, bytes | memoryview) and dtype.code in _FORMS
+        if not numbers or type(shape) is not tuple:
             return None
         return raw, dtype.order + dtype.code, shape, fortran is True
 

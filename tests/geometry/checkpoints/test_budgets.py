@@ -198,6 +198,17 @@ def test_the_largest_metadata_that_are_read_take_less_than_300_mb(tmp_path, most
     assert most_memory() < 300_000_000
 
 
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_arrays_of_a_pickle_are_in_memory_once(tmp_path, most_memory, protocol):
+    array = np.random.default_rng(1).standard_normal((1000, 1000))
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps({"a": array, "b": array + 1}, protocol))
+    size, before = (tmp_path / "a.pkl").stat().st_size, array.nbytes
+    most_memory()
+    store = open_store(tmp_path / "a.pkl")
+    assert most_memory() < before + 1.2 * size
+    np.testing.assert_array_equal(store.read("b"), array + 1)
+
+
 def npy(header):
     raw = header.encode("latin1")
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(raw)) + raw
