@@ -108,6 +108,15 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
     Raises SourceError: as :func:`tensors_in`.
     """
     entries = 0
+    # Whether they are those of a step, by their identity: a dictionary can be in all others.
+    of_steps: dict[int, bool] = {}
+
+    def is_step(key: int, value: Any) -> bool:
+        if not 0 <= key < 10**15 or not isinstance(value, dict):
+            return False
+        if id(value) not in of_steps:
+            of_steps[id(value)] = _is_state(value)
+        return of_steps[id(value)]
 
     def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
         nonlocal entries
@@ -120,7 +129,7 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
             )
         yield prefix.removesuffix("."), value
         for key, inner in inside.items():
-            named = type(key) is str or (type(key) is int and _is_step(key, inner))
+            named = type(key) is str or (type(key) is int and is_step(key, inner))
             if named and isinstance(inner, (dict, list, StoredTensor)):
                 yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
@@ -139,10 +148,8 @@ def _inside(value: Any) -> Mapping[Any, Any]:
     return {}
 
 
-def _is_step(key: int, value: Any) -> bool:
-    """Return whether a number is the step of a state dict: of an optimizer, names have no dots."""
-    if not 0 <= key < 10**15 or not isinstance(value, dict):
-        return False
+def _is_state(value: dict[Any, Any]) -> bool:
+    """Return whether a dictionary is a state dict: of an optimizer, names have no dots."""
     return any(
         isinstance(inner, dict) or "." in str(name)[:MAX_NAME] for name, inner in value.items()
     )
