@@ -45,6 +45,7 @@ MAX_NUMBER = 1e30
 POSITION = "position"
 _DELIMITERS = ",;\t"
 _ADVICE = "Save it as CSV in UTF-8, with a header and a line for each row."
+_WORD = re.compile(r"\S+", re.ASCII)
 _NUMBERED = re.compile(r"(.*?)\d+")
 _INFINITE = frozenset(sign + word for sign in ("", "-", "+") for word in ("inf", "infinity"))
 _MISSING = _INFINITE | {"", "nan", "na", "n/a", "null", "none"}
@@ -335,7 +336,9 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
 
 def _words(path: Path, text: str) -> Iterator[list[str]]:
     """Yield the words of each line that is not empty or a comment, as many as of the first."""
-    lines = (line.split() for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#")
+    # Words of an embedding can have any character but these in them.
+    lines = (_WORD.findall(line) for line in text.split("\n"))
+    lines = (line for line in lines if line and not _is_comment(line))
     first = next(lines, [])
     second = next(lines, [])
     if len(first) == 2 < len(second) and first[1].isdecimal() and len(second) == int(first[1]) + 1:
@@ -347,6 +350,13 @@ def _words(path: Path, text: str) -> Iterator[list[str]]:
         if number * n_words > MAX_CELLS:
             raise refused(path, f"has more than {MAX_CELLS} numbers")
         yield row
+
+
+def _is_comment(words: list[str]) -> bool:
+    """Return whether a line is a comment, and not a row whose label begins with "#"."""
+    if not words[0].startswith("#"):
+        return False
+    return len(words) <= MIN_LABELLED or any(_number(w, comma=False) is None for w in words[1:])
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:

@@ -102,13 +102,24 @@ def test_the_same_bytes_many_times_are_refused(tmp_path):
 # ---- tables ------------------------------------------------------------------------------
 
 
+def write_stream(table, path, compression=None):
+    """Write a table as datasets does, which also calls such files ".arrow"."""
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_stream(file, table.schema, options=options) as stream,
+    ):
+        stream.write_table(table)
+
+
 def test_columns_and_lists_of_arrow(tmp_path):
     columns = pa.table({"token": list("abcdefghi"), **{f"x{i}": P[:, i] for i in range(4)}})
     lists = pa.table({"token": list("abcdefghi"), "embedding": P.tolist()})
     for table in (columns, lists):
         parquet.write_table(table, tmp_path / "a.parquet")
         feather.write_feather(table, tmp_path / "a.feather")
-        for name in ("a.parquet", "a.feather"):
+        write_stream(table, tmp_path / "a.arrow")
+        for name in ("a.parquet", "a.feather", "a.arrow"):
             rows = read_arrow(tmp_path / name)
             np.testing.assert_array_equal(rows.values, P)
             assert rows.columns[0].values == tuple("abcdefghi")
@@ -124,7 +135,7 @@ def test_arrow_without_numbers_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["a.parquet", "lz4.feather", "zstd.feather", "uncompressed.feather"]
+    "name", ["a.parquet", "lz4.feather", "zstd.feather", "uncompressed.feather", "zstd.arrow"]
 )
 def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
     name, tmp_path, monkeypatch
@@ -133,11 +144,13 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
     table = pa.table({"x": np.zeros(5_000), "y": np.zeros(5_000)})
     if name.endswith(".feather"):
         feather.write_feather(table, tmp_path / name, compression=name.partition(".")[0])
+    elif name.endswith(".arrow"):
+        write_stream(table, tmp_path / name, name.partition(".")[0])
     else:
         parquet.write_table(table, tmp_path / name)
     assert read_arrow(tmp_path / name).values.shape == (5_000, 2)
     monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 9_999)
-    for reader in ("parquet.ParquetFile.read", "feather.read_table"):
+    for reader in ("parquet.ParquetFile.read", "feather.read_table", "ipc.open_stream"):
         monkeypatch.setattr(f"pyarrow.{reader}", pytest.fail)
     with pytest.raises(SourceError, match="entries; at most"):
         read_arrow(tmp_path / name)
@@ -187,6 +200,15 @@ def test_texts_of_vectors(tmp_path, text):
     rows = read_rows(tmp_path / "a.txt")
     np.testing.assert_array_equal(rows.values, P)
     assert rows.columns[0].values[:2] == ("w0", "w1")
+
+
+def test_labels_of_rows_can_have_any_characters_but_spaces(tmp_path):
+    """As GloVe's: tags, and spaces and ends of lines that only Unicode has."""
+    labels = ["the", "#", "#tag", "a\u00a0b", "a\u2028b", "a\x85b"]
+    rows = RANDOM.standard_normal((len(labels), 4))
+    lines = (f"{label} {' '.join(map(str, row))}" for label, row in zip(labels, rows, strict=True))
+    (tmp_path / "a.txt").write_text("# a comment\n" + "\n".join(lines), "utf-8")
+    np.testing.assert_array_equal(read_rows(tmp_path / "a.txt").values, rows)
 
 
 def test_numbers_with_spaces(tmp_path):
