@@ -1,4 +1,4 @@
-"""NumPy's files: ``.npy`` (an array) and ``.npz`` (a zip of arrays); never pickled objects.
+"""NumPy's files: ``.npy`` (an array) and ``.npz`` (a zip of arrays); not those of objects.
 
 The arrays' headers are checked before any array is read, and an ``.npz`` before it is unpacked:
 deflate can make a thousand bytes of one.

@@ -46,10 +46,11 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
+_PICKLES = (".pkl", ".pickle")
 SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
     *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
-    *(".pkl", ".pickle"),
+    *_PICKLES,
 )
 """Suffixes of weights that are used if there are no others."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
@@ -77,6 +78,8 @@ _JOIN = (
     "then open “joined” there."
 )
 
+_OBJECTS = b"'descr': '|O'"
+"""The dtype of an array of objects in the header of NumPy's files."""
 _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 """The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
 _WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
@@ -155,6 +158,15 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "Open the model from which it was converted.",
     ),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
+    *(
+        (magic, f"is compressed, by {name}", "Unpack it, and open what is in it.")
+        for magic, name in (
+            (b"\x1f\x8b", "gzip"),
+            (b"BZh", "bzip2"),
+            (b"\xfd7zXZ\0", "xz"),
+            (b"\x28\xb5\x2f\xfd", "Zstandard"),
+        )
+    ),
     (
         b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
         "is in PyTorch's old format, which cannot be read in parts",
@@ -230,7 +242,7 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         from geometry.checkpoints.flax_store import open_flax
 
         return open_flax
-    if kind == "pickle":
+    if kind == "pickle" or (kind == "npy" and _OBJECTS in head):
         from geometry.checkpoints.pickled_store import PickledStore
 
         return PickledStore
@@ -297,7 +309,7 @@ def kind_of(name: str, head: bytes) -> Kind:
     for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
-    if head.startswith(b"\x80"):
+    if head.startswith(b"\x80") or name.endswith(_PICKLES):
         return "pickle"
     if name.endswith(".msgpack") or _FLAX.match(head):
         return "flax"

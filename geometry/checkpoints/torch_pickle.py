@@ -23,7 +23,7 @@ MAX_ENTRIES = 1_000_000
 shared, so that their number grows exponentially with depth."""
 
 MAX_LIST = 1_000
-"""Maximum items of a searched list: dictionaries of tensors, not losses."""
+"""Maximum items of a searched list or tuple: dictionaries of tensors, not losses."""
 
 MAX_DEPTH = 20
 """Maximum depth of dictionaries: "model", "state_dict" and the like. They can be recursive."""
@@ -64,8 +64,8 @@ def load_pickle(data: bytes | bytearray) -> Any:
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     """Yield the tensors of nested dictionaries under their dotted names, in the file's order.
 
-    Tensors in a list of dictionaries, such as of steps, or in dictionaries by step, have the item's
-    number in their name. The states of optimizers, which are numbered too, are left out.
+    Tensors in a list or tuple of dictionaries, such as of steps, or in dictionaries by step, have
+    the item's number in their name. The states of optimizers, which are numbered too, are left out.
 
     Parameters
     ----------
@@ -130,20 +130,20 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
         yield prefix.removesuffix("."), value
         for key, inner in inside.items():
             named = type(key) is str or (type(key) is int and is_step(key, inner))
-            if named and isinstance(inner, (dict, list, StoredTensor)):
+            if named and isinstance(inner, (dict, list, tuple)):
                 yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
     return walk(content, "", 0)
 
 
 def _inside(value: Any) -> Mapping[Any, Any]:
-    """Return the entries of a dictionary or a compiled module, or the dictionaries in a list."""
+    """Return the entries of a dictionary or a compiled module, or those in a sequence."""
     if isinstance(value, StandIn) and type(value.state) is dict and _is_compiled(value.of):
         state: dict[Any, Any] = value.state
         return state
     if isinstance(value, dict):
         return value
-    if type(value) is list and len(value) <= MAX_LIST:
+    if type(value) in (list, tuple) and len(value) <= MAX_LIST:
         return {str(n): i if isinstance(i, dict) else None for n, i in enumerate(value)}
     return {}
 
@@ -250,6 +250,15 @@ def _array_of_buffer(raw: Any = None, dtype: Any = None, shape: Any = None, *ord
 
 def _new_array(*_: Any) -> StoredArray:
     return StoredArray()
+
+
+def without_array(content: Any) -> Any:
+    """Return what is in an array of objects: the only one, or a list; other content unchanged."""
+    state = content.state if isinstance(content, StoredArray) else None
+    if type(state) is not tuple or len(state) != 5 or type(state[4]) is not list:
+        return content
+    objects: list[Any] = state[4]
+    return objects[0] if len(objects) == 1 else objects
 
 
 class _Dtype(StandIn):

@@ -1,5 +1,8 @@
 """Containers of other libraries: llm.c, TensorFlow, pickles, ONNX, Arrow, texts of vectors."""
 
+import bz2
+import gzip
+import lzma
 import pickle
 import struct
 import time
@@ -13,6 +16,7 @@ from geometry.checkpoints.arrow_files import read_arrow
 from geometry.checkpoints.column_files import labels_beside, read_rows
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
+from geometry.models.sources.opening import open_model
 from tools.campaigns.weight_kinds import block, hdf5, message, onnx, tensorflow, varint
 
 RANDOM = np.random.default_rng(11)
@@ -70,15 +74,32 @@ def test_llmc_of_another_size_is_refused(tmp_path):
 # ---- pickles -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<f2"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_in_pickles(tmp_path, protocol, dtype, order):
-    content = {"blocks": [{"w": P.astype(dtype, order=order)}], "wpe": P[:5].astype(dtype)}
+    content = {"blocks": ({"w": P.astype(dtype, order=order)},), "wpe": P[:5].astype(dtype)}
     (tmp_path / "a.pkl").write_bytes(pickle.dumps(content, protocol))
     store = open_store(tmp_path / "a.pkl")
     assert list(store.tensors) == ["blocks.0.w", "wpe"]
     np.testing.assert_array_equal(store.read("blocks.0.w"), P.astype(dtype))
+
+
+@pytest.mark.parametrize("content", [{"wpe": P}, [{"wpe": P}, {"wpe": P + 1}]])
+def test_objects_in_an_array_of_numpy(tmp_path, content):
+    objects = np.array(content, object)
+    np.save(tmp_path / "a.npy", objects, allow_pickle=True)
+    store = open_store(tmp_path / "a.npy")
+    np.testing.assert_array_equal(store.read("0.wpe" if objects.ndim else "wpe"), P)
+    if not objects.ndim:
+        np.testing.assert_array_equal(open_model(tmp_path / "a.npy").W_pos, P)
+
+
+@pytest.mark.parametrize("packed", [gzip, bz2, lzma])
+def test_compressed_files_are_named(tmp_path, packed):
+    (tmp_path / "a.pkl").write_bytes(packed.compress(pickle.dumps({"wpe": P})))
+    with pytest.raises(SourceError, match=r"a\.pkl is compressed"):
+        open_store(tmp_path / "a.pkl")
 
 
 def test_a_pickle_without_arrays_is_named_and_not_run(tmp_path, capsys):
