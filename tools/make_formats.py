@@ -115,6 +115,7 @@ QUANTISED = {
     "_blocks": "MXFP4: gpt-oss, in transformers' layout",
     "blocks": "MXFP4: gpt-oss, in OpenAI's layout",
     "scale_weight": "fp8 with a scale: ComfyUI",
+    "scale": "fp8 with scales of blocks, in DeepSeek's own layout",
     "qdata": "torchao, in PyTorch's files: Int8Tensor, Float8Tensor",
     "_qdata": "the same in safetensors",
 }

@@ -206,8 +206,9 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
 
 
 def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
-    name = next((n for n in store.tensors if n.startswith(stem + _STATE)), "")
-    if store.tensors[name].nbytes > _MAX_STATE:
+    names = (f"{stem}{_STATE}{kind}" for kind in ("nf4", "fp4"))
+    name = next((name for name in names if name in store.tensors), "")
+    if not name or store.tensors[name].nbytes > _MAX_STATE:
         return None
     state = json.loads(store.read_stored(name).tobytes())
     shape, size = state.get("shape"), state.get("blocksize", 64)
@@ -430,6 +431,7 @@ _LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
     (None, "weight_scale"): _of_8_bits("weight_scale"),
     (None, "weight_scale_inv"): _of_8_bits("weight_scale_inv"),
     (None, "scale_weight"): _of_8_bits("scale_weight"),
+    (None, "scale"): _of_8_bits("scale"),
 }
 """What finds quantised matrices, by the method in a configuration, if it is needed, and by the last
 part of the name of one of their tensors."""

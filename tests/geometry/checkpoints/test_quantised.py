@@ -200,9 +200,10 @@ def test_last_blocks_of_numbers_of_8_bits_are_shorter(tmp_path, given):
     assert_read(store, q.float().numpy() * wide)
 
 
-def test_scales_of_8_bits_are_exponents(tmp_path):
+@pytest.mark.parametrize("name", ["weight_scale", "scale", "scale_weight"])
+def test_scales_of_8_bits_are_exponents(tmp_path, name):
     q = torch.from_numpy(RANDOM.standard_normal((N_OUT, N_IN))).to(torch.float8_e4m3fn)
-    store = opened(tmp_path, {"weight": q, "weight_scale": EXPONENTS}, "compressed-tensors")
+    store = opened(tmp_path, {"weight": q, name: EXPONENTS}, "compressed-tensors")
     assert_read(store, q.float().numpy() * 2.0 ** (EXPONENTS.astype(int) - 127).repeat(GROUP, 1))
 
 
