@@ -22,6 +22,7 @@ from geometry.checkpoints.column_files import (
 )
 from geometry.checkpoints.plain_text import shortened, visible
 from geometry.checkpoints.stores import open_regular, reading_file
+from geometry.checkpoints.transfer import local_read
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, RecordBatch, Table
@@ -37,6 +38,8 @@ _ARROW, _FEATHER_1 = b"ARROW1", b"FEA1"
 
 _ROWS = 128
 """Rows with lists or texts that are unpacked at once."""
+_NUMBERS = 4_096
+"""Rows of nothing but numbers that are unpacked at once."""
 _LONGEST = 10_000
 """Maximum characters of a text. The same one can be in all rows, and only once in the file."""
 
@@ -51,6 +54,8 @@ def read_arrow(path: Path) -> NumberRows:
     ------
     SourceError
         It cannot be read, or is not such a table; or pyarrow is not installed.
+    Cancelled
+        Its reading was cancelled.
     """
     with reading_file(path, fault="cannot be read as a table"):
         open_regular(path).close()  # a pipe would have no end
@@ -77,15 +82,16 @@ def _table(path: Path) -> Table:
             _check_rows(path, n_rows, n_columns)
             _check_size(path, n_rows * n_columns)
             schema = file.schema_arrow
-            if all(types.is_primitive(field.type) for field in schema):
-                return file.read()
+            alone = all(types.is_primitive(field.type) for field in schema)
+            advance = local_read(path.name, size := path.stat().st_size)
             # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
             batches: list[RecordBatch] = []
             n_bytes = 0
-            for batch in file.iter_batches(_ROWS):
+            for batch in file.iter_batches(_NUMBERS if alone else _ROWS):
                 batches.append(batch)
                 n_bytes += batch.nbytes
                 _check_size(path, n_bytes // 8)
+                advance(size * batch.num_rows // n_rows)
             return Table.from_batches(batches, schema)
     from pyarrow import ipc
     from pyarrow.feather import read_table

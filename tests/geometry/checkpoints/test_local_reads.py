@@ -8,6 +8,7 @@ import pytest
 from geometry.checkpoints import array_store, hdf5_store
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.transfer import Cancelled, Transfer, local_reads
+from geometry.models.sources.opening import open_model
 
 
 def test_a_pickle_is_read_with_progress_and_can_be_cancelled(tmp_path):
@@ -44,3 +45,23 @@ def test_a_large_array_is_unpacked_with_progress_and_can_be_cancelled(
     transfer = Transfer(lambda progress: transfer.cancel())
     with local_reads(transfer), pytest.raises(Cancelled):
         store.read("wpe")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".txt"])
+def test_a_table_is_read_with_progress_and_can_be_cancelled(tmp_path, suffix):
+    numbers = np.random.default_rng(1).standard_normal((300, 4))
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".txt":
+        np.savetxt(path, numbers)
+    else:
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"token": ["a"] * 300, "e": numbers.tolist()})
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    seen = []
+    with local_reads(Transfer(seen.append, interval_s=0)):
+        assert open_model(path).W_pos.shape == numbers.shape
+    assert len(seen) > 2
+    assert seen[0].done == 0 < seen[-1].done <= seen[-1].total
+    transfer = Transfer(lambda progress: transfer.cancel())
+    with local_reads(transfer), pytest.raises(Cancelled):
+        open_model(path)

@@ -171,7 +171,7 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
         parquet.write_table(table, tmp_path / name)
     assert read_arrow(tmp_path / name).values.shape == (5_000, 2)
     monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 9_999)
-    for reader in ("parquet.ParquetFile.read", "feather.read_table", "ipc.open_stream"):
+    for reader in ("parquet.ParquetFile.iter_batches", "feather.read_table", "ipc.open_stream"):
         monkeypatch.setattr(f"pyarrow.{reader}", pytest.fail)
     with pytest.raises(SourceError, match="entries; at most"):
         read_arrow(tmp_path / name)
