@@ -532,7 +532,8 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 def widen(values: npt.NDArray[Any], dtype: str) -> FloatArray:
     """Convert stored numbers to float32 (float64 is kept), C-contiguous, in native byte order."""
     if dtype == "BF16":
-        bits = values.astype(np.uint32, order="C")
+        bits = values if values.dtype.kind == "u" else values.view("<u2")
+        bits = bits.astype(np.uint32, order="C")
         bits <<= np.uint32(16)
         return bits.view(np.float32)
     if dtype.startswith("F8"):

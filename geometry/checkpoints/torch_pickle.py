@@ -237,7 +237,7 @@ class StoredArray(StandIn):
         _, shape, dtype, fortran, raw = state
         if isinstance(raw, _Latin):
             raw = raw.text.encode("latin-1")
-        numbers = isinstance(raw, bytes | memoryview) and dtype.code in _FORMS
+        numbers = isinstance(raw, bytes | memoryview) and dtype.code in (*_FORMS, _BFLOAT)
         if not numbers or type(shape) is not tuple:
             return None
         return raw, dtype.order + dtype.code, shape, fortran is True
@@ -250,6 +250,10 @@ def _array_of_buffer(raw: Any = None, dtype: Any = None, shape: Any = None, *ord
 
 def _new_array(*_: Any) -> StoredArray:
     return StoredArray()
+
+
+def _array_of_jax(_call: Any = None, _args: Any = None, state: Any = None, *_: Any) -> StoredArray:
+    return StoredArray(state)
 
 
 def without_array(content: Any) -> Any:
@@ -268,6 +272,7 @@ class _Dtype(StandIn):
 
     def __init__(self, code: Any = None, *_: Any) -> None:
         super().__init__(Named("numpy", "dtype"))
+        code = _BFLOAT if code == Named("ml_dtypes", "bfloat16") else code
         self.code = code if type(code) is str else ""
 
     @property
@@ -282,6 +287,9 @@ _TENSORS = (
     Named("torch._utils", "_rebuild_tensor_v2"),
     Named("torch._utils", "_rebuild_tensor_v3"),
 )
+
+_BFLOAT = "V2"
+"""The dtype of bfloat16 in NumPy, which has no such type."""
 
 _WRAPPER = Named("torch._utils", "_rebuild_wrapper_subclass")
 
@@ -312,6 +320,7 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("copy_reg", "_reconstructor"): _reconstructed,
     ("_codecs", "encode"): _encode,
     ("numpy", "dtype"): _Dtype,
+    ("jax._src.array", "_reconstruct_array"): _array_of_jax,
     **{
         (f"numpy.{core}.{module}", name): call
         for core in ("core", "_core")

@@ -5,7 +5,9 @@ import gzip
 import lzma
 import pickle
 import struct
+import sys
 import time
+import types
 
 import numpy as np
 import pyarrow as pa
@@ -83,6 +85,35 @@ def test_arrays_in_pickles(tmp_path, protocol, dtype, order):
     store = open_store(tmp_path / "a.pkl")
     assert list(store.tensors) == ["blocks.0.w", "wpe"]
     np.testing.assert_array_equal(store.read("blocks.0.w"), P.astype(dtype))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".pkl"])
+def test_arrays_of_bfloat16(tmp_path, suffix):
+    values, path = P.astype(pytest.importorskip("ml_dtypes").bfloat16), tmp_path / f"a{suffix}"
+    if suffix == ".pkl":
+        path.write_bytes(pickle.dumps({"a": values}))
+    else:
+        np.save(path, values) if suffix == ".npy" else np.savez(path, a=values)
+    np.testing.assert_array_equal(open_store(path).read("a"), values.astype(np.float32))
+
+
+def test_arrays_of_jax_in_pickles(tmp_path, monkeypatch):
+    """Which pickles them as NumPy's, with a function of its own."""
+
+    def reconstruct():
+        pytest.fail("it was called")
+
+    class Array:
+        def __reduce__(self):
+            return reconstruct, (*P.__reduce__(), {"weak_type": False})
+
+    reconstruct.__module__, reconstruct.__qualname__ = "jax._src.array", "_reconstruct_array"
+    module = types.ModuleType("jax._src.array")
+    module._reconstruct_array = reconstruct
+    for name, value in (("jax", module), ("jax._src", module), ("jax._src.array", module)):
+        monkeypatch.setitem(sys.modules, name, value)
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps({"params": {"wpe": Array()}}))
+    np.testing.assert_array_equal(open_store(tmp_path / "a.pkl").read("params.wpe"), P)
 
 
 @pytest.mark.parametrize("content", [{"wpe": P}, [{"wpe": P}, {"wpe": P + 1}]])
