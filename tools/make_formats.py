@@ -67,7 +67,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
         IN_PARTS,
     ),
     "gguf": ("`.gguf`, also in parts", "llama.cpp, Ollama, LM Studio", IN_PARTS),
-    "npy": ("`.npy`", "`numpy.save`", IN_PARTS),
+    "npy": ("`.npy`", "`numpy.save`; objects as a pickle", IN_PARTS),
     "npz": ("`.npz`", "`numpy.savez`: Google's ViT, big_vision, MLX", "single arrays"),
     "pickle": (
         "`.pkl`, `.pickle`",
@@ -114,22 +114,25 @@ TABLES = {
     ".txt": ("word2vec, GloVe, fastText; `numpy.savetxt`", "a word and its vector in each line"),
     ".parquet": ("pandas, Polars, Hugging Face Datasets", "columns of numbers, or one of lists"),
     ".feather": ("pandas", "the same"),
-    ".arrow": ("Apache Arrow", "the same"),
+    ".arrow": ("Apache Arrow, Hugging Face Datasets", "the same"),
 }
 """What writes tables of numbers, and what is in them, by suffix."""
 QUANTISED = {
     "SCB": "bitsandbytes, 8 bits",
     ".weight.quant_state.bitsandbytes__": "bitsandbytes, 4 bits (nf4, fp4)",
     "qweight": "GPTQ and AWQ",
-    "weight_packed": "compressed-tensors: 4 and 8 bits, MXFP4, NVFP4",
+    "weight_packed": "compressed-tensors: integers of 2 to 8 bits, MXFP4, NVFP4",
     "biases": "MLX",
     "scales": "MLX, MXFP4",
-    "weight_scale": "fp8 with scales: vLLM, compressed-tensors",
+    "weight_scale": "8 bits with scales: vLLM, compressed-tensors",
     "weight_scale_inv": "fp8 with scales of blocks: DeepSeek",
     "weight_scale_2": "NVFP4: NVIDIA's ModelOpt",
     "_blocks": "MXFP4: gpt-oss, in transformers' layout",
     "blocks": "MXFP4: gpt-oss, in OpenAI's layout",
-    "qdata": "torchao: Int8Tensor, Float8Tensor",
+    "scale_weight": "fp8 with a scale: ComfyUI",
+    "scale": "fp8 with scales of blocks, in DeepSeek's own layout",
+    "qdata": "torchao, in PyTorch's files: Int8Tensor, Float8Tensor",
+    "_qdata": "the same in safetensors",
 }
 """Layouts of quantised matrices, by the end of the name of one of their tensors."""
 

@@ -1,4 +1,4 @@
-"""NumPy's files: ``.npy`` (an array) and ``.npz`` (a zip of arrays); never pickled objects.
+"""NumPy's files: ``.npy`` (an array) and ``.npz`` (a zip of arrays); not those of objects.
 
 The arrays' headers are checked before any array is read, and an ``.npz`` before it is unpacked:
 deflate can make a thousand bytes of one.
@@ -30,6 +30,7 @@ from geometry.checkpoints.stores import (
     stored_dtype,
     widen,
 )
+from geometry.checkpoints.transfer import local_read
 from geometry.checkpoints.zip_records import read_directory
 
 MAX_HEADER = 10_000
@@ -44,6 +45,9 @@ ALWAYS_UNPACKED = 64_000_000
 MAX_RATIO = 20
 """Maximum size of a larger array, per byte of the archive: weights are packed to half at best, and
 a table that is mostly zeros to a tenth."""
+
+LARGE = 1 << 24
+"""Size from which the unpacking of an array is reported, and can be cancelled, in bytes."""
 
 _FAULT = "is truncated, or holds something other than arrays of numbers"
 _AGAIN = "Save it again with numpy."
@@ -116,6 +120,8 @@ def read_array(
     ------
     SourceError
         It would be larger, or uses a compression method that NumPy does not.
+    Cancelled
+        Its reading was cancelled; only of one above :data:`LARGE`.
     Exception
         Any other: it is damaged.
     """
@@ -129,6 +135,7 @@ def read_array(
                 f"most {max_bytes} are read.",
                 "Check that this is the weights file.",
             )
+        advance = local_read(name, header.nbytes, "Unpacking") if header.nbytes > LARGE else None
         data, done = np.empty(header.nbytes, np.uint8), 0
         while done < len(data):
             piece = file.read(min(_CHUNK, len(data) - done))
@@ -136,6 +143,8 @@ def read_array(
                 raise EOFError(f"{name} ends early")
             data[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
             done += len(piece)
+            if advance is not None:
+                advance(len(piece))
         file.read(1)  # the checksum is verified at the end of the file
     values: npt.NDArray[Any] = data.view(header.dtype)
     return values.reshape(header.shape, order="F" if header.fortran else "C")

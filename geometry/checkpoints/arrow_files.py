@@ -1,8 +1,9 @@
-"""Rows of numbers with labels in files of Apache Arrow: Parquet and Feather."""
+"""Rows of numbers with labels in files of Apache Arrow: Parquet, Feather, and streams of Arrow."""
 
 from __future__ import annotations
 
 import struct
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from geometry.checkpoints.column_files import (
     shown_names,
 )
 from geometry.checkpoints.plain_text import shortened, visible
-from geometry.checkpoints.stores import reading_file
+from geometry.checkpoints.stores import open_regular, reading_file
+from geometry.checkpoints.transfer import local_read
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, RecordBatch, Table
@@ -31,8 +33,13 @@ MAX_NUMBERS = 50_000_000
 """Maximum entries of all columns, and eight times as many bytes: GPT-2's token embeddings have
 38,597,376. Equal numbers take hardly any bytes in a file."""
 
+_ARROW, _FEATHER_1 = b"ARROW1", b"FEA1"
+"""The first bytes of Feather's two formats; a stream of messages has none."""
+
 _ROWS = 128
 """Rows with lists or texts that are unpacked at once."""
+_NUMBERS = 4_096
+"""Rows of nothing but numbers that are unpacked at once."""
 _LONGEST = 10_000
 """Maximum characters of a text. The same one can be in all rows, and only once in the file."""
 
@@ -47,8 +54,11 @@ def read_arrow(path: Path) -> NumberRows:
     ------
     SourceError
         It cannot be read, or is not such a table; or pyarrow is not installed.
+    Cancelled
+        Its reading was cancelled.
     """
     with reading_file(path, fault="cannot be read as a table"):
+        open_regular(path).close()  # a pipe would have no end
         table = _table(path)
         table.validate(full=True)  # that texts and lists are within their bytes
         entries, values = _values(path, table)
@@ -72,20 +82,28 @@ def _table(path: Path) -> Table:
             _check_rows(path, n_rows, n_columns)
             _check_size(path, n_rows * n_columns)
             schema = file.schema_arrow
-            if all(types.is_primitive(field.type) for field in schema):
-                return file.read()
+            alone = all(types.is_primitive(field.type) for field in schema)
+            advance = local_read(path.name, size := path.stat().st_size)
             # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
             batches: list[RecordBatch] = []
             n_bytes = 0
-            for batch in file.iter_batches(_ROWS):
+            for batch in file.iter_batches(_NUMBERS if alone else _ROWS):
                 batches.append(batch)
                 n_bytes += batch.nbytes
                 _check_size(path, n_bytes // 8)
+                advance(size * batch.num_rows // n_rows)
             return Table.from_batches(batches, schema)
+    from pyarrow import ipc
     from pyarrow.feather import read_table
 
-    _check_size(path, _unpacked_bytes(path) // 8)
-    table = read_table(path, memory_map=False)
+    with open_regular(path) as file:
+        head = file.read(len(_ARROW))
+        if not head.startswith(_FEATHER_1):  # which is not of messages, and not compressed
+            file.seek(8 if head == _ARROW else 0)
+            _check_size(path, _unpacked_bytes(file) // 8)
+        file.seek(0)
+        whole = head == _ARROW or head.startswith(_FEATHER_1)
+        table = read_table(file) if whole else ipc.open_stream(file).read_all()
     _check_rows(path, table.num_rows, table.num_columns)
     return table
 
@@ -104,8 +122,8 @@ def _check_size(path: Path, n_numbers: int) -> None:
         raise refused(path, f"has {n_numbers} entries; at most {MAX_NUMBERS} are read")
 
 
-def _unpacked_bytes(path: Path) -> int:
-    """Return the bytes of an Arrow file's rows when they are unpacked.
+def _unpacked_bytes(file: FileIO) -> int:
+    """Return the bytes of the rows in the following messages of Arrow when they are unpacked.
 
     They stand before each compressed part of a message, whose places are in its description, as
     FlatBuffers (``Message.fbs`` of Arrow).
@@ -113,23 +131,19 @@ def _unpacked_bytes(path: Path) -> int:
     from pyarrow import ipc
 
     total = 0
-    with path.open("rb") as file:
-        if file.read(6) != b"ARROW1":
-            return 0  # the reader says what it is
-        file.seek(8)
-        for message in ipc.MessageReader.open_stream(file):
-            described, body = message.metadata.to_pybytes(), message.body
-            if message.type != "record batch" or body is None:
-                continue
-            header = _field(described, int.from_bytes(described[:4], "little"), 2)
-            buffers = _field(described, header, 2)
-            compressed = _field(described, header, 3)
-            data = memoryview(body)
-            for n in range(int.from_bytes(described[buffers : buffers + 4], "little")):
-                at = buffers + 4 + 16 * n
-                start, length = struct.unpack_from("<qq", described, at)
-                own = struct.unpack_from("<q", data, start)[0] if compressed and length else length
-                total += max(own, length)
+    for message in ipc.MessageReader.open_stream(file):
+        described, body = message.metadata.to_pybytes(), message.body
+        if message.type != "record batch" or body is None:
+            continue
+        header = _field(described, int.from_bytes(described[:4], "little"), 2)
+        buffers = _field(described, header, 2)
+        compressed = _field(described, header, 3)
+        data = memoryview(body)
+        for n in range(int.from_bytes(described[buffers : buffers + 4], "little")):
+            at = buffers + 4 + 16 * n
+            start, length = struct.unpack_from("<qq", described, at)
+            own = struct.unpack_from("<q", data, start)[0] if compressed and length else length
+            total += max(own, length)
     return total
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened, visible
 from geometry.checkpoints.stores import open_regular, reading_file
+from geometry.checkpoints.transfer import local_read
 
 MAX_FILE = 50_000_000
 """Maximum bytes of a file."""
@@ -125,6 +126,8 @@ def read_rows(path: Path) -> NumberRows:
     ------
     SourceError
         It cannot be read, or is not such a table.
+    Cancelled
+        Its reading was cancelled.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
         text = read_text(path, MAX_FILE, _ADVICE)
@@ -149,12 +152,11 @@ def read_rows(path: Path) -> NumberRows:
         entries = _entries(names, rows, comma=comma)
         if not entries:
             raise refused(path, "has no columns of numbers")
-        values = np.array(
-            [
-                [_entry(path, row[at], names[at], n, comma=comma) for at in entries]
-                for n, row in enumerate(rows, start=1)
-            ]
-        )
+        values = np.empty((len(rows), len(entries)))
+        advance = local_read(path.name, len(text))
+        for n, row in enumerate(rows):
+            values[n] = [_entry(path, row[at], names[at], n + 1, comma=comma) for at in entries]
+            advance(len(text) // len(rows))
         labels = sorted(set(range(len(names))).difference(entries))
         if len(labels) > MAX_COLUMNS:
             raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
@@ -335,7 +337,10 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
 
 def _words(path: Path, text: str) -> Iterator[list[str]]:
     """Yield the words of each line that is not empty or a comment, as many as of the first."""
-    lines = (line.split() for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#")
+    # Words of an embedding can have any character but these in them.
+    split = (line.strip(" \t\r").split(" ") for line in text.split("\n"))
+    words = ([word for word in line if word] for line in split)
+    lines = (line for line in words if line and not _is_comment(line))
     first = next(lines, [])
     second = next(lines, [])
     if len(first) == 2 < len(second) and first[1].isdecimal() and len(second) == int(first[1]) + 1:
@@ -347,6 +352,13 @@ def _words(path: Path, text: str) -> Iterator[list[str]]:
         if number * n_words > MAX_CELLS:
             raise refused(path, f"has more than {MAX_CELLS} numbers")
         yield row
+
+
+def _is_comment(words: list[str]) -> bool:
+    """Return whether a line is a comment, and not a row whose label begins with "#"."""
+    if not words[0].startswith("#"):
+        return False
+    return len(words) <= MIN_LABELLED or any(_number(w, comma=False) is None for w in words[1:])
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.pickled_values import Named, ObjectKey, StandIn
+from geometry.checkpoints.pickled_values import Named, ObjectKey, StandIn, is_whole
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.sharded_store import is_file_name
 from geometry.checkpoints.stored_settings import KEYS, settings_in
@@ -112,7 +112,8 @@ class DistributedStore(OnThisMachine):
         self.check_files()
         whole: FloatArray = np.zeros(info.shape, np.float64 if stored.itemsize == 8 else np.float32)
         for chunk in self._chunks[name]:
-            (region,) = read_places(chunk.place).regions.values()
+            with reading(chunk.place.name):
+                (region,) = read_places(chunk.place).regions.values()
             if (region.info.shape, region.info.dtype) != (chunk.sizes, info.dtype):
                 raise SourceError(
                     f"{chunk.place.name} is damaged: a part of {name!r} has another shape or type "
@@ -151,10 +152,11 @@ class _Index:
             raise SourceError(f"{path.name} lists no tensors.", AGAIN)
 
     def _open_files(self) -> None:
-        names = {_state(place).get("relative_path") for place in self._places.values()}
+        paths = [_state(place).get("relative_path") for place in self._places.values()]
+        names = {path if type(path) is str else "" for path in paths}
         absent = []
         for name in names:
-            if type(name) is not str or not is_file_name(name):
+            if not is_file_name(name):
                 raise self._damaged(f"names {name!r}, which is not a file name")
             if (file := self._path.with_name(name)).is_file():
                 self.files[name] = LocalFile(file)
@@ -183,6 +185,8 @@ class _Index:
             raise self._damaged(f"cuts {name!r} into parts that do not fill it")
         dtype = DTYPES.get(kind.name, kind.name)
         nbytes = sum(chunk.place.length for chunk in found)
+        if nbytes > sum(file.size() for file in self.files.values()):
+            raise self._damaged(f"gives several parts of {name!r} the same bytes")
         self.tensors[name] = TensorInfo(name, shape, dtype, nbytes)
         self.chunks[name] = found
 
@@ -257,4 +261,6 @@ def _key(index: Any) -> tuple[str, tuple[int, ...] | None]:
     """Return the name of a tensor and the offsets of a chunk, by which its place is listed."""
     state = _state(index.of) if isinstance(index, ObjectKey) else {}
     name, offsets = state.get("fqn"), state.get("offset")
-    return name if type(name) is str else "", offsets if type(offsets) is tuple else None
+    # The hash of nested tuples takes time exponential in their depth.
+    whole = type(offsets) is tuple and all(map(is_whole, offsets))
+    return name if type(name) is str else "", offsets if whole else None

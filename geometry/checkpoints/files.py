@@ -49,10 +49,11 @@ _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 OPENVINO = ".xml"
 """Suffix of a graph for OpenVINO; its numbers are beside it, in a .bin file of the same name."""
+_PICKLES = (".pkl", ".pickle")
 SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
     *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
-    *(".pkl", ".pickle", OPENVINO),
+    *(*_PICKLES, OPENVINO),
 )
 """Suffixes of weights that are used if there are no others."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
@@ -80,6 +81,8 @@ _JOIN = (
     "then open “joined” there."
 )
 
+_OBJECTS = b"'descr': '|O'"
+"""The dtype of an array of objects in the header of NumPy's files."""
 _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 """The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
 _WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
@@ -155,6 +158,15 @@ OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
         "version 7.3.",
     ),
     (b"<", "is a web page, not a weights file", "Download the file itself."),
+    *(
+        (magic, f"is compressed, by {name}", "Unpack it, and open what is in it.")
+        for magic, name in (
+            (b"\x1f\x8b", "gzip"),
+            (b"BZh", "bzip2"),
+            (b"\xfd7zXZ\0", "xz"),
+            (b"\x28\xb5\x2f\xfd", "Zstandard"),
+        )
+    ),
 )
 """First bytes of files often mistaken for weights, with a description and advice."""
 
@@ -233,7 +245,7 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
         return open_flax
     if kind == "openvino":
         return open_openvino
-    if kind == "pickle":
+    if kind == "pickle" or (kind == "npy" and _OBJECTS in head):
         from geometry.checkpoints.pickled_store import PickledStore
 
         return PickledStore
@@ -313,8 +325,10 @@ def kind_of(name: str, head: bytes) -> Kind:
     for magic, description, advice in OTHER_FORMATS:
         if head.startswith(magic):
             raise SourceError(f"{name} {description}.", advice)
-    if head.startswith(b"\x80"):
-        return "legacy torch" if _LEGACY in head else "pickle"
+    if _LEGACY in head:
+        return "legacy torch"
+    if head.startswith(b"\x80") or name.endswith(_PICKLES):
+        return "pickle"
     if name.endswith(".msgpack") or _FLAX.match(head):
         return "flax"
     if name.endswith(".safetensors"):

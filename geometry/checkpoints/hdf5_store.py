@@ -19,8 +19,9 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from geometry.checkpoints.array_store import ALWAYS_UNPACKED, MAX_RATIO, open_member
+from geometry.checkpoints.array_store import ALWAYS_UNPACKED, LARGE, MAX_RATIO, open_member
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import (
@@ -37,7 +38,7 @@ from geometry.checkpoints.transfer import local_read
 from geometry.checkpoints.zip_records import read_directory
 
 if TYPE_CHECKING:
-    from h5py import File
+    from h5py import Dataset, File
     from h5py.h5d import DatasetID
 
 WEIGHTS_OF_KERAS = "model.weights.h5"
@@ -91,7 +92,7 @@ class Hdf5Store(OnThisMachine):
             block = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
             self._check_size(name, max(info.nbytes, block))
             self.bytes_read += info.nbytes
-            return widen(np.asarray(dataset[()]), info.dtype)
+            return widen(_whole(dataset), info.dtype)
 
     def _check_size(self, name: str, nbytes: int) -> None:
         if nbytes > max(ALWAYS_UNPACKED, MAX_RATIO * self._file.size()):
@@ -142,7 +143,7 @@ class Hdf5Store(OnThisMachine):
 class _From(io.RawIOBase):
     """An open file from a place on, as a file."""
 
-    def __init__(self, file: IO[bytes], start: int) -> None:
+    def __init__(self, file: io.FileIO, start: int) -> None:
         self._file, self._start = file, start
 
     def seekable(self) -> bool:
@@ -158,8 +159,23 @@ class _From(io.RawIOBase):
     def tell(self) -> int:
         return self._file.tell() - self._start
 
-    def readinto(self, buffer: Any) -> int:
-        return self._file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+    def readinto(self, buffer: Any) -> int | None:
+        return self._file.readinto(buffer)
+
+
+def _whole(dataset: Dataset) -> npt.NDArray[Any]:
+    """Return an array; a large one of chunks in parts, between which it can be cancelled."""
+    if not dataset.chunks or dataset.nbytes <= LARGE:
+        return np.asarray(dataset[()])
+    advance = local_read(dataset.name, dataset.nbytes, "Unpacking")
+    values = np.empty(dataset.shape, dataset.dtype)
+    chunk = dataset.chunks[0] * (values.nbytes // len(values))
+    step = dataset.chunks[0] * max(1, LARGE // chunk)
+    for first in range(0, len(values), step):
+        rows = np.s_[first : first + step]
+        dataset.read_direct(values, rows, rows)
+        advance(values[rows].nbytes)
+    return values
 
 
 def _arrays(where: str, file: File) -> Iterator[TensorInfo]:

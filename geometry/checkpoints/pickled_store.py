@@ -1,6 +1,7 @@
 """Arrays of NumPy in pickles (``.pkl``), read as data, without running any of their code.
 
-See :mod:`geometry.checkpoints.pickled_values`. A pickle can be read only as a whole.
+See :mod:`geometry.checkpoints.pickled_values`. A pickle can be read only as a whole. NumPy writes
+arrays of objects, such as a dictionary of arrays, as a pickle after its header (``.npy``).
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from geometry.checkpoints.stores import (
     stored_dtype,
     widen,
 )
-from geometry.checkpoints.torch_pickle import StoredArray, load_pickle, walk_entries
+from geometry.checkpoints.torch_pickle import StoredArray, load_pickle, walk_entries, without_array
 from geometry.checkpoints.transfer import local_read
 
 MAX_BYTES = 2_000_000_000
-"""Maximum bytes of a pickle, which takes twice as much memory while it is read."""
+"""Maximum bytes of a pickle, which stays in memory; protocols 0 to 2 take twice as much."""
 
 _PART = 1 << 24
+
+_NUMPY, _LENGTH = b"\x93NUMPY", 8
+"""The first bytes of NumPy's files, and where the length of their header is, of two bytes."""
 
 
 class PickledStore(OnThisMachine):
@@ -54,7 +58,10 @@ class PickledStore(OnThisMachine):
                 "Save its arrays with numpy.savez.",
             )
         try:
-            content = load_pickle(_whole(self._file))
+            data = _whole(self._file)
+            if data.startswith(_NUMPY):
+                del data[: _LENGTH + 2 + int.from_bytes(data[_LENGTH : _LENGTH + 2], "little")]
+            content = without_array(load_pickle(data))
         except HelixscopeError:
             raise
         # A malicious pickle can raise any exception.
@@ -92,14 +99,14 @@ class PickledStore(OnThisMachine):
         return widen(array, info.dtype)
 
 
-def _whole(file: LocalFile) -> bytes:
+def _whole(file: LocalFile) -> bytearray:
     """Return the bytes of a file, read in parts, between which it can be cancelled."""
-    advance, parts = local_read(file.name, file.size()), list[bytes]()
+    advance, data, done = local_read(file.name, file.size()), bytearray(file.size()), 0
     with file.opened() as stream:
-        while part := stream.read(_PART):
-            parts.append(part)
-            advance(len(part))
-    return b"".join(parts)
+        while read := stream.readinto(memoryview(data)[done : done + _PART]):
+            done += read
+            advance(read)
+    return data
 
 
 def _arrays(

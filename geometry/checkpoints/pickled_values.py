@@ -24,6 +24,10 @@ MAX_ARGUMENTS = 16
 """Maximum arguments of a call. Calls with more become stand-ins, since one long tuple can be the
 arguments of all calls."""
 
+LONG = 10_000
+"""Bytes from which a value of bytes, such as an array's numbers, stays a part of the pickle, as a
+memoryview, and is not copied."""
+
 MAX_WHOLE = 32
 """Maximum bytes of an integer: those of random generators have 16."""
 
@@ -72,7 +76,7 @@ class ObjectKey:
 Calls = Mapping[tuple[str, str], Callable[..., Any]]
 
 
-def read_pickle(data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> Any:
+def read_pickle(data: bytes | bytearray, calls: Calls, persistent: Callable[[Any], Any]) -> Any:
     """Return the value of a pickle.
 
     Parameters
@@ -94,7 +98,7 @@ def read_pickle(data: bytes, calls: Calls, persistent: Callable[[Any], Any]) -> 
 
 
 def read_pickles(
-    data: bytes, count: int, calls: Calls, persistent: Callable[[Any], Any]
+    data: bytes | bytearray, count: int, calls: Calls, persistent: Callable[[Any], Any]
 ) -> tuple[list[Any], int]:
     """Return the values of several pickles, one after the other, and where the last one ends.
 
@@ -117,9 +121,13 @@ class _Machine:
     """The stack, the memo, and the remaining data."""
 
     def __init__(
-        self, data: bytes, calls: Calls, persistent: Callable[[Any], Any], at: int = 0
+        self,
+        data: bytes | bytearray,
+        calls: Calls,
+        persistent: Callable[[Any], Any],
+        at: int = 0,
     ) -> None:
-        self._data, self.at = data, at
+        self._data, self._view, self.at = data, memoryview(data), at
         self._calls, self._persistent = calls, persistent
         self.stack: list[Any] = []
         self._outer: list[list[Any]] = []  # the stacks below each mark
@@ -133,9 +141,9 @@ class _Machine:
         self.at += 1
         return byte
 
-    def take(self, nbytes: int) -> bytes:
+    def take(self, nbytes: int) -> memoryview:
         """Return the next bytes. Raises EOFError if there are fewer."""
-        taken = self._data[self.at : self.at + nbytes]
+        taken = self._view[self.at : self.at + nbytes]
         self.at += nbytes
         if len(taken) < nbytes:
             raise EOFError
@@ -148,7 +156,7 @@ class _Machine:
     def line(self) -> bytes:
         """Return the rest of the line."""
         end = self._data.index(b"\n", self.at)
-        line = self._data[self.at : end]
+        line = bytes(self._view[self.at : end])
         self.at = end + 1
         return line
 
@@ -248,19 +256,23 @@ def is_whole(value: object) -> bool:
     return type(value) is int and -(2**63) <= value < 2**63
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogatepass")
+def _bytes(raw: memoryview) -> bytes | memoryview:
+    return raw if len(raw) >= LONG else raw.tobytes()
 
 
-def _old_text(raw: bytes) -> str:
+def _text(raw: memoryview) -> str:
+    return str(raw, "utf-8", "surrogatepass")
+
+
+def _old_text(raw: bytes | memoryview) -> str:
     """Decode a text of Python 2, in which bytes had the same type."""
     try:
-        return raw.decode()
+        return str(raw, "utf-8")
     except UnicodeDecodeError:
-        return raw.decode("latin-1")
+        return str(raw, "latin-1")
 
 
-def _whole(raw: bytes) -> int | None:
+def _whole(raw: memoryview) -> int | None:
     return int.from_bytes(raw, "little", signed=True) if len(raw) <= MAX_WHOLE else None
 
 
@@ -295,7 +307,7 @@ def _obj(machine: _Machine) -> None:
 _Operation = Callable[[_Machine], Any]
 
 
-def _sized(length: int, convert: Callable[[bytes], Any]) -> _Operation:
+def _sized(length: int, convert: Callable[[memoryview], Any]) -> _Operation:
     """Return the operation that puts a length-prefixed value on the stack."""
     return lambda m: m.push(convert(m.take(m.size(length))))
 
@@ -330,10 +342,10 @@ _CODES: Mapping[bytes, _Operation] = {
     pickle.SHORT_BINUNICODE: _sized(1, _text),
     pickle.BINUNICODE: _sized(4, _text),
     pickle.BINUNICODE8: _sized(8, _text),
-    pickle.SHORT_BINBYTES: _sized(1, bytes),
-    pickle.BINBYTES: _sized(4, bytes),
-    pickle.BINBYTES8: _sized(8, bytes),
-    pickle.BYTEARRAY8: _sized(8, bytes),
+    pickle.SHORT_BINBYTES: _sized(1, _bytes),
+    pickle.BINBYTES: _sized(4, _bytes),
+    pickle.BINBYTES8: _sized(8, _bytes),
+    pickle.BYTEARRAY8: _sized(8, _bytes),
     # Containers; a set is a list.
     pickle.MARK: _Machine.mark,
     pickle.POP: _Machine.pop,

@@ -1,25 +1,28 @@
 """Quantised matrices of PyTorch checkpoints, dequantised one by one.
 
 Layouts: bitsandbytes (8 bit by rows; 4 bit by blocks, with a table of 16 values), GPTQ (as of
-AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, fp8
-with scales of tensors, rows or blocks (as of vLLM and DeepSeek), and floats of 4 bits: MXFP4 (the
-Open Compute Project's Microscaling Formats 1.0; of gpt-oss, compressed-tensors and MLX) and NVFP4
-(of compressed-tensors and NVIDIA's ModelOpt). Of torchao its Int8Tensor and Float8Tensor.
+AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, integers
+and floats of 8 bits with scales of tensors, rows or blocks (as of vLLM, compressed-tensors and
+DeepSeek), and floats of 4 bits: MXFP4 (the Open Compute Project's Microscaling Formats 1.0; of
+gpt-oss, compressed-tensors and MLX) and NVFP4 (of compressed-tensors and NVIDIA's ModelOpt). Of
+torchao tensors with a number of 8 bits for each entry.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.derived_store import Derived, DerivedStore
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.stores import UNQUANTISED, TensorInfo, TensorStore
+from geometry.checkpoints.stores import FLOATS, UNQUANTISED, TensorInfo, TensorStore
 
 Array = npt.NDArray[Any]
 Finder = Callable[[TensorStore, str, Mapping[str, Any]], "Derived | None"]
@@ -31,14 +34,20 @@ _FP4 = np.concatenate([_FP4, -_FP4])
 """The values of the numbers of 4 bits, E2M1: a sign, two bits of exponent, one of mantissa."""
 _E8M0 = np.append(np.ldexp(np.float32(1), np.arange(255) - 127), np.float32(np.nan))
 """The values of scales that are only an exponent, E8M0."""
+_BITS = range(2, 9)
+_BLOCK = 128
+"""The usual rows and columns of a block with a scale, of DeepSeek and others."""
 _STATE = ".weight.quant_state.bitsandbytes__"
 _MAX_STATE = 10_000
+_CUT = "._weight"
+"""What torchao writes before the parts of a weight in safetensors."""
 
 
-def dequantised(store: TensorStore, config: Mapping[str, Any]) -> TensorStore:
-    """Return a store in which quantised matrices are matrices of numbers, of float32.
+def dequantised(store: TensorStore, config: Mapping[str, Any]) -> tuple[TensorStore, str]:
+    """Return a store in which quantised matrices are of float32, and a sentence about them.
 
-    Those of unknown layouts, and those that do not fit, stay as they are: unreadable.
+    Those of unknown layouts, and those that do not fit, stay as they are: unreadable. The sentence
+    is "" if there are no others.
 
     Parameters
     ----------
@@ -48,7 +57,16 @@ def dequantised(store: TensorStore, config: Mapping[str, Any]) -> TensorStore:
         The model's configuration, perhaps with "quantization_config" or "quantization".
     """
     derived = dict(_found(store, config))
-    return DerivedStore(store, derived) if derived else store
+    if not derived:
+        return store, ""
+    types = Counter(store.tensors[matrix.sources[0]].dtype for matrix in derived.values())
+    return DerivedStore(store, derived), approximate(types)
+
+
+def approximate(types: Counter[str]) -> str:
+    """Return the sentence about quantised tensors, by their number of each type."""
+    kinds = ", ".join(f"{count} as {dtype}" for dtype, count in types.most_common())
+    return f"Tensors are quantised, and their numbers approximate: {kinds}."
 
 
 def _found(store: TensorStore, config: Mapping[str, Any]) -> Iterator[tuple[str, Derived]]:
@@ -59,8 +77,9 @@ def _found(store: TensorStore, config: Mapping[str, Any]) -> Iterator[tuple[str,
         stem, _, last = name.rpartition(".")
         if _STATE in name:
             stem, last = name.partition(_STATE)[0], _STATE
-        elif last.endswith("_blocks"):
-            stem, last = name.removesuffix("_blocks"), "_blocks"
+        for end in ("_blocks", "_qdata"):
+            if last.endswith(end):
+                stem, last = name.removesuffix(end), end
         find = _LAYOUTS.get((method, last)) or _LAYOUTS.get((None, last))
         if find is not None and (derived := find(store, stem, settings)) is not None:
             yield derived.info.name, derived
@@ -81,7 +100,9 @@ def _derived(
     def checked(packed: Array, *others: Array) -> Array:
         if not packed.any():
             raise TensorUnavailable(f"{info.name} is quantised, and all zeros.", UNQUANTISED)
-        matrix: Array = make(packed, *others)
+        # Whatever does not fit only shows here, as an index of GPTQ beyond its groups.
+        with reading(info.name, UNQUANTISED, error=TensorUnavailable):
+            matrix: Array = make(packed, *others)
         return matrix
 
     return Derived(info, tuple(sources), checked)
@@ -94,30 +115,43 @@ def _shapes(store: TensorStore, stem: str, *names: str) -> list[tuple[int, ...]]
 
 
 def _unpacked(packed: Array, bits: int, axis: int) -> Array:
-    """Return the numbers in packed 32-bit integers, the lowest bits first, along an axis."""
-    shifts = np.arange(0, 32, bits, dtype=np.uint32)
+    """Return the numbers in packed 32-bit integers along an axis, as uint8, the lowest bits first.
+
+    Where ``bits`` does not divide 32, some numbers are in two integers.
+    """
     words = np.moveaxis(packed.view(np.uint32), axis, -1)
-    numbers = (words[..., None] >> shifts) & np.uint32(2**bits - 1)
-    whole = numbers.reshape(*words.shape[:-1], -1)
-    return np.moveaxis(whole, -1, axis)
+    per = math.gcd(bits, 32)
+    groups = np.pad(words, [(0, 0)] * (words.ndim - 1) + [(0, -words.shape[-1] % (bits // per))])
+    groups = groups.reshape(*words.shape[:-1], -1, bits // per)
+    numbers = np.empty((*groups.shape[:-1], 32 // per), np.uint8)
+    for number in range(32 // per):
+        word, first = divmod(number * bits, 32)
+        own = groups[..., word] >> np.uint32(first)
+        if first + bits > 32:
+            own |= groups[..., word + 1] << np.uint32(32 - first)
+        numbers[..., number] = own & np.uint32(2**bits - 1)
+    return np.moveaxis(numbers.reshape(*words.shape[:-1], -1), -1, axis)
 
 
 def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
-    bits, shapes = settings.get("bits", 4), _shapes(store, stem, "qweight", "scales", "qzeros")
-    if shapes is None or bits not in (2, 4, 8) or any(len(shape) != 2 for shape in shapes):
+    shapes = _shapes(store, stem, "qweight", "scales", "qzeros")
+    form = settings.get("checkpoint_format", "gptq")
+    if shapes is None or form not in ("gptq", "gptq_v2") or any(len(s) != 2 for s in shapes):
         return None
     (rows, n_out), (n_groups, wide), (n_zeros, packed) = shapes
-    n_in, per = rows * 32 // bits, 32 // bits
-    if wide != n_out or n_zeros != n_groups or packed * per != n_out or n_in % n_groups:
+    bits = next((bits for bits in _BITS if packed * 32 == n_out * bits), None)
+    if bits is None or wide != n_out or n_zeros != n_groups or rows * 32 % bits:
+        return None
+    n_in, ordered = rows * 32 // bits, f"{stem}.g_idx" in store.tensors
+    if not n_groups or (n_in % n_groups and not ordered):
         return None
     # Since its second format, zeros are stored as they are, and not less 1.
-    less = 0 if settings.get("checkpoint_format") == "gptq_v2" else 1
-    ordered = f"{stem}.g_idx" in store.tensors
+    less = 0 if form == "gptq_v2" else 1
 
     def make(q: Array, scales: Array, zeros: Array, *index: Array) -> Array:
         group = index[0] if index else np.arange(n_in) // (n_in // n_groups)
-        zero = _unpacked(zeros, bits, 1).astype(np.float32) + less
-        return ((_unpacked(q, bits, 0).astype(np.float32) - zero[group]) * scales[group]).T
+        zero = ((_unpacked(zeros, bits, 1) + less) & (2**bits - 1)).astype(np.float32)
+        return ((_unpacked(q, bits, 0) - zero[group]) * scales[group]).T
 
     sources = ["qweight", "scales", "qzeros", *(["g_idx"] if ordered else [])]
     return _matrix(stem, (n_out, n_in), sources, make)
@@ -128,7 +162,7 @@ def _of_awq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deriv
     if shapes is None or settings.get("bits", 4) != 4 or any(len(shape) != 2 for shape in shapes):
         return None
     (n_in, packed), (n_groups, n_out), zeros = shapes
-    if packed * 8 != n_out or zeros != (n_groups, packed) or n_in % n_groups:
+    if packed * 8 != n_out or zeros != (n_groups, packed) or not n_groups or n_in % n_groups:
         return None
 
     def numbers(words: Array) -> Array:
@@ -149,48 +183,39 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
     if store.tensors[f"{stem}.weight_packed"].dtype == "U8":
         further = ["weight_global_scale"] if f"{stem}.weight_global_scale" in store.tensors else []
         return _of_rows_of_fp4(store, stem, ["weight_packed", "weight_scale", *further])
-    if f"{stem}.weight_zero_point" in store.tensors or f"{stem}.weight_g_idx" in store.tensors:
-        return None
     (n_out, packed), (rows, n_groups) = shapes
-    shape = tuple(store.read_stored(f"{stem}.weight_shape").tolist())
-    if len(shape) != 2 or shape[0] != n_out or rows != n_out or not packed:
+    if rows != n_out or not n_groups or _shapes(store, stem, "weight_shape") != [(2,)]:
         return None
-    n_in = shape[1]
-    bits = next((b for b in (4, 8) if -(-n_in * b // 32) == packed), None)
-    if bits is None or n_in % n_groups:
+    first, n_in = store.read_stored(f"{stem}.weight_shape").tolist()
+    bits = next((b for b in _BITS if -(-n_in * b // 32) == packed), None)
+    if first != n_out or bits is None or n_in < 1 or n_in % n_groups:
         return None
+    further = [n for n in ("weight_zero_point", "weight_g_idx") if f"{stem}.{n}" in store.tensors]
 
-    def make(q: Array, scales: Array) -> Array:
-        numbers = _unpacked(q, bits, 1)[:, :n_in].astype(np.float32) - 2 ** (bits - 1)
-        whole: Array = numbers * np.repeat(scales, n_in // n_groups, axis=1)
-        return whole
+    def make(q: Array, scales: Array, *others: Array) -> Array:
+        more = dict(zip(further, others, strict=True))
+        group, zero = np.arange(n_in) // (n_in // n_groups), np.float32(2 ** (bits - 1))
+        index = more.get("weight_g_idx", group)
+        group = group if -1 in index else index  # which stands for no order
+        if (zeros := more.get("weight_zero_point")) is not None:
+            zero = _unpacked(zeros, bits, 0)[:n_out].astype(np.float32)[:, group]
+        return (_unpacked(q, bits, 1)[:, :n_in] - zero) * scales[:, group]
 
-    return _matrix(stem, (n_out, n_in), ["weight_packed", "weight_scale"], make)
-
-
-def _of_8_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
-    shapes = _shapes(store, stem, "weight", "SCB")
-    if shapes is None or len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
-        return None
-    if store.tensors[f"{stem}.weight"].dtype != "I8":
-        return None
-
-    def make(q: Array, largest: Array) -> Array:
-        return q.astype(np.float32) * (largest[:, None] / 127)
-
-    return _matrix(stem, shapes[0], ["weight", "SCB"], make)
+    sources = ["weight_packed", "weight_scale", *further]
+    return _matrix(stem, (n_out, n_in), sources, make)
 
 
 def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
-    name = next((n for n in store.tensors if n.startswith(stem + _STATE)), "")
-    if store.tensors[name].nbytes > _MAX_STATE:
+    names = (f"{stem}{_STATE}{kind}" for kind in ("nf4", "fp4"))
+    name = next((name for name in names if name in store.tensors), "")
+    if not name or store.tensors[name].nbytes > _MAX_STATE:
         return None
     state = json.loads(store.read_stored(name).tobytes())
     shape, size = state.get("shape"), state.get("blocksize", 64)
     found = _shapes(store, stem, "weight", "weight.absmax", "weight.quant_map")
     if found is None or type(shape) is not list or type(size) is not int or size < 1:
         return None
-    if len(shape) != 2 or any(type(n) is not int for n in shape):
+    if len(shape) != 2 or any(type(n) is not int or n < 1 for n in shape):
         return None
     n = math.prod(shape)
     if n > 2 * math.prod(found[0]) or found[1] != (-(-n // size),) or found[2] != (16,):
@@ -200,27 +225,29 @@ def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived |
     def make(q: Array, largest: Array, table: Array, *more: Array) -> Array:
         if more:
             blocks, inner = more
-            of_block = blocks.repeat(state["nested_blocksize"])[: len(largest)]
+            each = min(state["nested_blocksize"], len(largest))
+            of_block = blocks.repeat(each)[: len(largest)]
             largest = inner[largest] * of_block + state["nested_offset"]
         pairs = q.reshape(-1)
         numbers = table[np.column_stack([pairs >> 4, pairs & 15]).reshape(-1)[:n]]
-        return (numbers * largest.repeat(size)[:n]).reshape(shape)
+        return (numbers * largest.repeat(min(size, n))[:n]).reshape(shape)
 
     sources = ["weight", "weight.absmax", "weight.quant_map"]
     sources += ["weight.nested_absmax", "weight.nested_quant_map"] if nested else []
     return _matrix(stem, tuple(shape), sources, make)
 
 
-def _fp4(packed: Array, scales: Array) -> Array:
-    """Return numbers of 4 bits, two in a byte, the lower half first, times the scales of groups.
+def _scales(stored: Array) -> Array:
+    """Return scales as numbers: those that are integers are powers of 2 (E8M0)."""
+    scales: Array = _E8M0[stored] if stored.dtype.kind == "u" else stored
+    return scales
 
-    Scales that are integers are powers of 2 (E8M0).
-    """
+
+def _fp4(packed: Array, scales: Array) -> Array:
+    """Return numbers of 4 bits, two in a byte, the lower half first, times the scales of groups."""
     halves = np.stack([packed & 15, packed >> 4], axis=-1).reshape(*scales.shape, -1)
-    if scales.dtype.kind == "u":
-        scales = _E8M0[scales]
     numbers: Array = _FP4[halves]
-    numbers *= scales[..., None]
+    numbers *= _scales(scales)[..., None]
     return numbers.reshape(*scales.shape[:-1], -1)
 
 
@@ -287,58 +314,95 @@ def _of_blocks(between: str) -> Finder:
 
 
 def _of_mlx(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
-    bits, shapes = settings.get("bits", 4), _shapes(store, stem, "weight", "scales", "biases")
-    if shapes is None or bits not in (2, 4, 8) or any(len(shape) != 2 for shape in shapes):
+    own = settings.get(stem)  # of a module with settings of its own
+    bits, size = (
+        (own if isinstance(own, dict) else settings).get(key) for key in ("bits", "group_size")
+    )
+    shapes = _shapes(store, stem, "weight", "scales", "biases")
+    if shapes is None or any(len(shape) != 2 for shape in shapes):
+        return None
+    if type(bits) is not int or bits not in _BITS or type(size) is not int:
         return None
     (n_out, packed), groups, biases = shapes
     n_in = packed * 32 // bits
     if store.tensors[f"{stem}.weight"].dtype != "U32" or groups != biases or groups[0] != n_out:
         return None
-    if n_in % groups[1]:
+    if not n_in or packed * 32 % bits or n_in != groups[1] * size:
         return None
 
     def make(q: Array, scales: Array, biases: Array) -> Array:
-        wide = n_in // groups[1]
-        numbers = _unpacked(q, bits, 1).astype(np.float32)
-        return numbers * scales.repeat(wide, axis=1) + biases.repeat(wide, axis=1)
+        numbers = _unpacked(q, bits, 1) * scales.repeat(size, axis=1)
+        numbers += biases.repeat(size, axis=1)
+        return numbers
 
     return _matrix(stem, (n_out, n_in), ["weight", "scales", "biases"], make)
 
 
-def _of_fp8(scale_name: str) -> Finder:
+def _of_8_bits(scale_name: str, largest: int = 1) -> Finder:
+    """Return what finds numbers of 8 bits with scales of the whole, of rows, or of blocks.
+
+    Scales of ``largest`` times the numbers are divided by it.
+    """
+
     def find(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
         shapes = _shapes(store, stem, "weight", scale_name)
-        if shapes is None or not store.tensors[f"{stem}.weight"].dtype.startswith("F8_E"):
+        kind = "" if shapes is None else store.tensors[f"{stem}.weight"].dtype
+        if shapes is None or len(shapes[0]) != 2 or kind not in ("I8", "F8_E4M3", "F8_E5M2"):
             return None
         shape, scale = shapes
-        by_block = len(scale) == len(shape) == 2 and all(scale)
-        size = [-(-n // m) for n, m in zip(shape, scale, strict=True)] if by_block else []
-
-        def make(q: Array, scales: Array) -> Array:
-            if by_block:
-                whole = scales.repeat(size[0], axis=0).repeat(size[1], axis=1)
-                return q * whole[: shape[0], : shape[1]]
-            return q * (scales.reshape(-1, 1) if scales.size > 1 else scales.reshape(()))
-
-        if not by_block and math.prod(scale) not in (1, shape[0]):
+        counts = scale if len(scale) == 2 else (math.prod(scale), 1)
+        given = settings.get("weight_block_size")
+        given = given if isinstance(given, list) and len(given) == 2 else (_BLOCK, _BLOCK)
+        sizes = [*map(_size_of_block, shape, counts, given)]
+        sources = ["weight", scale_name]
+        if None in sizes:
             return None
-        return _matrix(stem, shape, ["weight", scale_name], make)
+        if (zero := store.tensors.get(f"{stem}.weight_zero_point")) is not None:
+            sources.append("weight_zero_point")
+            if zero.shape != scale:
+                return None
+
+        def whole(of_blocks: Array) -> Array:
+            rows = of_blocks.reshape(counts).repeat(sizes[0], axis=0)[: shape[0]]
+            return rows.repeat(sizes[1], axis=1)[:, : shape[1]]
+
+        def make(q: Array, scales: Array, *zeros: Array) -> Array:
+            numbers = q.astype(np.float32)
+            for zero in zeros:
+                numbers -= whole(zero)
+            numbers *= whole(_scales(scales) / np.float32(largest))
+            return numbers
+
+        return _matrix(stem, shape, sources, make)
 
     return find
 
 
+def _size_of_block(n: int, count: int, given: object) -> int | None:
+    """Return into what blocks an axis is divided, of which the last can be shorter; or None."""
+    exact = 0 if not count or n % count else n // count
+    sizes = (size for size in (given, _BLOCK, exact) if type(size) is int and size > 0)
+    return next((min(size, n) for size in sizes if -(-n // size) == count), None)
+
+
 def _of_torchao(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    """Return a matrix of tensors below its name and class, or as it is cut for safetensors."""
     name, kind = stem.rpartition(".")[::2]
-    names = [f"{stem}.{part}" for part in ("qdata", "scale")]
-    stored = store.tensors[names[0]]
-    scale = store.tensors.get(names[1])
-    if (kind, stored.dtype[:2]) not in (("Int8Tensor", "I8"), ("Float8Tensor", "F8")):
+    begin = f"{stem}."
+    if stem.endswith(_CUT):
+        name, kind, begin = f"{stem.removesuffix(_CUT)}.weight", "", f"{stem}_"
+    names = [f"{begin}{part}" for part in ("qdata", "scale")]
+    stored, scale = map(store.tensors.get, names)
+    kinds = {"I8": ("Int8Tensor", "IntxUnpackedToInt8Tensor", ""), "F8": ("Float8Tensor", "")}
+    if stored is None or scale is None or kind not in kinds.get(stored.dtype[:2], ()):
         return None
-    if scale is None or len(stored.shape) != 2 or len(scale.shape) != 2 or 0 in scale.shape:
+    if len(stored.shape) != 2 or len(scale.shape) != 2 or 0 in scale.shape:
         return None
     (n_out, n_in), (rows, groups) = stored.shape, scale.shape
-    zero = store.tensors.get(f"{stem}.zero_point")
+    zero = store.tensors.get(f"{begin}zero_point")
     if n_out % rows or n_in % groups or (zero is not None and zero.shape != scale.shape):
+        return None
+    if scale.dtype not in FLOATS:
         return None
 
     def make(q: Array, scales: Array, *zeros: Array) -> Array:
@@ -355,16 +419,19 @@ _LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
     ("gptq", "qweight"): _of_gptq,
     ("awq", "qweight"): _of_awq,
     (None, "weight_packed"): _of_compressed,
-    (None, "SCB"): _of_8_bits,
+    (None, "SCB"): _of_8_bits("SCB", 127),
     (None, _STATE): _of_4_bits,
     (None, "biases"): _of_mlx,
     (None, "scales"): _of_mlx_fp4,
     (None, "_blocks"): _of_blocks("_"),
     (None, "blocks"): _of_blocks("."),
     (None, "qdata"): _of_torchao,
+    (None, "_qdata"): _of_torchao,
     (None, "weight_scale_2"): _of_modelopt,
-    (None, "weight_scale"): _of_fp8("weight_scale"),
-    (None, "weight_scale_inv"): _of_fp8("weight_scale_inv"),
+    (None, "weight_scale"): _of_8_bits("weight_scale"),
+    (None, "weight_scale_inv"): _of_8_bits("weight_scale_inv"),
+    (None, "scale_weight"): _of_8_bits("scale_weight"),
+    (None, "scale"): _of_8_bits("scale"),
 }
 """What finds quantised matrices, by the method in a configuration, if it is needed, and by the last
 part of the name of one of their tensors."""

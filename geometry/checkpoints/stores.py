@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from io import FileIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -220,7 +221,7 @@ class LocalFile:
         return self.identity.nbytes
 
     @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
+    def opened(self) -> Iterator[FileIO]:
         """Open the file for reading, unbuffered.
 
         Raises
@@ -300,7 +301,7 @@ def reading_file(path: Path, advice: str = AGAIN, *, fault: str = "is damaged") 
         raise cannot_read(path, error) from error
 
 
-def open_regular(path: Path) -> IO[bytes]:
+def open_regular(path: Path) -> FileIO:
     """Open a file for reading, unbuffered.
 
     Pipes, sockets and devices are refused: they can be endless, or block.
@@ -550,7 +551,8 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 def widen(values: npt.NDArray[Any], dtype: str) -> FloatArray:
     """Convert stored numbers to float32 (float64 is kept), C-contiguous, in native byte order."""
     if dtype == "BF16":
-        bits = values.astype(np.uint32, order="C")
+        bits = values if values.dtype.kind == "u" else values.view("<u2")
+        bits = bits.astype(np.uint32, order="C")
         bits <<= np.uint32(16)
         return bits.view(np.float32)
     if dtype.startswith("F8"):

@@ -29,7 +29,7 @@ MAX_ENTRIES = 1_000_000
 shared, so that their number grows exponentially with depth."""
 
 MAX_LIST = 1_000
-"""Maximum items of a searched list: dictionaries of tensors, not losses."""
+"""Maximum items of a searched list or tuple: dictionaries of tensors, not losses."""
 
 MAX_DEPTH = 20
 """Maximum depth of dictionaries: "model", "state_dict" and the like. They can be recursive."""
@@ -56,7 +56,7 @@ class StoredTensor(NamedTuple):
     stride: tuple[int, ...]
 
 
-def load_pickle(data: bytes) -> Any:
+def load_pickle(data: bytes | bytearray) -> Any:
     """Return the content of a ``data.pkl``: plain values, stand-ins and :class:`StoredTensor`.
 
     Raises
@@ -103,8 +103,8 @@ def load_legacy(data: bytes) -> tuple[Any, Any, Any, dict[str, Storage], int]:
 def tensors_in(name: str, content: Any) -> Iterator[tuple[str, StoredTensor]]:
     """Yield the tensors of nested dictionaries under their dotted names, in the file's order.
 
-    Tensors in a list of dictionaries, such as of steps, or in dictionaries by step, have the item's
-    number in their name. The states of optimizers, which are numbered too, are left out.
+    Tensors in a list or tuple of dictionaries, such as of steps, or in dictionaries by step, have
+    the item's number in their name. The states of optimizers, which are numbered too, are left out.
 
     Parameters
     ----------
@@ -147,6 +147,15 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
     Raises SourceError: as :func:`tensors_in`.
     """
     entries = 0
+    # Whether they are those of a step, by their identity: a dictionary can be in all others.
+    of_steps: dict[int, bool] = {}
+
+    def is_step(key: int, value: Any) -> bool:
+        if not 0 <= key < 10**15 or not isinstance(value, dict):
+            return False
+        if id(value) not in of_steps:
+            of_steps[id(value)] = _is_state(value)
+        return of_steps[id(value)]
 
     def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
         nonlocal entries
@@ -159,29 +168,27 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
             )
         yield prefix.removesuffix("."), value
         for key, inner in inside.items():
-            named = type(key) is str or (type(key) is int and _is_step(key, inner))
-            if named and isinstance(inner, (dict, list, StoredTensor)):
+            named = type(key) is str or (type(key) is int and is_step(key, inner))
+            if named and isinstance(inner, (dict, list, tuple)):
                 yield from walk(inner, f"{prefix}{key}.", depth + 1)
 
     return walk(content, "", 0)
 
 
 def _inside(value: Any) -> Mapping[Any, Any]:
-    """Return the entries of a dictionary or a compiled module, or the dictionaries in a list."""
+    """Return the entries of a dictionary or a compiled module, or those in a sequence."""
     if isinstance(value, StandIn) and type(value.state) is dict and _is_compiled(value.of):
         state: dict[Any, Any] = value.state
         return state
     if isinstance(value, dict):
         return value
-    if type(value) is list and len(value) <= MAX_LIST:
+    if type(value) in (list, tuple) and len(value) <= MAX_LIST:
         return {str(n): i if isinstance(i, dict) else None for n, i in enumerate(value)}
     return {}
 
 
-def _is_step(key: int, value: Any) -> bool:
-    """Return whether a number is the step of a state dict: of an optimizer, names have no dots."""
-    if not 0 <= key < 10**15 or not isinstance(value, dict):
-        return False
+def _is_state(value: dict[Any, Any]) -> bool:
+    """Return whether a dictionary is a state dict: of an optimizer, names have no dots."""
     return any(
         isinstance(inner, dict) or "." in str(name)[:MAX_NAME] for name, inner in value.items()
     )
@@ -263,7 +270,7 @@ class StoredArray(StandIn):
         super().__init__(Named("numpy", "ndarray"))
         self.state = state
 
-    def parts(self) -> tuple[bytes, str, tuple[Any, ...], bool] | None:
+    def parts(self) -> tuple[bytes | memoryview, str, tuple[Any, ...], bool] | None:
         """Return the bytes, dtype, shape and whether the order is Fortran's; None if invalid."""
         state = self.state
         if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _Dtype):
@@ -271,7 +278,8 @@ class StoredArray(StandIn):
         _, shape, dtype, fortran, raw = state
         if isinstance(raw, _Latin):
             raw = raw.text.encode("latin-1")
-        if type(raw) is not bytes or type(shape) is not tuple or dtype.code not in _FORMS:
+        numbers = isinstance(raw, bytes | memoryview) and dtype.code in (*_FORMS, _BFLOAT)
+        if not numbers or type(shape) is not tuple:
             return None
         return raw, dtype.order + dtype.code, shape, fortran is True
 
@@ -285,6 +293,19 @@ def _new_array(*_: Any) -> StoredArray:
     return StoredArray()
 
 
+def _array_of_jax(_call: Any = None, _args: Any = None, state: Any = None, *_: Any) -> StoredArray:
+    return StoredArray(state)
+
+
+def without_array(content: Any) -> Any:
+    """Return what is in an array of objects: the only one, or a list; other content unchanged."""
+    state = content.state if isinstance(content, StoredArray) else None
+    if type(state) is not tuple or len(state) != 5 or type(state[4]) is not list:
+        return content
+    objects: list[Any] = state[4]
+    return objects[0] if len(objects) == 1 else objects
+
+
 class _Dtype(StandIn):
     """A NumPy dtype; its state has the byte order."""
 
@@ -292,6 +313,7 @@ class _Dtype(StandIn):
 
     def __init__(self, code: Any = None, *_: Any) -> None:
         super().__init__(Named("numpy", "dtype"))
+        code = _BFLOAT if code == Named("ml_dtypes", "bfloat16") else code
         self.code = code if type(code) is str else ""
 
     @property
@@ -306,6 +328,9 @@ _TENSORS = (
     Named("torch._utils", "_rebuild_tensor_v2"),
     Named("torch._utils", "_rebuild_tensor_v3"),
 )
+
+_BFLOAT = "V2"
+"""The dtype of bfloat16 in NumPy, which has no such type."""
 
 _WRAPPER = Named("torch._utils", "_rebuild_wrapper_subclass")
 
@@ -336,6 +361,7 @@ _CALLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("copy_reg", "_reconstructor"): _reconstructed,
     ("_codecs", "encode"): _encode,
     ("numpy", "dtype"): _Dtype,
+    ("jax._src.array", "_reconstruct_array"): _array_of_jax,
     **{
         (f"numpy.{core}.{module}", name): call
         for core in ("core", "_core")

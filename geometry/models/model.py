@@ -19,6 +19,7 @@ from geometry.checkpoints.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.plain_text import some_of, visible
+from geometry.checkpoints.quantised import approximate
 from geometry.checkpoints.stores import (
     UNQUANTISED,
     Consent,
@@ -397,8 +398,7 @@ class PositionalModel:
         if self.rotary is not None:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in place.config and (types := quantised(self._store.tensors.values())):
-            kinds = ", ".join(f"{count} as {dtype}" for dtype, count in types.most_common())
-            notes.append(f"Tensors are quantised, and their numbers approximate: {kinds}.")
+            notes.append(approximate(types))
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0).tolist()
         # In one dimension every row is constant; in ALiBi, that of lag 0.
         if len(constant) and self.d_model > 1 and self.lags is None:

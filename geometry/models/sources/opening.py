@@ -287,8 +287,11 @@ def _open_once(path: Path, source: Source, name: str, table: str | None) -> Posi
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    store = as_in_torch(dequantised(store, config))
+    store, note = dequantised(store, config)
+    store = as_in_torch(store)
     place = _place(store, config, table, weights)
+    if note:
+        place = replace(place, notes=(*place.notes, note))
     if path.is_dir() and (note := _steps_note(weights)):
         place = replace(place, notes=(*place.notes, note))
     commit = folder.name if folder.parent.name == "snapshots" else ""

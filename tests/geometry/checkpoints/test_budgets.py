@@ -82,6 +82,14 @@ def own_dict():
     return pickle.dumps(content, protocol=2)
 
 
+def same_steps():
+    # The same numbers, none of which is a state dict, for each of many steps.
+    n = 40_000
+    numbers = b"}q\x01(" + b"".join(b"J" + struct.pack("<i", i) + b"N" for i in range(n)) + b"u"
+    steps = b"".join(b"J" + struct.pack("<i", i) + b"h\x01" for i in range(n))
+    return b"\x80\x02" + numbers + b"0}(" + steps + b"u."
+
+
 def tuple_as_key():
     # ((((), ()), …), …) as a key: its hash takes 2 to the depth.
     return b"\x80\x02})" + b"2\x86" * 60 + b"K\x01s."
@@ -100,6 +108,7 @@ def equal_hashes():
         own_dict(),
         tuple_as_key(),
         equal_hashes(),
+        same_steps(),
         b"\x80\x05\x96" + struct.pack("<Q", 2**40) + b".",  # a bytearray of 2⁴⁰ bytes
         b"\x80\x05\x8e" + struct.pack("<Q", 2**40) + b".",  # bytes, likewise
         b"\x80\x02}r\xff\xff\xff\xff.",  # entry 2³² − 1 of the memo
@@ -198,6 +207,17 @@ def test_the_largest_metadata_that_are_read_take_less_than_300_mb(tmp_path, most
     assert most_memory() < 300_000_000
 
 
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_arrays_of_a_pickle_are_in_memory_once(tmp_path, most_memory, protocol):
+    array = np.random.default_rng(1).standard_normal((1000, 1000))
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps({"a": array, "b": array + 1}, protocol))
+    size, before = (tmp_path / "a.pkl").stat().st_size, array.nbytes
+    most_memory()
+    store = open_store(tmp_path / "a.pkl")
+    assert most_memory() < before + 1.2 * size
+    np.testing.assert_array_equal(store.read("b"), array + 1)
+
+
 def npy(header):
     raw = header.encode("latin1")
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(raw)) + raw
@@ -258,7 +278,8 @@ def test_more_arrays_than_any_model_has(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", "t.npy", "t.npz",
-                                  "model.safetensors.index.json"])  # fmt: skip
+                                  "model.safetensors.index.json",
+                                  "t.parquet", "t.arrow"])  # fmt: skip
 def test_pipes_and_sockets_are_refused_at_once(name, tmp_path, monkeypatch):
     os.mkfifo(tmp_path / name)
     assert "is a pipe" in refusal(tmp_path / name)

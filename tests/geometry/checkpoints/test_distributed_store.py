@@ -96,6 +96,25 @@ def test_what_is_missing_or_damaged_is_named(folder):
         weights_in(folder)
 
 
+def same_bytes(metadata):
+    """Cut a tensor into parts that all are at the same place."""
+    listed, places = metadata.state_dict_metadata, metadata.storage_data
+    index, place = next((i, p) for i, p in places.items() if i.fqn == "model.wpe.weight")
+    entry = listed["model.wpe.weight"]
+    entry.size = torch.Size([12 * 1000, 8])
+    offsets = [torch.Size([12 * n, 0]) for n in range(1000)]
+    entry.chunks = [ChunkStorageMetadata(first, torch.Size([12, 8])) for first in offsets]
+    places |= {type(index)("model.wpe.weight", first): place for first in offsets}
+
+
+def nested_tuple():
+    """A tuple whose hash takes 2 to the depth."""
+    value = ()
+    for _ in range(60):
+        value = (value, value)
+    return value
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -112,6 +131,13 @@ def test_what_is_missing_or_damaged_is_named(folder):
             ],
             "not a file name",
         ),
+        (
+            lambda m: [
+                setattr(place, "relative_path", nested_tuple()) for place in m.storage_data.values()
+            ],
+            "not a file name",
+        ),
+        (same_bytes, "the same bytes"),
     ],
 )
 def test_an_impossible_index_is_refused(folder, change, words):
@@ -120,3 +146,24 @@ def test_an_impossible_index_is_refused(folder, change, words):
     rewrite(folder, metadata)
     with pytest.raises(SourceError, match=words):
         open_store(folder / ".metadata")
+
+
+def test_offsets_that_take_forever_to_hash(folder):
+    metadata = metadata_of(folder)
+    for index in metadata.storage_data:
+        object.__setattr__(index, "offset", nested_tuple())
+    rewrite(folder, metadata)
+    assert "model.wpe.weight" in open_store(folder / ".metadata").tensors
+
+
+def test_a_part_with_several_tensors_is_damaged(folder):
+    (part,) = folder.glob("*.distcp")
+    torch.save({"a": torch.ones(3), "b": torch.ones(3)}, part)
+    metadata = metadata_of(folder)
+    for place in metadata.storage_data.values():
+        place.offset, place.length = 0, part.stat().st_size
+    for name in set(metadata.state_dict_metadata) - {"model.wpe.weight"}:
+        del metadata.state_dict_metadata[name]
+    rewrite(folder, metadata)
+    with pytest.raises(SourceError, match="damaged"):
+        open_store(folder / ".metadata").read("model.wpe.weight")

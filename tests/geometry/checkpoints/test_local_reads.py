@@ -5,8 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from geometry.checkpoints import array_store, hdf5_store
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.transfer import Cancelled, Transfer, local_reads
+from geometry.models.sources.opening import open_model
 
 
 def test_a_pickle_is_read_with_progress_and_can_be_cancelled(tmp_path):
@@ -18,3 +20,48 @@ def test_a_pickle_is_read_with_progress_and_can_be_cancelled(tmp_path):
     transfer = Transfer(lambda progress: transfer.cancel())
     with local_reads(transfer), pytest.raises(Cancelled):
         open_store(tmp_path / "a.pkl")
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz"])
+def test_a_large_array_is_unpacked_with_progress_and_can_be_cancelled(
+    tmp_path, monkeypatch, suffix
+):
+    array = np.random.default_rng(1).standard_normal((1000, 500)).astype(np.float32)
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".npz":
+        np.savez_compressed(path, wpe=array)
+    else:
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(path, "w") as file:
+            file.create_dataset("wpe", data=array, chunks=(30, 70), compression="gzip")
+    store = open_store(path)
+    for module in (array_store, hdf5_store):
+        monkeypatch.setattr(module, "LARGE", 100_000)
+    seen = []
+    with local_reads(Transfer(seen.append, interval_s=0)):
+        np.testing.assert_array_equal(store.read("wpe"), array)
+    assert len(seen) > 2
+    assert (seen[0].done, seen[0].total, seen[-1].done) == (0, array.nbytes, array.nbytes)
+    transfer = Transfer(lambda progress: transfer.cancel())
+    with local_reads(transfer), pytest.raises(Cancelled):
+        store.read("wpe")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".txt"])
+def test_a_table_is_read_with_progress_and_can_be_cancelled(tmp_path, suffix):
+    numbers = np.random.default_rng(1).standard_normal((300, 4))
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".txt":
+        np.savetxt(path, numbers)
+    else:
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"token": ["a"] * 300, "e": numbers.tolist()})
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    seen = []
+    with local_reads(Transfer(seen.append, interval_s=0)):
+        assert open_model(path).W_pos.shape == numbers.shape
+    assert len(seen) > 2
+    assert seen[0].done == 0 < seen[-1].done <= seen[-1].total
+    transfer = Transfer(lambda progress: transfer.cancel())
+    with local_reads(transfer), pytest.raises(Cancelled):
+        open_model(path)

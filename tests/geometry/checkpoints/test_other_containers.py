@@ -1,8 +1,13 @@
 """Containers of other libraries: llm.c, TensorFlow, pickles, ONNX, Arrow, texts of vectors."""
 
+import bz2
+import gzip
+import lzma
 import pickle
 import struct
+import sys
 import time
+import types
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +18,7 @@ from geometry.checkpoints.arrow_files import read_arrow
 from geometry.checkpoints.column_files import labels_beside, read_rows
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
+from geometry.models.sources.opening import open_model
 from tools.campaigns.weight_kinds import block, hdf5, message, onnx, tensorflow, varint
 
 RANDOM = np.random.default_rng(11)
@@ -70,15 +76,61 @@ def test_llmc_of_another_size_is_refused(tmp_path):
 # ---- pickles -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<f2"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_in_pickles(tmp_path, protocol, dtype, order):
-    content = {"blocks": [{"w": P.astype(dtype, order=order)}], "wpe": P[:5].astype(dtype)}
+    content = {"blocks": ({"w": P.astype(dtype, order=order)},), "wpe": P[:5].astype(dtype)}
     (tmp_path / "a.pkl").write_bytes(pickle.dumps(content, protocol))
     store = open_store(tmp_path / "a.pkl")
     assert list(store.tensors) == ["blocks.0.w", "wpe"]
     np.testing.assert_array_equal(store.read("blocks.0.w"), P.astype(dtype))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".pkl"])
+def test_arrays_of_bfloat16(tmp_path, suffix):
+    values, path = P.astype(pytest.importorskip("ml_dtypes").bfloat16), tmp_path / f"a{suffix}"
+    if suffix == ".pkl":
+        path.write_bytes(pickle.dumps({"a": values}))
+    else:
+        np.save(path, values) if suffix == ".npy" else np.savez(path, a=values)
+    np.testing.assert_array_equal(open_store(path).read("a"), values.astype(np.float32))
+
+
+def test_arrays_of_jax_in_pickles(tmp_path, monkeypatch):
+    """Which pickles them as NumPy's, with a function of its own."""
+
+    def reconstruct():
+        pytest.fail("it was called")
+
+    class Array:
+        def __reduce__(self):
+            return reconstruct, (*P.__reduce__(), {"weak_type": False})
+
+    reconstruct.__module__, reconstruct.__qualname__ = "jax._src.array", "_reconstruct_array"
+    module = types.ModuleType("jax._src.array")
+    module._reconstruct_array = reconstruct
+    for name, value in (("jax", module), ("jax._src", module), ("jax._src.array", module)):
+        monkeypatch.setitem(sys.modules, name, value)
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps({"params": {"wpe": Array()}}))
+    np.testing.assert_array_equal(open_store(tmp_path / "a.pkl").read("params.wpe"), P)
+
+
+@pytest.mark.parametrize("content", [{"wpe": P}, [{"wpe": P}, {"wpe": P + 1}]])
+def test_objects_in_an_array_of_numpy(tmp_path, content):
+    objects = np.array(content, object)
+    np.save(tmp_path / "a.npy", objects, allow_pickle=True)
+    store = open_store(tmp_path / "a.npy")
+    np.testing.assert_array_equal(store.read("0.wpe" if objects.ndim else "wpe"), P)
+    if not objects.ndim:
+        np.testing.assert_array_equal(open_model(tmp_path / "a.npy").W_pos, P)
+
+
+@pytest.mark.parametrize("packed", [gzip, bz2, lzma])
+def test_compressed_files_are_named(tmp_path, packed):
+    (tmp_path / "a.pkl").write_bytes(packed.compress(pickle.dumps({"wpe": P})))
+    with pytest.raises(SourceError, match=r"a\.pkl is compressed"):
+        open_store(tmp_path / "a.pkl")
 
 
 def test_a_pickle_without_arrays_is_named_and_not_run(tmp_path, capsys):
@@ -102,13 +154,24 @@ def test_the_same_bytes_many_times_are_refused(tmp_path):
 # ---- tables ------------------------------------------------------------------------------
 
 
+def write_stream(table, path, compression=None):
+    """Write a table as datasets does, which also calls such files ".arrow"."""
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_stream(file, table.schema, options=options) as stream,
+    ):
+        stream.write_table(table)
+
+
 def test_columns_and_lists_of_arrow(tmp_path):
     columns = pa.table({"token": list("abcdefghi"), **{f"x{i}": P[:, i] for i in range(4)}})
     lists = pa.table({"token": list("abcdefghi"), "embedding": P.tolist()})
     for table in (columns, lists):
         parquet.write_table(table, tmp_path / "a.parquet")
         feather.write_feather(table, tmp_path / "a.feather")
-        for name in ("a.parquet", "a.feather"):
+        write_stream(table, tmp_path / "a.arrow")
+        for name in ("a.parquet", "a.feather", "a.arrow"):
             rows = read_arrow(tmp_path / name)
             np.testing.assert_array_equal(rows.values, P)
             assert rows.columns[0].values == tuple("abcdefghi")
@@ -124,7 +187,7 @@ def test_arrow_without_numbers_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["a.parquet", "lz4.feather", "zstd.feather", "uncompressed.feather"]
+    "name", ["a.parquet", "lz4.feather", "zstd.feather", "uncompressed.feather", "zstd.arrow"]
 )
 def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
     name, tmp_path, monkeypatch
@@ -133,11 +196,13 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
     table = pa.table({"x": np.zeros(5_000), "y": np.zeros(5_000)})
     if name.endswith(".feather"):
         feather.write_feather(table, tmp_path / name, compression=name.partition(".")[0])
+    elif name.endswith(".arrow"):
+        write_stream(table, tmp_path / name, name.partition(".")[0])
     else:
         parquet.write_table(table, tmp_path / name)
     assert read_arrow(tmp_path / name).values.shape == (5_000, 2)
     monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 9_999)
-    for reader in ("parquet.ParquetFile.read", "feather.read_table"):
+    for reader in ("parquet.ParquetFile.iter_batches", "feather.read_table", "ipc.open_stream"):
         monkeypatch.setattr(f"pyarrow.{reader}", pytest.fail)
     with pytest.raises(SourceError, match="entries; at most"):
         read_arrow(tmp_path / name)
@@ -187,6 +252,15 @@ def test_texts_of_vectors(tmp_path, text):
     rows = read_rows(tmp_path / "a.txt")
     np.testing.assert_array_equal(rows.values, P)
     assert rows.columns[0].values[:2] == ("w0", "w1")
+
+
+def test_labels_of_rows_can_have_any_characters_but_spaces(tmp_path):
+    """As GloVe's: tags, and spaces and ends of lines that only Unicode has."""
+    labels = ["the", "#", "#tag", "a\u00a0b", "a\u2028b", "a\x85b"]
+    rows = RANDOM.standard_normal((len(labels), 4))
+    lines = (f"{label} {' '.join(map(str, row))}" for label, row in zip(labels, rows, strict=True))
+    (tmp_path / "a.txt").write_text("# a comment\n" + "\n".join(lines), "utf-8")
+    np.testing.assert_array_equal(read_rows(tmp_path / "a.txt").values, rows)
 
 
 def test_numbers_with_spaces(tmp_path):

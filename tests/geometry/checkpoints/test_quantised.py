@@ -31,6 +31,16 @@ def packed(numbers, axis, order=range(8)):
     return np.moveaxis(words.astype(np.uint32), -1, axis).view(np.int32)
 
 
+def stream(numbers, bits, axis):
+    """Pack numbers into integers along an axis, one after the other, the lowest bit first."""
+    rows = np.moveaxis(numbers, axis, -1)
+    each = (rows[..., None] >> np.arange(bits)) & 1
+    flat = each.reshape(*rows.shape[:-1], -1).astype(np.uint8)
+    filled = np.pad(flat, [(0, 0)] * (rows.ndim - 1) + [(0, -flat.shape[-1] % 32)])
+    words = np.packbits(filled, axis=-1, bitorder="little").view(np.int32)
+    return np.moveaxis(words, -1, axis)
+
+
 def opened(tmp_path, tensors, method=None, **settings):
     tensors = {
         f"q_proj.{name}": torch.from_numpy(np.ascontiguousarray(value))
@@ -40,7 +50,7 @@ def opened(tmp_path, tensors, method=None, **settings):
     }
     save_file(tensors, tmp_path / "model.safetensors")
     config = {"quantization_config": {"quant_method": method, **settings}}
-    return dequantised(open_store(tmp_path / "model.safetensors"), config)
+    return dequantised(open_store(tmp_path / "model.safetensors"), config)[0]
 
 
 def assert_read(store, expected, tolerance=1e-6):
@@ -49,23 +59,40 @@ def assert_read(store, expected, tolerance=1e-6):
     np.testing.assert_allclose(values, expected, atol=tolerance)
 
 
+@pytest.mark.parametrize("bits", [2, 3, 4, 8])
 @pytest.mark.parametrize("form", ["gptq", "gptq_v2"])
-def test_gptq(tmp_path, form):
+def test_gptq(tmp_path, form, bits):
+    """A module's bits are those of its shapes: GPTQModel's differ between modules."""
+    n_out = 32  # of which three bits fill whole integers
+    whole = RANDOM.integers(0, 2**bits, (n_out, N_IN))
+    zeros = RANDOM.integers(0, 2**bits, (n_out, N_IN // GROUP))
+    scales = RANDOM.uniform(0.01, 0.1, zeros.shape).astype(np.float16)
     order = RANDOM.permutation(N_IN) // GROUP  # groups in the order of activations
-    expected = (WHOLE - ZEROS[:, order]) * SCALES[:, order].astype(np.float32)
+    expected = (whole - zeros[:, order]) * scales[:, order].astype(np.float32)
+    stored = (zeros.T - (form == "gptq")) % 2**bits
     store = opened(
         tmp_path,
         {
-            "qweight": packed(WHOLE.T, 0),
-            "qzeros": packed(ZEROS.T - (form == "gptq"), 1),
-            "scales": SCALES.T,
+            "qweight": stream(whole.T, bits, 0),
+            "qzeros": stream(stored, bits, 1),
+            "scales": scales.T,
             "g_idx": order.astype(np.int32),
         },
         "gptq",
         bits=4,
         checkpoint_format=form,
     )
-    assert_read(store, expected)
+    assert_read(store, expected, 1e-5)
+
+
+def test_other_forms_of_gptq_stay_unreadable(tmp_path):
+    tensors = {
+        "qweight": packed(WHOLE.T, 0),
+        "qzeros": packed(ZEROS.T - 1, 1),
+        "scales": SCALES.T,
+    }
+    store = opened(tmp_path, tensors, "gptq", bits=4, checkpoint_format="gptq_p")
+    assert "q_proj.weight" not in store.tensors
 
 
 def test_awq(tmp_path):
@@ -78,22 +105,40 @@ def test_awq(tmp_path):
     assert_read(opened(tmp_path, tensors, "awq", bits=4), EXPECTED)
 
 
-def test_compressed_tensors(tmp_path):
+@pytest.mark.parametrize("bits", [3, 4, 8])
+@pytest.mark.parametrize("kind", ["symmetric", "with zeros", "ordered", "without order"])
+def test_compressed_tensors(tmp_path, kind, bits):
+    whole = RANDOM.integers(0, 2**bits, (N_OUT, N_IN))
     tensors = {
-        "weight_packed": packed(WHOLE, 1),
+        "weight_packed": stream(whole, bits, 1),
         "weight_scale": SCALES,
         "weight_shape": np.array([N_OUT, N_IN]),
     }
-    expected = (WHOLE - 8) * SCALES.repeat(GROUP, 1).astype(np.float32)
-    assert_read(opened(tmp_path, tensors, "compressed-tensors"), expected)
+    group, zeros = np.arange(N_IN) // GROUP, np.full_like(ZEROS, 2 ** (bits - 1))
+    if kind != "symmetric":
+        zeros = RANDOM.integers(0, 2**bits, ZEROS.shape)
+        tensors["weight_zero_point"] = stream(zeros, bits, 0)
+    if kind == "ordered":
+        group = RANDOM.permutation(group)
+        tensors["weight_g_idx"] = group.astype(np.int32)
+    if kind == "without order":
+        tensors["weight_g_idx"] = np.full(N_IN, -1, np.int32)
+    expected = (whole - zeros[:, group]) * SCALES[:, group].astype(np.float32)
+    assert_read(opened(tmp_path, tensors, "compressed-tensors"), expected, 1e-5)
 
 
-def test_mlx(tmp_path):
+@pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 8])
+@pytest.mark.parametrize("own", [True, False], ids=["of its own", "of all"])
+def test_mlx(tmp_path, bits, own):
+    """A module's own bits and groups, as of mixed quantisations, come before those of all."""
+    whole = RANDOM.integers(0, 2**bits, (N_OUT, N_IN))
     biases = RANDOM.standard_normal(SCALES.shape).astype(np.float16)
-    words = torch.from_numpy(packed(WHOLE, 1)).view(torch.uint32)
-    store = opened(tmp_path, {"weight": words, "scales": SCALES, "biases": biases}, bits=4)
-    expected = WHOLE * SCALES.repeat(GROUP, 1).astype(np.float32) + biases.repeat(GROUP, 1)
-    assert_read(store, expected, 1e-5)
+    words = torch.from_numpy(stream(whole, bits, 1)).view(torch.uint32)
+    groups = {"bits": bits, "group_size": GROUP}
+    settings = {"bits": 4, "group_size": 64, "q_proj": groups} if own else groups
+    tensors = {"weight": words, "scales": SCALES, "biases": biases}
+    expected = whole * SCALES.repeat(GROUP, 1).astype(np.float32) + biases.repeat(GROUP, 1)
+    assert_read(opened(tmp_path, tensors, **settings), expected, 1e-4)
 
 
 def test_bitsandbytes_by_rows(tmp_path):
@@ -140,6 +185,36 @@ def test_numbers_of_8_bits(tmp_path, kind, scale):
     store = opened(tmp_path, {"weight": q, "weight_scale": scales})
     wide = scales.repeat(4, 0).repeat(32, 1) if scale == (4, 2) else scales.reshape(-1, 1)
     assert_read(store, q.float().numpy() * wide)
+
+
+@pytest.mark.parametrize("given", [None, [96, 100]])
+def test_last_blocks_of_numbers_of_8_bits_are_shorter(tmp_path, given):
+    """As DeepSeek's 576 rows in five blocks of 128."""
+    shape, (rows, columns) = (576, 200), given or (128, 128)
+    q = torch.from_numpy(RANDOM.standard_normal(shape)).to(torch.float8_e4m3fn)
+    counts = -(-shape[0] // rows), -(-shape[1] // columns)
+    scales = RANDOM.uniform(0.5, 2, counts).astype(np.float32)
+    settings = {} if given is None else {"weight_block_size": given}
+    store = opened(tmp_path, {"weight": q, "weight_scale_inv": scales}, "fp8", **settings)
+    wide = scales[np.arange(shape[0])[:, None] // rows, np.arange(shape[1]) // columns]
+    assert_read(store, q.float().numpy() * wide)
+
+
+@pytest.mark.parametrize("name", ["weight_scale", "scale", "scale_weight"])
+def test_scales_of_8_bits_are_exponents(tmp_path, name):
+    q = torch.from_numpy(RANDOM.standard_normal((N_OUT, N_IN))).to(torch.float8_e4m3fn)
+    store = opened(tmp_path, {"weight": q, name: EXPONENTS}, "compressed-tensors")
+    assert_read(store, q.float().numpy() * 2.0 ** (EXPONENTS.astype(int) - 127).repeat(GROUP, 1))
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+def test_integers_of_8_bits_with_scales_of_rows(tmp_path, zeros):
+    q = RANDOM.integers(-128, 128, (N_OUT, N_IN)).astype(np.int8)
+    zero = RANDOM.integers(-9, 9, (N_OUT, 1)).astype(np.int8) * np.int8(zeros)
+    tensors = {"weight": q, "weight_scale": SCALES[:, :1]}
+    tensors |= {"weight_zero_point": zero} if zeros else {}
+    store = opened(tmp_path, tensors, "compressed-tensors")
+    assert_read(store, (q.astype(int) - zero) * SCALES[:, :1].astype(np.float32), 1e-5)
 
 
 FP4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]
@@ -217,7 +292,7 @@ def save_of_torchao(path, monkeypatch, kind, attributes, name="q_proj.weight", *
 
 def saved_of_torchao(tmp_path, monkeypatch, kind, **attributes):
     save_of_torchao(tmp_path / "a.bin", monkeypatch, kind, attributes)
-    return dequantised(open_store(tmp_path / "a.bin"), {})
+    return dequantised(open_store(tmp_path / "a.bin"), {})[0]
 
 
 @pytest.mark.parametrize("zeros", [True, False])
@@ -239,6 +314,14 @@ def test_float8_of_torchao(tmp_path, monkeypatch):
     scale = torch.from_numpy(RANDOM.uniform(0.5, 2, (N_OUT, 1)).astype(np.float32))
     store = saved_of_torchao(tmp_path, monkeypatch, "Float8Tensor", qdata=q, scale=scale)
     assert_read(store, (q.float() * scale).numpy())
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.float8_e4m3fn])
+def test_torchao_in_safetensors(tmp_path, kind):
+    q = torch.from_numpy(RANDOM.integers(-9, 9, (N_OUT, N_IN))).to(kind)
+    scale = RANDOM.uniform(0.01, 0.1, (N_OUT, 1)).astype(np.float32)
+    store = opened(tmp_path, {"_weight_qdata": q, "_weight_scale": scale}, "torchao")
+    assert_read(store, q.float().numpy() * scale, 1e-5)
 
 
 def test_other_tensors_of_torchao_are_named(tmp_path, monkeypatch):
@@ -270,3 +353,38 @@ def test_what_does_not_fit_stays_unreadable(tmp_path):
     assert "q_proj.weight" not in store.tensors
     with pytest.raises(TensorUnavailable, match="quantised"):
         store.read("q_proj.qweight")
+
+
+@pytest.mark.parametrize("change", ["index", "nested_blocksize"])
+def test_numbers_that_do_not_fit_are_unavailable(tmp_path, change):
+    tensors = {
+        "qweight": packed(WHOLE.T, 0),
+        "qzeros": packed(ZEROS.T, 1),
+        "scales": SCALES.T,
+        "g_idx": np.full(N_IN, 9, np.int32),
+    }
+    if change == "nested_blocksize":
+        state = {"blocksize": 64, "shape": [N_OUT, N_IN], "nested_blocksize": "x"}
+        tensors = {
+            "weight": PAIRS.reshape(-1, 1),
+            "weight.absmax": np.ones(16, np.uint8),
+            "weight.quant_map": np.ones(16, np.float32),
+            "weight.nested_absmax": np.ones(1, np.float32),
+            "weight.nested_quant_map": np.ones(256, np.float32),
+            "weight.quant_state.bitsandbytes__nf4": np.frombuffer(
+                json.dumps(state).encode(), np.uint8
+            ).copy(),
+        }
+    store = opened(tmp_path, tensors, "gptq")
+    with pytest.raises(TensorUnavailable, match="weight"):
+        store.read("q_proj.weight")
+
+
+def test_user_sees_that_numbers_are_approximate(tmp_path):
+    table = torch.from_numpy(RANDOM.standard_normal((20, 16))).float()
+    q = torch.ones(48, 16, dtype=torch.int8)
+    tensors = {"wpe.weight": table, "wte.weight": table + 1, "h.0.ln_1.weight": torch.ones(16)}
+    tensors |= {"h.0.attn.c_attn.weight": q.T.contiguous(), "h.0.attn.c_attn.SCB": torch.ones(16)}
+    save_file(tensors, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", "n_head": 2}))
+    assert any("1 as I8" in note for note in open_model(tmp_path).warnings)

@@ -203,8 +203,9 @@ def test_the_first_protocol(tmp_path):
     np.testing.assert_array_equal(store.read("model.transformer.wte.weight"), np.ones((9, 4)))
 
 
-def test_dictionaries_in_a_list_are_numbered(tmp_path):
-    steps = [{"wpe.weight": torch.full((8, 4), float(n))} for n in range(3)]
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_dictionaries_in_a_list_are_numbered(tmp_path, kind):
+    steps = kind({"wpe.weight": torch.full((8, 4), float(n))} for n in range(3))
     torch.save({"steps": steps, "losses": [[0.5] * 2000, [{}] * 2000]}, tmp_path / "a.pt")
     store = open_torch(tmp_path / "a.pt")
     assert list(store.tensors) == [f"steps.{n}.wpe.weight" for n in range(3)]

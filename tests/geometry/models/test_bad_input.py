@@ -152,7 +152,7 @@ EXPANDED = torch.ones(1, 1).expand(10_000_000, 10_000)
         ("t.npy", lambda path: np.save(path, np.zeros((8, 4), np.complex64)),
          "no tensor is a floating-point matrix"),
         ("t.npy", lambda path: np.save(path, np.array([{}, {}]), allow_pickle=True),
-         "not an array of numbers"),
+         "without arrays of numbers"),
         ("notes.txt", lambda path: path.write_text("hello, this is a text"),
          "has a header but no rows"),
         ("notes.md", lambda path: path.write_text("hello, this is a text"),
