@@ -47,8 +47,36 @@ _FAIRSEQ_ROBERTA = Stack(
     side="encoder",
     causal=False,
     row_of_position_0=2,
-    # ESM-1b and XLM-R XL, with LayerNorm before each block, lack it.
-    marks=("sentence_encoder.layernorm_embedding.weight",),
+    marks=("*sentence_encoder.layernorm_embedding.weight",),
+)
+# Before fairseq 1.0.
+_EARLY_ROBERTA = replace(
+    _FAIRSEQ_ROBERTA,
+    embedding_norm="sentence_encoder.emb_layer_norm.weight",
+    sum_norm="sentence_encoder.emb_layer_norm.weight",
+    marks=("*sentence_encoder.emb_layer_norm.weight",),
+)
+# The published RoBERTa.
+_FIRST_ROBERTA = replace(
+    _EARLY_ROBERTA,
+    query="sentence_encoder.layers.{layer}.self_attn.in_proj_weight",
+    key="",
+    value="",
+    fused="side by side",
+)
+# With LayerNorm before each block and after the last one, as in XLM-R XL.
+_ROBERTA_PRENORM = replace(
+    _FAIRSEQ_ROBERTA,
+    attention_norm="sentence_encoder.layers.{layer}.self_attn_layer_norm.weight",
+    mlp_norm="sentence_encoder.layers.{layer}.final_layer_norm.weight",
+    embedding_norm="",
+    sum_norm="",
+    marks=("*sentence_encoder.layer_norm.weight",),
+)
+_ESM1B = replace(
+    _ROBERTA_PRENORM,
+    sum_norm="sentence_encoder.emb_layer_norm_before.weight",
+    marks=("*sentence_encoder.emb_layer_norm_after.weight",),
 )
 # timm's VisionTransformer, and those of MAE, DINO, DeiT and SAM, which began as copies of it.
 _TIMM = Stack(
@@ -181,6 +209,18 @@ _MINGPT = Stack(
     attention_norm="blocks.{layer}.ln1.weight",
     mlp_norm="blocks.{layer}.ln2.weight",
 )
+# The code of the book "Build a Large Language Model (From Scratch)".
+_FROM_SCRATCH = Stack(
+    positions="pos_emb.weight",
+    tokens=("tok_emb.weight",),
+    query="trf_blocks.{layer}.att.W_query.weight",
+    key="trf_blocks.{layer}.att.W_key.weight",
+    value="trf_blocks.{layer}.att.W_value.weight",
+    out="trf_blocks.{layer}.att.out_proj.weight",
+    fan_out="trf_blocks.{layer}.ff.layers.0.weight",
+    attention_norm="trf_blocks.{layer}.norm1.scale",
+    mlp_norm="trf_blocks.{layer}.norm2.scale",
+)
 _LECTURE = Stack(
     positions="position_embedding_table.weight",
     tokens=("token_embedding_table.weight",),
@@ -232,6 +272,21 @@ _MEGATRON = Stack(
     attention_norm="decoder.layers.{layer}.self_attention.linear_qkv.layer_norm_weight",
     mlp_norm="decoder.layers.{layer}.mlp.linear_fc1.layer_norm_weight",
     fused="by head",
+)
+# Without Transformer Engine, norms have their own names.
+_MEGATRON_LOCAL = replace(
+    _MEGATRON,
+    attention_norm="decoder.layers.{layer}.input_layernorm.weight",
+    mlp_norm="decoder.layers.{layer}.pre_mlp_layernorm.weight",
+)
+# Megatron-LM before Core, since its checkpoint_version 2.
+_EARLY_MEGATRON = replace(
+    _MEGATRON,
+    query="encoder.layers.{layer}.self_attention.query_key_value.weight",
+    out="encoder.layers.{layer}.self_attention.dense.weight",
+    fan_out="encoder.layers.{layer}.mlp.dense_h_to_4h.weight",
+    attention_norm="encoder.layers.{layer}.input_layernorm.weight",
+    mlp_norm="encoder.layers.{layer}.post_attention_layernorm.weight",
 )
 # GPT-NeoX writes a file for each layer, of which the first has both tables.
 _NEOX = replace(
@@ -301,6 +356,10 @@ _BIG_VISION_TEXT = replace(
 CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
+        "fairseq roberta before 1.0": (_EARLY_ROBERTA,),
+        "fairseq roberta before 0.9": (_FIRST_ROBERTA,),
+        "fairseq roberta with norms first": (_ROBERTA_PRENORM,),
+        "fairseq esm": (_ESM1B,),
         "timm": (_TIMM,),
         "timm's CLIP": (_TIMM_CLIP,),
         "timm's NaFlexViT": (replace(_TIMM, positions="embeds.pos_embed"),),
@@ -313,9 +372,12 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),
         "minGPT": (_MINGPT,),
+        "LLMs from scratch": (_FROM_SCRATCH,),
         "Karpathy's lecture": (_LECTURE,),
         "whisper": (_WHISPER, _WHISPER_ENCODER),
         "megatron": (_MEGATRON,),
+        "megatron without transformer engine": (_MEGATRON_LOCAL,),
+        "megatron before core": (_EARLY_MEGATRON,),
         "gpt-neox": (_NEOX,),
         "mlx bert": (_MLX_BERT,),
         "PyTorch's tutorial": (_TUTORIAL,),

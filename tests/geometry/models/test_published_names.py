@@ -94,6 +94,58 @@ def of_megatron() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def of_early_megatron() -> dict[str, Any]:
+    """The names of Megatron-LM's GPTModel before Core."""
+    layer = "language_model.encoder.layers.0."
+    return {
+        "language_model.embedding.word_embeddings.weight": E,
+        "language_model.embedding.position_embeddings.weight": P,
+        f"{layer}input_layernorm.weight": random(D), f"{layer}input_layernorm.bias": random(D),
+        f"{layer}self_attention.query_key_value.weight": by_head(Q, K, V),
+        f"{layer}self_attention.query_key_value.bias": random(3 * D),
+        f"{layer}self_attention.dense.weight": OUT, f"{layer}mlp.dense_h_to_4h.weight": IN,
+        f"{layer}post_attention_layernorm.weight": random(D),
+    }  # fmt: skip
+
+
+def of_fairseq_roberta(norm: str, fused: bool = False) -> dict[str, Any]:
+    """The names of fairseq's RobertaModel; before position 0 are two rows."""
+    root = "sentence_encoder."
+    attention = f"{root}layers.0.self_attn."
+    maps = {"in_proj_weight": np.concatenate([Q, K, V]), "in_proj_bias": random(3 * D)}
+    if not fused:
+        maps = {f"{name}_proj.weight": matrix for name, matrix in (("q", Q), ("k", K), ("v", V))}
+    return {
+        f"{root}embed_tokens.weight": E,
+        f"{root}embed_positions.weight": np.concatenate([random(2, D), P]),
+        f"{root}{norm}.weight": random(D), f"{root}{norm}.bias": random(D),
+        **{attention + name: array for name, array in maps.items()},
+        f"{attention}out_proj.weight": OUT, f"{root}layers.0.fc1.weight": IN,
+        f"{root}layers.0.self_attn_layer_norm.weight": random(D),
+        f"{root}layers.0.final_layer_norm.weight": random(D),
+    }  # fmt: skip
+
+
+def of_esm() -> dict[str, Any]:
+    """The names of ESM-1b, which has LayerNorm before each block, and a further one before all."""
+    norm = {"sentence_encoder.emb_layer_norm_before.weight": random(D)}
+    return {**of_fairseq_roberta("emb_layer_norm_after"), **norm}
+
+
+def of_book() -> dict[str, Any]:
+    """The names of GPTModel in rasbt/LLMs-from-scratch."""
+    block = "trf_blocks.0."
+    return {
+        "pos_emb.weight": P, "tok_emb.weight": E, "out_head.weight": random(VOCAB, D),
+        f"{block}att.mask": np.triu(np.ones((N, N), np.float32), 1),
+        f"{block}att.W_query.weight": Q, f"{block}att.W_key.weight": K,
+        f"{block}att.W_value.weight": V, f"{block}att.out_proj.weight": OUT,
+        f"{block}ff.layers.0.weight": IN, f"{block}norm1.scale": random(D),
+        f"{block}norm1.shift": random(D), f"{block}norm2.scale": random(D),
+        f"{block}norm2.shift": random(D),
+    }  # fmt: skip
+
+
 def of_dino(layers: str, prefix: str = "") -> dict[str, Any]:
     """The names of vision_transformer.py in facebookresearch/dino, and in dinov2, with chunks."""
     made = {"cls_token": random(1, 1, D), "pos_embed": PATCHES,
@@ -158,6 +210,13 @@ CASES = {
     "minGPT": Case(of_mingpt(), {"config": {"n_head": HEADS, "n_embd": D, "block_size": N}}),
     "minGPT without settings": Case(of_mingpt(), heads=None),
     "Megatron": Case(of_megatron(), {"args": {"num_attention_heads": HEADS, "hidden_size": D}}),
+    "Megatron before Core": Case(of_early_megatron(), {"args": {"num_attention_heads": HEADS}}),
+    "fairseq's RoBERTa": Case(of_fairseq_roberta("layernorm_embedding"), heads=None),
+    "fairseq's RoBERTa before 1.0": Case(of_fairseq_roberta("emb_layer_norm"), heads=None),
+    "fairseq's first RoBERTa": Case(of_fairseq_roberta("emb_layer_norm", fused=True), heads=None),
+    "fairseq's XLM-R XL": Case(of_fairseq_roberta("layer_norm"), heads=None),
+    "ESM-1b": Case(of_esm(), heads=None),
+    "a book's GPT": Case(of_book(), heads=None, wrapped="model_state_dict"),
     "DINO with several classifiers": Case(
         {**of_dino("{}"), "heads.0.weight": random(3, D), "heads.1.weight": random(3, D)},
         heads=None, layer=1, **PICTURE),
@@ -242,3 +301,34 @@ def test_folded_norms(norm, kind, expected, tmp_path):
         assert found.centred == (kind != "RMSPre")
     folded = any("part of the matrices" in warning for warning in model.warnings)
     assert folded == (expected == "unit")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "over_sum", "before", "causal"),
+    [
+        (of_fairseq_roberta("layernorm_embedding"), "layernorm_embedding", "", False),
+        (of_fairseq_roberta("emb_layer_norm"), "emb_layer_norm", "", False),
+        (of_fairseq_roberta("emb_layer_norm", fused=True), "emb_layer_norm", "", False),
+        (of_fairseq_roberta("layer_norm"), "", "layers.0.self_attn_layer_norm", False),
+        (of_esm(), "emb_layer_norm_before", "layers.0.self_attn_layer_norm", False),
+        (of_early_megatron(), "", "layers.0.input_layernorm", True),
+        (of_book(), "", "trf_blocks.0.norm1", True),
+    ],
+)
+def test_norms_before_the_first_attention(tensors, over_sum, before, causal, tmp_path):
+    model = open_model(write(Case(tensors), tmp_path))
+    assert model.causal is causal
+    norms = AttentionLayer(model.layers).norms()
+    for norm, name in zip(norms, (over_sum, before), strict=True):
+        assert (norm is None) == (not name)
+        if norm is not None:
+            gain, bias = (
+                [array for own, array in tensors.items() if own.endswith(ends)]
+                for ends in (
+                    (f"{name}.weight", f"{name}.scale"), (f"{name}.bias", f"{name}.shift")
+                )
+            )  # fmt: skip
+            np.testing.assert_array_equal(norm.gain, gain[0])
+            assert (norm.bias is None) == (not bias)
+            if bias:
+                np.testing.assert_array_equal(norm.bias, bias[0])
