@@ -348,6 +348,7 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "timm CLIP": timm_model("vit_base_patch16_clip_224"),
     "timm SigLIP": timm_model("vit_base_patch16_siglip_224"),
     "timm without class token in its table": timm_model("deit3_small_patch16_224"),
+    "timm EVA": timm_model("eva_large_patch14_196", patch_size=16),
     "timm without biases": timm_model("vit_tiny_patch16_224", qkv_bias=False),
     "segment-anything": sam,
     "torchvision": torchvision,

@@ -385,6 +385,28 @@ def test_an_encoder_that_is_saved_alone_is_asked_about(prefix, tmp_path):
     assert not model.causal
 
 
+def of_open_clip(root: str) -> dict[str, np.ndarray]:
+    """A tower of open_clip, with a class token and 3 × 3 patches."""
+    block = f"{root}transformer.resblocks.0."
+    ones = {name: np.ones(8, "f4") for name in (f"{block}ln_1.weight", f"{block}ln_2.weight")}
+    return {
+        f"{root}positional_embedding": np.arange(80, dtype="f4").reshape(10, 8),
+        f"{root}class_embedding": np.ones(8, "f4"), f"{root}conv1.weight": np.ones((8, 3, 4, 4)),
+        f"{block}attn.in_proj_weight": np.ones((24, 8), "f4"), **ones,
+        f"{block}attn.out_proj.weight": np.ones((8, 8), "f4"),
+        f"{block}mlp.c_fc.weight": np.ones((32, 8), "f4"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_the_pictures_side_of_open_clip_beside_another_librarys_text(text, written):
+    texts = {f"text.transformer.{name}": array for name, array in bert().items()} if text else {}
+    model = open_model(written({**of_open_clip("visual."), **texts}, {}), table="vision" if text
+                       else None)  # fmt: skip
+    assert model.W_pos.shape == (9, 8)
+    assert (model.grid, model.causal) == ((3, 3), False)
+
+
 def test_a_matrix_that_is_alone_is_said_to_be_taken_for_the_table(tmp_path):
     save_file({"lm_head.weight": np.ones((6, 4), "f4")}, tmp_path / "model.safetensors")
     assert any("lm_head.weight" in warning for warning in open_model(tmp_path).warnings)
