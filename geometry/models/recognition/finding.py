@@ -156,7 +156,8 @@ def _found(
             INSTEAD,
         )
     options = candidates(index)
-    if len(options) == 1 and not config.get("model_type"):
+    alone = len(options) == 1 and not config.get("model_type")
+    if alone and (named_like_positions(options[0].name) or len(index) <= MAX_BARE):
         name = options[0].name
         note = f"{name} is the only matrix here, and so taken for the table of positions."
         notes = () if named_like_positions(name) else (note,)
@@ -491,7 +492,7 @@ def _unknown(
             INSTEAD,
         )
     return UnknownArchitecture(
-        f"{problem}; {len(options)} tensors could be its position table.",
+        f"{problem}; {len(options)} tensor{'s' * (len(options) > 1)} could be its position table.",
         options,
         offer(options),
     )

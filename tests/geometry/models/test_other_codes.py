@@ -412,6 +412,12 @@ def test_a_matrix_that_is_alone_is_said_to_be_taken_for_the_table(tmp_path):
     assert any("lm_head.weight" in warning for warning in open_model(tmp_path).warnings)
 
 
+def test_the_classifier_of_a_convolutional_network_is_no_table(written):
+    layers = {f"layer{n}.conv.weight": np.ones((4, 4, 3, 3), "f4") for n in range(8)}
+    with pytest.raises(UnknownArchitecture):
+        open_model(written({"fc.weight": np.ones((6, 4), "f4"), **layers}, {}))
+
+
 def test_a_table_with_its_dimensions_first_is_none(written):
     tensors = {"trunk.pos_embed": np.ones((1, 24, 3, 3), "f4"), "x.weight": np.ones((4, 4), "f4")}
     folder = written(tensors, {})
