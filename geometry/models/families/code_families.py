@@ -167,6 +167,10 @@ _OPEN_CLIP = Stack(
     side="text",
     marks=("ln_final.weight",),
 )
+# Of SigLIP.
+_OPEN_CLIP_TEXT = replace(
+    _OPEN_CLIP, variants=(("no_causal_mask", True, replace(_OPEN_CLIP, causal=False)),)
+)
 _OPEN_CLIP_VISION = Stack(
     positions="visual.positional_embedding",
     tokens=(),
@@ -369,7 +373,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "vit-pytorch": (_VIT_PYTORCH,),
         "x-transformers": (_X_TRANSFORMERS,),
         "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
-        "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
+        "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),
         "minGPT": (_MINGPT,),
         "LLMs from scratch": (_FROM_SCRATCH,),

@@ -69,10 +69,11 @@ def with_usual_names(
     return {**config, **found, **_picture(size, index, table)}
 
 
-def of_rotary_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings of Meta's Llama, litGPT and nanochat under the usual names too.
+def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of other codes under the usual names too: those that decide on a family.
 
-    The number of positions is that of the training. Meta's code turns entries 2i and 2i + 1.
+    Of Meta's Llama, litGPT and nanochat, whose number of positions is that of the training; Meta's
+    code turns entries 2i and 2i + 1. Of fairseq and of open_clip's text.
     """
     found = {"max_position_embeddings": config.get("sequence_len")}
     if any(name.endswith(META) for name in index):
@@ -82,6 +83,10 @@ def of_rotary_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any
             "max_position_embeddings": config.get("block_size"),
             "rope_scaling": _scaling_of_litgpt(config),
         }
+    if isinstance(unscaled := config.get("no_scale_embedding"), bool):
+        found["scale_embedding"] = not unscaled
+    if isinstance(text := _at(config, "model_cfg.text_cfg"), dict):
+        found["no_causal_mask"] = text.get("no_causal_mask", False)
     kept = {key: value for key, value in config.items() if key not in (_ADJUSTMENTS, _RATIO)}
     return {**{usual: value for usual, value in found.items() if value is not None}, **kept}
 

@@ -227,12 +227,12 @@ def x_transformers_vision(folder: Path) -> Known:
     )  # fmt: skip
 
 
-def open_clip(folder: Path, side: str) -> Known:
+def open_clip(folder: Path, side: str, causal: bool = True) -> Known:
     package = pytest.importorskip("open_clip", reason="open_clip is not installed")
     settings = {
         "embed_dim": 16,
         "text_cfg": {"context_length": 10, "vocab_size": 30, "width": D, "heads": HEADS,
-                     "layers": LAYERS},
+                     "layers": LAYERS, **({} if causal else {"no_causal_mask": True})},
         "vision_cfg": {"image_size": 32, "patch_size": 8, "width": D, "head_width": 8,
                        "layers": LAYERS},
     }  # fmt: skip
@@ -260,7 +260,7 @@ def open_clip(folder: Path, side: str) -> Known:
         None if side == "text" else module.visual.ln_pre,
         tokens=module.token_embedding.weight if side == "text" else None,
         grid=None if side == "text" else (4, 4), first_rows=first_rows, table=side,
-        causal=side == "text", family="open_clip",
+        causal=causal and side == "text", family="open_clip",
     )  # fmt: skip
 
 
@@ -357,6 +357,7 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "x-transformers": x_transformers,
     "x-transformers ViT": x_transformers_vision,
     "open_clip text": lambda folder: open_clip(folder, "text"),
+    "open_clip text of SigLIP": lambda folder: open_clip(folder, "text", causal=False),
     "open_clip vision": lambda folder: open_clip(folder, "vision"),
     "whisper decoder": lambda folder: whisper(folder, "decoder"),
     "whisper encoder": lambda folder: whisper(folder, "encoder"),

@@ -412,6 +412,23 @@ def test_a_matrix_that_is_alone_is_said_to_be_taken_for_the_table(tmp_path):
     assert any("lm_head.weight" in warning for warning in open_model(tmp_path).warnings)
 
 
+@pytest.mark.parametrize(("unscaled", "scale"), [(True, 1.0), (False, np.sqrt(8))])
+def test_fairseqs_setting_of_the_scale_of_tokens(unscaled, scale, tmp_path):
+    layer = "decoder.layers.0."
+    state = {
+        "decoder.embed_positions.weight": torch.ones(12, 8),
+        "decoder.embed_tokens.weight": torch.ones(9, 8),
+        f"{layer}fc1.weight": torch.ones(32, 8),
+        f"{layer}self_attn_layer_norm.weight": torch.ones(8),
+        **{f"{layer}self_attn.{name}_proj.weight": torch.ones(8, 8) for name in "qkv"},
+    }
+    state["decoder.layer_norm.weight"] = torch.ones(8)
+    state["decoder.embed_positions.weight"][1] = 0.0
+    args = {"decoder_attention_heads": 2, "no_scale_embedding": unscaled}
+    model = open_model(saved({"args": args, "model": state}, tmp_path / "checkpoint_best.pt"))
+    assert (model.n_heads, model.token_scale) == (2, scale)
+
+
 def test_the_classifier_of_a_convolutional_network_is_no_table(written):
     layers = {f"layer{n}.conv.weight": np.ones((4, 4, 3, 3), "f4") for n in range(8)}
     with pytest.raises(UnknownArchitecture):
