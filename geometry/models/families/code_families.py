@@ -97,6 +97,14 @@ _TIMM = Stack(
 _TIMM_CLIP = replace(
     _TIMM, sum_norm="norm_pre.weight", epsilon=("", 1e-5), marks=("norm_pre.weight",)
 )
+_TIMM_EVA02 = replace(
+    _TIMM,
+    query="blocks.{layer}.attn.q_proj.weight",
+    key="blocks.{layer}.attn.k_proj.weight",
+    value="blocks.{layer}.attn.v_proj.weight",
+    fan_out="blocks.{layer}.mlp.fc1_g.weight",
+    fused=None,
+)
 _SAM = replace(_TIMM, fan_out="blocks.{layer}.mlp.lin1.weight", marks=("neck.0.weight",))
 _TORCHVISION = Stack(
     positions="encoder.pos_embedding",
@@ -130,6 +138,14 @@ _VIT_PYTORCH = Stack(
     causal=False,
     row_of_position_0=1,
     patches=True,
+)
+# Before 2023, with norms around attention and MLP.
+_FIRST_VIT_PYTORCH = replace(
+    _VIT_PYTORCH,
+    query="transformer.layers.{layer}.0.fn.to_qkv.weight",
+    out="transformer.layers.{layer}.0.fn.to_out.0.weight",
+    fan_out="transformer.layers.{layer}.1.fn.net.0.weight",
+    mlp_norm="transformer.layers.{layer}.1.norm.weight",
 )
 # x-transformers numbers attention and MLPs together, and divides its table by the root of d.
 _X_TRANSFORMERS = Stack(
@@ -366,11 +382,13 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "fairseq esm": (_ESM1B,),
         "timm": (_TIMM,),
         "timm's CLIP": (_TIMM_CLIP,),
+        "timm's EVA02": (_TIMM_EVA02,),
         "timm's NaFlexViT": (replace(_TIMM, positions="embeds.pos_embed"),),
         "segment-anything": (_SAM,),
         "torchvision": (_TORCHVISION,),
         "torchvision before 0.14": (_FIRST_TORCHVISION,),
         "vit-pytorch": (_VIT_PYTORCH,),
+        "vit-pytorch before 2023": (_FIRST_VIT_PYTORCH,),
         "x-transformers": (_X_TRANSFORMERS,),
         "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
         "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),

@@ -96,6 +96,18 @@ def difference(module: torch.nn.Module, table: torch.Tensor, run: Callable[[], A
 # ---- the libraries -----------------------------------------------------------------------
 
 
+def of_timm(block: torch.nn.Module) -> dict[str, Map]:
+    """The maps of a block; EVA's may have biases of their own, which queries and values have."""
+    a, mlp = block.attn, block.mlp
+    beside = {"W_O": a.proj, "W_in": mlp.fc1 if hasattr(mlp, "fc1") else mlp.fc1_g}
+    if getattr(a, "q_proj", None) is not None:
+        return {"W_Q": a.q_proj, "W_K": a.k_proj, "W_V": a.v_proj, **beside}
+    if getattr(a, "q_bias", None) is None:
+        return {**thirds(a.qkv), **beside}
+    bias = torch.cat((a.q_bias, torch.zeros_like(a.q_bias), a.v_bias))
+    return {**thirds(lambda x: torch.nn.functional.linear(x, a.qkv.weight, bias)), **beside}
+
+
 def timm_model(name: str, **options: Any) -> Callable[[Path], Known]:
     def make(folder: Path) -> Known:
         timm = pytest.importorskip("timm", reason="timm is not installed")
@@ -120,9 +132,9 @@ def timm_model(name: str, **options: Any) -> Callable[[Path], Known]:
         (folder / "config.json").write_text(json.dumps(config))
         return Known(
             folder, added,
-            [{**thirds(b.attn.qkv), "W_O": b.attn.proj, "W_in": b.mlp.fc1} for b in module.blocks],
-            [b.norm1 for b in module.blocks], module.norm_pre if with_norm else None, heads=None,
-            grid=(side, side), first_rows=n_before, causal=False,
+            [of_timm(b) for b in module.blocks], [b.norm1 for b in module.blocks],
+            module.norm_pre if with_norm else None,
+            heads=None, grid=(side, side), first_rows=n_before, causal=False,
             family="timm's CLIP" if with_norm else "timm",
         )  # fmt: skip
 
@@ -348,7 +360,8 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "timm CLIP": timm_model("vit_base_patch16_clip_224"),
     "timm SigLIP": timm_model("vit_base_patch16_siglip_224"),
     "timm without class token in its table": timm_model("deit3_small_patch16_224"),
-    "timm EVA": timm_model("eva_large_patch14_196", patch_size=16),
+    "timm EVA02": timm_model("eva02_base_patch14_224", patch_size=16),
+    "timm EVA": timm_model("eva_giant_patch14_224", patch_size=16),
     "timm without biases": timm_model("vit_tiny_patch16_224", qkv_bias=False),
     "segment-anything": sam,
     "torchvision": torchvision,

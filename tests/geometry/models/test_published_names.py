@@ -161,6 +161,17 @@ def of_dino(layers: str, prefix: str = "") -> dict[str, Any]:
     return {prefix + name: array for name, array in made.items()}
 
 
+def of_early_vit_pytorch() -> dict[str, Any]:
+    """The names of ViT in lucidrains/vit-pytorch, with its PreNorm."""
+    layer = "transformer.layers.0."
+    return {
+        "pos_embedding": PATCHES, "cls_token": random(1, 1, D), f"{layer}0.norm.weight": random(D),
+        "to_patch_embedding.1.weight": random(D, 48), f"{layer}1.norm.weight": random(D),
+        f"{layer}0.fn.to_qkv.weight": np.concatenate([Q, K, V]),
+        f"{layer}0.fn.to_out.0.weight": OUT, f"{layer}1.fn.net.0.weight": IN,
+    }  # fmt: skip
+
+
 def of_mae() -> dict[str, Any]:
     """The names of models_mae.py in facebookresearch/mae, which also has a decoder's table."""
     decoder = {"decoder_pos_embed": random(1, 10, 4), "mask_token": random(1, 1, 4),
@@ -223,6 +234,7 @@ CASES = {
     "DINO": Case(of_dino("{}", "module.backbone."), heads=None, layer=1, wrapped="teacher",
                  **PICTURE),
     "DINOv2": Case(of_dino("0.{}", "backbone."), heads=None, layer=1, wrapped="teacher", **PICTURE),
+    "vit-pytorch with PreNorm": Case(of_early_vit_pytorch(), heads=None, **PICTURE),
     "MAE": Case(of_mae(), heads=None, layer=1, **PICTURE),
     "Google's ViT": Case(of_google(), kind="numpy", **PICTURE),
     "x-transformers": Case(of_x_transformers(), heads=None, wrapped="net"),
