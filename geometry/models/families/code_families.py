@@ -183,9 +183,14 @@ _OPEN_CLIP = Stack(
     side="text",
     marks=("ln_final.weight",),
 )
-# Of SigLIP.
+# In CoCa, the last row is that of a class token after the text.
+_COCA = replace(_OPEN_CLIP, rows_after=("", 1), marks=("ln_final.weight", "*cls_emb"))
 _OPEN_CLIP_TEXT = replace(
-    _OPEN_CLIP, variants=(("no_causal_mask", True, replace(_OPEN_CLIP, causal=False)),)
+    _OPEN_CLIP,
+    variants=(
+        ("embed_cls", True, _COCA),
+        ("no_causal_mask", True, replace(_OPEN_CLIP, causal=False)),  # of SigLIP
+    ),
 )
 _OPEN_CLIP_VISION = Stack(
     positions="visual.positional_embedding",

@@ -73,7 +73,7 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings of other codes under the usual names too: those that decide on a family.
 
     Of Meta's Llama, litGPT and nanochat, whose number of positions is that of the training; Meta's
-    code turns entries 2i and 2i + 1. Of fairseq and of open_clip's text.
+    code turns entries 2i and 2i + 1. Of fairseq, open_clip's text and TransformerLens.
     """
     found = {"max_position_embeddings": config.get("sequence_len")}
     if any(name.endswith(META) for name in index):
@@ -86,7 +86,9 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(unscaled := config.get("no_scale_embedding"), bool):
         found["scale_embedding"] = not unscaled
     if isinstance(text := _at(config, "model_cfg.text_cfg"), dict):
-        found["no_causal_mask"] = text.get("no_causal_mask", False)
+        found |= {key: text.get(key, False) for key in ("no_causal_mask", "embed_cls")}
+    if config.get("positional_embedding_type") == "shortformer":  # of TransformerLens
+        found["position_embedding_type"] = "shortformer"
     kept = {key: value for key, value in config.items() if key not in (_ADJUSTMENTS, _RATIO)}
     return {**{usual: value for usual, value in found.items() if value is not None}, **kept}
 

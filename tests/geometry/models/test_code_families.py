@@ -276,6 +276,22 @@ def open_clip(folder: Path, side: str, causal: bool = True) -> Known:
     )  # fmt: skip
 
 
+def coca(folder: Path) -> Known:
+    package = pytest.importorskip("open_clip", reason="open_clip is not installed")
+    text = {"context_length": 10, "vocab_size": 30, "width": D, "heads": HEADS, "layers": LAYERS}
+    sizes = {"image_size": 32, "patch_size": 8, "width": D, "head_width": 8, "layers": LAYERS}
+    attended = {"attentional_pool": True, "attn_pooler_heads": HEADS, "output_tokens": True}
+    module = random_numbers(package.CoCa(
+        D, text, {**text, "embed_cls": True, "output_tokens": True}, {**sizes, **attended}
+    ))  # fmt: skip
+    blocks = list(module.text.transformer.resblocks)
+    return Known(
+        saved(module, folder / "coca.pt", state_dict={}), module.text.positional_embedding[:10],
+        [{**of_multihead(b.attn), "W_in": b.mlp.c_fc} for b in blocks], [b.ln_1 for b in blocks],
+        tokens=module.text.token_embedding.weight, heads=None, table="text", family="open_clip",
+    )  # fmt: skip
+
+
 class _Text(torch.nn.Module):
     """The text side of a model of open_clip."""
 
@@ -371,6 +387,7 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "x-transformers ViT": x_transformers_vision,
     "open_clip text": lambda folder: open_clip(folder, "text"),
     "open_clip text of SigLIP": lambda folder: open_clip(folder, "text", causal=False),
+    "open_clip CoCa": coca,
     "open_clip vision": lambda folder: open_clip(folder, "vision"),
     "whisper decoder": lambda folder: whisper(folder, "decoder"),
     "whisper encoder": lambda folder: whisper(folder, "encoder"),

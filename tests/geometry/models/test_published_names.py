@@ -205,6 +205,16 @@ def of_x_transformers() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def of_tensorflow() -> dict[str, Any]:
+    """The variables of openai/gpt-2, whose matrices have a first axis for a convolution."""
+    block = "model/h0/"
+    return {
+        "model/wte": E, "model/wpe": P, f"{block}ln_1/g": random(D), f"{block}ln_2/g": random(D),
+        f"{block}attn/c_attn/w": np.concatenate([Q, K, V]).T[None],
+        f"{block}attn/c_proj/w": OUT.T[None], f"{block}mlp/c_fc/w": IN.T[None],
+    }  # fmt: skip
+
+
 def of_pico() -> dict[str, Any]:
     """The parameters of jaymody/picoGPT: matrices are (in, out)."""
     block = {"attn": {"c_attn": {"w": np.concatenate([Q, K, V]).T.copy(), "b": random(3 * D)},
@@ -238,6 +248,7 @@ CASES = {
     "MAE": Case(of_mae(), heads=None, layer=1, **PICTURE),
     "Google's ViT": Case(of_google(), kind="numpy", **PICTURE),
     "x-transformers": Case(of_x_transformers(), heads=None, wrapped="net"),
+    "GPT-2 in TensorFlow": Case(of_tensorflow(), heads=None, kind="numpy"),
     "picoGPT": Case(of_pico(), heads=None, kind="pickle"),
 }  # fmt: skip
 
@@ -344,3 +355,12 @@ def test_norms_before_the_first_attention(tensors, over_sum, before, causal, tmp
             assert (norm.bias is None) == (not bias)
             if bias:
                 np.testing.assert_array_equal(norm.bias, bias[0])
+
+
+def test_positions_that_are_added_to_queries_and_keys_only_are_asked_about(tmp_path):
+    settings = {"n_heads": HEADS, "positional_embedding_type": "shortformer"}
+    path = write(Case(of_lens(norm=True), {"config": settings}), tmp_path)
+    with pytest.raises(UnknownArchitecture):
+        open_model(path)
+    model = open_model(path, table="model.pos_embed.W_pos")
+    assert any("shortformer" in warning for warning in model.warnings)
