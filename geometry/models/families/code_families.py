@@ -222,6 +222,15 @@ _LENS = Stack(
     conv1d=True,
     begin=True,
 )
+# TransformerLens since 3, around models of any family: their names tell neither where position 0
+# is, nor how matrices are stored.
+_LENS_BRIDGE = replace(
+    only_table(_LENS, tokens=("embed.weight",)),
+    positions="pos_embed.weight",
+    row_of_position_0=None,
+    padding=-1,
+    marks=("embed.weight", "blocks.0.attn.q.weight"),
+)
 # minGPT's first version.
 _MINGPT = Stack(
     positions="pos_emb",
@@ -398,6 +407,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
         "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),
+        "TransformerLens' bridge": (_LENS_BRIDGE,),
         "minGPT": (_MINGPT,),
         "LLMs from scratch": (_FROM_SCRATCH,),
         "Karpathy's lecture": (_LECTURE,),

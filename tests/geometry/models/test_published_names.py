@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from geometry.models.attention_layer import AttentionLayer
+from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
 
 N, D, HEADS, VOCAB = 9, 8, 2, 11
@@ -364,3 +365,16 @@ def test_positions_that_are_added_to_queries_and_keys_only_are_asked_about(tmp_p
         open_model(path)
     model = open_model(path, table="model.pos_embed.W_pos")
     assert any("shortformer" in warning for warning in model.warnings)
+
+
+def test_a_bridge_of_transformer_lens_is_asked_for_its_first_rows(tmp_path):
+    state = {"pos_embed.weight": P, "embed.weight": E, "blocks.0.attn.q.weight": Q,
+             "blocks.0.mlp.in.weight": IN, "ln_final.weight": random(D)}  # fmt: skip
+    path = write(Case(state), tmp_path)
+    with pytest.raises(UnknownRows) as raised:
+        open_model(path)
+    assert raised.value.first_rows == (0, 1, 2)
+    for first in (0, 2):
+        model = open_model(path, first_rows=first)
+        np.testing.assert_array_equal(model.W_pos, P[first:])
+        np.testing.assert_array_equal(model.W_E, E)
