@@ -145,10 +145,13 @@ class AttentionLayer:
         return BlockNorm(gain, bias, epsilon, centred)
 
     def _has(self, name: str) -> bool:
-        """Return whether there is a bias or norm: codes other than transformers may lack it."""
+        """Return whether there is a bias or norm: codes other than transformers may lack it.
+
+        A model without a ``model_type`` may be of another code, whatever family it is read as.
+        """
         stored = self._layers.store.tensors
-        own = self._layers.architecture.family in CODES
-        return not own or any(other in stored for other in vector_names(name))
+        own = self._layers.architecture.family not in CODES and self._config.get("model_type")
+        return bool(own) or any(other in stored for other in vector_names(name))
 
     def enter(self, rows: Array) -> Array:
         """Map (n, d_embedding) rows to the layers' size, as the family does with positions.

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
+from geometry.models.attention_layer import AttentionLayer
 from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
 from tests.geometry.family_cases import BART, SPECIAL, WHISPER
@@ -113,6 +114,15 @@ def test_biases_that_nanogpt_leaves_out(gpt2, tmp_path):
     }
     made = report(open_model(saved(content, tmp_path / "ckpt.pt")), nulls=False)
     assert made["kernels"] is not None
+
+
+def test_without_settings_stored_biases_tell(gpt2, tmp_path):
+    state = {name: tensor for name, tensor in of_nanogpt(gpt2)["model"].items()
+             if not name.endswith("bias")}  # fmt: skip
+    model = open_model(saved(state, tmp_path / "ckpt.pt"))
+    _, norm = AttentionLayer(model.layers).norms()
+    assert norm is not None
+    assert (norm.gain is None, norm.bias) == (False, None)
 
 
 def differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
