@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.names import names_in
 from geometry.models.families.stack import Stack, only_table
 
 (_GPT2,) = FAMILIES["gpt2"]
@@ -160,6 +161,23 @@ _X_TRANSFORMERS = Stack(
     mlp_norm="attn_layers.layers.{twice_after}.0.0.gamma",
     norms_unknown="whether x-transformers adds 1 to a norm's gains depends on its version",
     divided=True,
+)
+# Layers of its decoder, which also attend to the encoder, are numbered otherwise.
+_X_DECODER = replace(
+    only_table(_X_TRANSFORMERS, tokens=("decoder.net.token_emb.emb.weight",)),
+    positions="decoder.net.pos_emb.emb.weight",
+    norms_unknown="",
+    marks=("decoder.net.attn_layers.layers.0.1.to_q.weight",),
+)
+_X_ENCODER = replace(
+    _X_TRANSFORMERS,
+    **{
+        name: f"encoder.{getattr(_X_TRANSFORMERS, name)}"
+        for name in names_in("positions query key value out fan_out attention_norm mlp_norm")
+    },
+    tokens=("encoder.token_emb.emb.weight",),
+    side="encoder",
+    causal=False,
 )
 _X_TRANSFORMERS_VISION = replace(
     _X_TRANSFORMERS,
@@ -404,6 +422,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "vit-pytorch": (_VIT_PYTORCH,),
         "vit-pytorch before 2023": (_FIRST_VIT_PYTORCH,),
         "x-transformers": (_X_TRANSFORMERS,),
+        "x-transformers' XTransformer": (_X_DECODER, _X_ENCODER),
         "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
         "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),

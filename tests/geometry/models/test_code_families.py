@@ -220,6 +220,28 @@ def x_transformers(folder: Path) -> Known:
     )  # fmt: skip
 
 
+def x_transformers_pair(folder: Path) -> Known:
+    package = pytest.importorskip("x_transformers", reason="x_transformers is not installed")
+    module = random_numbers(package.XTransformer(
+        dim=D, enc_num_tokens=20, enc_depth=LAYERS, enc_heads=HEADS, enc_max_seq_len=12,
+        dec_num_tokens=20, dec_depth=LAYERS, dec_heads=HEADS, dec_max_seq_len=10,
+    ))  # fmt: skip
+    layers = list(module.encoder.attn_layers.layers)
+    path = saved(module, folder / "x.pt")
+    model = open_model(path)  # of its sides the decoder
+    assert (model.side, model.sides, model.causal) == ("decoder", ("decoder", "encoder"), True)
+    own = module.decoder.net
+    np.testing.assert_allclose(model.W_pos, own.pos_emb.emb.weight.detach() / np.sqrt(D))
+    np.testing.assert_allclose(model.W_E, own.token_emb.emb.weight.detach(), rtol=1e-6)
+    return Known(
+        path, module.encoder.pos_emb.emb.weight / np.sqrt(D),
+        [{"W_Q": a[1].to_q, "W_K": a[1].to_k, "W_V": a[1].to_v, "W_O": a[1].to_out,
+          "W_in": f[1].ff[0][0]} for a, f in zip(layers[::2], layers[1::2], strict=True)],
+        [], heads=None, tokens=module.encoder.token_emb.emb.weight, table="encoder", causal=False,
+        family="x-transformers' XTransformer",
+    )  # fmt: skip
+
+
 def x_transformers_vision(folder: Path) -> Known:
     package = pytest.importorskip("x_transformers", reason="x_transformers is not installed")
     module = random_numbers(package.ViTransformerWrapper(
@@ -384,6 +406,7 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "torchvision before 0.14": lambda folder: torchvision(folder, older=True),
     "vit-pytorch": vit_pytorch,
     "x-transformers": x_transformers,
+    "x-transformers encoder and decoder": x_transformers_pair,
     "x-transformers ViT": x_transformers_vision,
     "open_clip text": lambda folder: open_clip(folder, "text"),
     "open_clip text of SigLIP": lambda folder: open_clip(folder, "text", causal=False),
