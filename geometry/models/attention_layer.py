@@ -10,7 +10,7 @@ from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.measures.block_norm import BlockNorm
 from geometry.models.families.code_families import CODES
 from geometry.models.families.stack import Stack
-from geometry.models.layers import Layers, bias_of
+from geometry.models.layers import Layers, bias_of, vector_names
 from geometry.models.matrices import WeightName, orient_bias
 from geometry.models.parts import does_not_fit
 from geometry.pca.components import Array
@@ -145,9 +145,13 @@ class AttentionLayer:
         return BlockNorm(gain, bias, epsilon, centred)
 
     def _has(self, name: str) -> bool:
-        """Return whether there is a bias or norm: codes other than transformers may lack it."""
-        layers = self._layers
-        return layers.architecture.family not in CODES or name in layers.store.tensors
+        """Return whether there is a bias or norm: codes other than transformers may lack it.
+
+        A model without a ``model_type`` may be of another code, whatever family it is read as.
+        """
+        stored = self._layers.store.tensors
+        own = self._layers.architecture.family not in CODES and self._config.get("model_type")
+        return bool(own) or any(other in stored for other in vector_names(name))
 
     def enter(self, rows: Array) -> Array:
         """Map (n, d_embedding) rows to the layers' size, as the family does with positions.
@@ -184,9 +188,12 @@ class AttentionLayer:
         )
         if without or name in self._stack.without_bias:
             return weight, None
-        tensor = bias_of(self._layers.tensor(name, self.layer))
+        matrix = self._layers.tensor(name, self.layer)
+        tensor = bias_of(matrix)
         if not self._has(tensor):
-            return weight, None
+            own = f"{matrix.removesuffix('qkv.weight')}{name[-1].lower()}_bias"  # of timm's EVA
+            stored = own in self._layers.store.tensors
+            return weight, self._layers.vector(own, len(weight)) if stored else None
         stored = self._layers.vector(tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:

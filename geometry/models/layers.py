@@ -37,6 +37,16 @@ def bias_of(name: str) -> str:
     return _WEIGHT.sub(lambda found: "bias" if len(found[0]) > 1 else "b", name)
 
 
+def vector_names(name: str) -> tuple[str, ...]:
+    """Return a vector's name, and others that a norm's gain or bias may have in its place.
+
+    They are gamma and beta in BERT's first checkpoints, which were converted from TensorFlow; a
+    bias beside "scale" may be "shift".
+    """
+    older = re.sub("weight$", "gamma", re.sub("bias$", "beta", name))
+    return name, older, re.sub("bias$", "shift", name)
+
+
 class Layers:
     """Weights of every layer of a tower.
 
@@ -291,11 +301,9 @@ class Layers:
     def vector(self, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
         """Read a vector, of ``size`` numbers if given.
 
-        A norm's gain and bias may be called gamma and beta, as in BERT's first checkpoints, which
-        were converted from TensorFlow.
+        For other names of a norm's gain and bias see :func:`vector_names`.
         """
-        older = re.sub("weight$", "gamma", re.sub("bias$", "beta", name))
-        name = self._present(name, older)
+        name = self._present(*vector_names(name))
         vector: npt.NDArray[np.float64] = read_part(self.store, name, 1).astype(np.float64)
         if size not in (None, len(vector)):
             raise does_not_fit(name, vector.shape, f"{size} numbers")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from geometry.models.families.model_types import FAMILIES
+from geometry.models.families.names import names_in
 from geometry.models.families.stack import Stack, only_table
 
 (_GPT2,) = FAMILIES["gpt2"]
@@ -47,8 +48,36 @@ _FAIRSEQ_ROBERTA = Stack(
     side="encoder",
     causal=False,
     row_of_position_0=2,
-    # ESM-1b and XLM-R XL, with LayerNorm before each block, lack it.
-    marks=("sentence_encoder.layernorm_embedding.weight",),
+    marks=("*sentence_encoder.layernorm_embedding.weight",),
+)
+# Before fairseq 1.0.
+_EARLY_ROBERTA = replace(
+    _FAIRSEQ_ROBERTA,
+    embedding_norm="sentence_encoder.emb_layer_norm.weight",
+    sum_norm="sentence_encoder.emb_layer_norm.weight",
+    marks=("*sentence_encoder.emb_layer_norm.weight",),
+)
+# The published RoBERTa.
+_FIRST_ROBERTA = replace(
+    _EARLY_ROBERTA,
+    query="sentence_encoder.layers.{layer}.self_attn.in_proj_weight",
+    key="",
+    value="",
+    fused="side by side",
+)
+# With LayerNorm before each block and after the last one, as in XLM-R XL.
+_ROBERTA_PRENORM = replace(
+    _FAIRSEQ_ROBERTA,
+    attention_norm="sentence_encoder.layers.{layer}.self_attn_layer_norm.weight",
+    mlp_norm="sentence_encoder.layers.{layer}.final_layer_norm.weight",
+    embedding_norm="",
+    sum_norm="",
+    marks=("*sentence_encoder.layer_norm.weight",),
+)
+_ESM1B = replace(
+    _ROBERTA_PRENORM,
+    sum_norm="sentence_encoder.emb_layer_norm_before.weight",
+    marks=("*sentence_encoder.emb_layer_norm_after.weight",),
 )
 # timm's VisionTransformer, and those of MAE, DINO, DeiT and SAM, which began as copies of it.
 _TIMM = Stack(
@@ -68,6 +97,14 @@ _TIMM = Stack(
 # CLIP's, which have a LayerNorm before the first layer, and another epsilon.
 _TIMM_CLIP = replace(
     _TIMM, sum_norm="norm_pre.weight", epsilon=("", 1e-5), marks=("norm_pre.weight",)
+)
+_TIMM_EVA02 = replace(
+    _TIMM,
+    query="blocks.{layer}.attn.q_proj.weight",
+    key="blocks.{layer}.attn.k_proj.weight",
+    value="blocks.{layer}.attn.v_proj.weight",
+    fan_out="blocks.{layer}.mlp.fc1_g.weight",
+    fused=None,
 )
 _SAM = replace(_TIMM, fan_out="blocks.{layer}.mlp.lin1.weight", marks=("neck.0.weight",))
 _TORCHVISION = Stack(
@@ -103,6 +140,14 @@ _VIT_PYTORCH = Stack(
     row_of_position_0=1,
     patches=True,
 )
+# Before 2023, with norms around attention and MLP.
+_FIRST_VIT_PYTORCH = replace(
+    _VIT_PYTORCH,
+    query="transformer.layers.{layer}.0.fn.to_qkv.weight",
+    out="transformer.layers.{layer}.0.fn.to_out.0.weight",
+    fan_out="transformer.layers.{layer}.1.fn.net.0.weight",
+    mlp_norm="transformer.layers.{layer}.1.norm.weight",
+)
 # x-transformers numbers attention and MLPs together, and divides its table by the root of d.
 _X_TRANSFORMERS = Stack(
     positions="pos_emb.emb.weight",
@@ -116,6 +161,23 @@ _X_TRANSFORMERS = Stack(
     mlp_norm="attn_layers.layers.{twice_after}.0.0.gamma",
     norms_unknown="whether x-transformers adds 1 to a norm's gains depends on its version",
     divided=True,
+)
+# Layers of its decoder, which also attend to the encoder, are numbered otherwise.
+_X_DECODER = replace(
+    only_table(_X_TRANSFORMERS, tokens=("decoder.net.token_emb.emb.weight",)),
+    positions="decoder.net.pos_emb.emb.weight",
+    norms_unknown="",
+    marks=("decoder.net.attn_layers.layers.0.1.to_q.weight",),
+)
+_X_ENCODER = replace(
+    _X_TRANSFORMERS,
+    **{
+        name: f"encoder.{getattr(_X_TRANSFORMERS, name)}"
+        for name in names_in("positions query key value out fan_out attention_norm mlp_norm")
+    },
+    tokens=("encoder.token_emb.emb.weight",),
+    side="encoder",
+    causal=False,
 )
 _X_TRANSFORMERS_VISION = replace(
     _X_TRANSFORMERS,
@@ -138,6 +200,15 @@ _OPEN_CLIP = Stack(
     fused="side by side",
     side="text",
     marks=("ln_final.weight",),
+)
+# In CoCa, the last row is that of a class token after the text.
+_COCA = replace(_OPEN_CLIP, rows_after=("", 1), marks=("ln_final.weight", "*cls_emb"))
+_OPEN_CLIP_TEXT = replace(
+    _OPEN_CLIP,
+    variants=(
+        ("embed_cls", True, _COCA),
+        ("no_causal_mask", True, replace(_OPEN_CLIP, causal=False)),  # of SigLIP
+    ),
 )
 _OPEN_CLIP_VISION = Stack(
     positions="visual.positional_embedding",
@@ -169,6 +240,15 @@ _LENS = Stack(
     conv1d=True,
     begin=True,
 )
+# TransformerLens since 3, around models of any family: their names tell neither where position 0
+# is, nor how matrices are stored.
+_LENS_BRIDGE = replace(
+    only_table(_LENS, tokens=("embed.weight",)),
+    positions="pos_embed.weight",
+    row_of_position_0=None,
+    padding=-1,
+    marks=("embed.weight", "blocks.0.attn.q.weight"),
+)
 # minGPT's first version.
 _MINGPT = Stack(
     positions="pos_emb",
@@ -180,6 +260,18 @@ _MINGPT = Stack(
     fan_out="blocks.{layer}.mlp.0.weight",
     attention_norm="blocks.{layer}.ln1.weight",
     mlp_norm="blocks.{layer}.ln2.weight",
+)
+# The code of the book "Build a Large Language Model (From Scratch)".
+_FROM_SCRATCH = Stack(
+    positions="pos_emb.weight",
+    tokens=("tok_emb.weight",),
+    query="trf_blocks.{layer}.att.W_query.weight",
+    key="trf_blocks.{layer}.att.W_key.weight",
+    value="trf_blocks.{layer}.att.W_value.weight",
+    out="trf_blocks.{layer}.att.out_proj.weight",
+    fan_out="trf_blocks.{layer}.ff.layers.0.weight",
+    attention_norm="trf_blocks.{layer}.norm1.scale",
+    mlp_norm="trf_blocks.{layer}.norm2.scale",
 )
 _LECTURE = Stack(
     positions="position_embedding_table.weight",
@@ -232,6 +324,21 @@ _MEGATRON = Stack(
     attention_norm="decoder.layers.{layer}.self_attention.linear_qkv.layer_norm_weight",
     mlp_norm="decoder.layers.{layer}.mlp.linear_fc1.layer_norm_weight",
     fused="by head",
+)
+# Without Transformer Engine, norms have their own names.
+_MEGATRON_LOCAL = replace(
+    _MEGATRON,
+    attention_norm="decoder.layers.{layer}.input_layernorm.weight",
+    mlp_norm="decoder.layers.{layer}.pre_mlp_layernorm.weight",
+)
+# Megatron-LM before Core, since its checkpoint_version 2.
+_EARLY_MEGATRON = replace(
+    _MEGATRON,
+    query="encoder.layers.{layer}.self_attention.query_key_value.weight",
+    out="encoder.layers.{layer}.self_attention.dense.weight",
+    fan_out="encoder.layers.{layer}.mlp.dense_h_to_4h.weight",
+    attention_norm="encoder.layers.{layer}.input_layernorm.weight",
+    mlp_norm="encoder.layers.{layer}.post_attention_layernorm.weight",
 )
 # GPT-NeoX writes a file for each layer, of which the first has both tables.
 _NEOX = replace(
@@ -301,21 +408,32 @@ _BIG_VISION_TEXT = replace(
 CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
         "fairseq roberta": (_FAIRSEQ_ROBERTA,),
+        "fairseq roberta before 1.0": (_EARLY_ROBERTA,),
+        "fairseq roberta before 0.9": (_FIRST_ROBERTA,),
+        "fairseq roberta with norms first": (_ROBERTA_PRENORM,),
+        "fairseq esm": (_ESM1B,),
         "timm": (_TIMM,),
         "timm's CLIP": (_TIMM_CLIP,),
+        "timm's EVA02": (_TIMM_EVA02,),
         "timm's NaFlexViT": (replace(_TIMM, positions="embeds.pos_embed"),),
         "segment-anything": (_SAM,),
         "torchvision": (_TORCHVISION,),
         "torchvision before 0.14": (_FIRST_TORCHVISION,),
         "vit-pytorch": (_VIT_PYTORCH,),
+        "vit-pytorch before 2023": (_FIRST_VIT_PYTORCH,),
         "x-transformers": (_X_TRANSFORMERS,),
+        "x-transformers' XTransformer": (_X_DECODER, _X_ENCODER),
         "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
-        "open_clip": (_OPEN_CLIP, _OPEN_CLIP_VISION),
+        "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),
+        "TransformerLens' bridge": (_LENS_BRIDGE,),
         "minGPT": (_MINGPT,),
+        "LLMs from scratch": (_FROM_SCRATCH,),
         "Karpathy's lecture": (_LECTURE,),
         "whisper": (_WHISPER, _WHISPER_ENCODER),
         "megatron": (_MEGATRON,),
+        "megatron without transformer engine": (_MEGATRON_LOCAL,),
+        "megatron before core": (_EARLY_MEGATRON,),
         "gpt-neox": (_NEOX,),
         "mlx bert": (_MLX_BERT,),
         "PyTorch's tutorial": (_TUTORIAL,),

@@ -25,6 +25,7 @@ N_HEADS = (
     "num_heads",
     "attention_heads",
     "num_{side}_attention_heads",
+    "nhead",
 )
 """Settings with the number of attention heads."""
 

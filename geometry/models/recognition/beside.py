@@ -30,7 +30,7 @@ _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
-            ("sam3_vit_model", "sam3_vision_model"),
+            ("sam3_vit_model", "sam3_vision_model", "timm's EVA02"),
             "Its queries and keys are also turned, in two directions, which is not shown.",
         ),
         "pvt": "Each of its four stages has a table: shown is the first one.",

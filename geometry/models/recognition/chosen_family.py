@@ -9,7 +9,7 @@ from typing import Any
 
 from geometry.models.families.code_families import CODES
 from geometry.models.families.model_types import FAMILIES
-from geometry.models.families.stack import Stack
+from geometry.models.families.stack import Stack, in_layer
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.gguf_settings import GGUF
 from geometry.models.recognition.names_and_shapes import (
@@ -72,7 +72,7 @@ def _variants(row: Stack, config: Mapping[str, Any]) -> tuple[Stack, ...]:
 
 
 def _root(index: Index, stack: Stack) -> str:
-    for suffix in filter(None, (stack.query.format(layer=0, group=0), *stack.tokens)):
+    for suffix in filter(None, (in_layer(stack.query, 0), *stack.tokens)):
         if names := endings(index, suffix, vision=stack.side == "vision"):
             return names[0].removesuffix(suffix)
     return ""

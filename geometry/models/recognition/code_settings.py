@@ -46,6 +46,9 @@ _HEAD_OF_OPEN_CLIP = 64
 META = "attention.wq.weight"
 """The end of the names of queries in Meta's Llama."""
 
+_ADJUSTMENTS, _RATIO = "rope_adjustments", "rope_condense_ratio"
+"""LitGPT's settings of scaling."""
+
 _PATCHES = re.compile(r"(.*\.)?(patch_embed\.proj|conv1|conv_proj)\.weight")
 """The convolution that makes patches, of (d, channels, rows, columns)."""
 
@@ -66,17 +69,38 @@ def with_usual_names(
     return {**config, **found, **_picture(size, index, table)}
 
 
-def of_rotary_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings of Meta's Llama, litGPT and nanochat under the usual names too.
+def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of other codes under the usual names too: those that decide on a family.
 
-    The number of positions is that of the training. Meta's code turns entries 2i and 2i + 1.
+    Of Meta's Llama, litGPT and nanochat, whose number of positions is that of the training; Meta's
+    code turns entries 2i and 2i + 1. Of fairseq, open_clip's text and TransformerLens.
     """
     found = {"max_position_embeddings": config.get("sequence_len")}
     if any(name.endswith(META) for name in index):
         found |= {"hidden_size": config.get("dim"), "rotary_emb_interleaved": True}
     if "rope_n_elem" in config or "rotary_percentage" in config:
-        found["max_position_embeddings"] = config.get("block_size")
-    return {**{usual: value for usual, value in found.items() if value is not None}, **config}
+        found |= {
+            "max_position_embeddings": config.get("block_size"),
+            "rope_scaling": _scaling_of_litgpt(config),
+        }
+    if isinstance(unscaled := config.get("no_scale_embedding"), bool):
+        found["scale_embedding"] = not unscaled
+    if isinstance(text := _at(config, "model_cfg.text_cfg"), dict):
+        found |= {key: text.get(key, False) for key in ("no_causal_mask", "embed_cls")}
+    if config.get("positional_embedding_type") == "shortformer":  # of TransformerLens
+        found["position_embedding_type"] = "shortformer"
+    kept = {key: value for key, value in config.items() if key not in (_ADJUSTMENTS, _RATIO)}
+    return {**{usual: value for usual, value in found.items() if value is not None}, **kept}
+
+
+def _scaling_of_litgpt(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return litGPT's scaling under transformers' names; None if there is none."""
+    own, ratio = config.get(_ADJUSTMENTS), config.get(_RATIO)
+    if isinstance(own, dict):
+        usual = {"original_max_seq_len": "original_max_position_embeddings"}
+        kind = "llama3" if "low_freq_factor" in own else "linear"
+        return {usual.get(key, key): value for key, value in own.items()} | {"rope_type": kind}
+    return None if ratio in (None, 1) else {"rope_type": "linear", "factor": ratio}
 
 
 def _at(config: Mapping[str, Any], path: str) -> Any:

@@ -36,7 +36,7 @@ from geometry.models.recognition.chosen_family import (
     tower_with_table,
     towers_of_family,
 )
-from geometry.models.recognition.code_settings import of_rotary_codes
+from geometry.models.recognition.code_settings import of_codes
 from geometry.models.recognition.first_rows import EXAMPLES
 from geometry.models.recognition.names_and_shapes import (
     Index,
@@ -117,7 +117,7 @@ def find_architecture(
     """
     lenient = bool(stored) and not config
     if not config.get("model_type"):
-        config = of_rotary_codes(index, {**_of_model(stored), **config})
+        config = of_codes(index, {**_of_model(stored), **config})
     choice = Choice(table or "") if not table or table in index else Choice.parse(table)
     kind = family_named(choice.family) if choice.family else ""
     try:
@@ -156,7 +156,8 @@ def _found(
             INSTEAD,
         )
     options = candidates(index)
-    if len(options) == 1 and not config.get("model_type"):
+    alone = len(options) == 1 and not config.get("model_type")
+    if alone and (named_like_positions(options[0].name) or len(index) <= MAX_BARE):
         name = options[0].name
         note = f"{name} is the only matrix here, and so taken for the table of positions."
         notes = () if named_like_positions(name) else (note,)
@@ -497,7 +498,7 @@ def _unknown(
             INSTEAD,
         )
     return UnknownArchitecture(
-        f"{problem}; {len(options)} tensors could be its position table.",
+        f"{problem}; {len(options)} tensor{'s' * (len(options) > 1)} could be its position table.",
         options,
         offer(options),
     )

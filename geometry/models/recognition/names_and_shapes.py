@@ -179,6 +179,7 @@ def _best(
     ):
         fits = [_match(index, config, kind, row, own) for row in rows]
         family = [fit for fit in fits if fit is not None]
+        family = [fit for fit in family if fit.score > 0] or family  # not without their marks
         if not family or sides & {match.stack.side for match in family}:
             continue
         if sides and max(match.n_present for match in family) < 2:

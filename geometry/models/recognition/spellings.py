@@ -133,10 +133,12 @@ def _without_chunks(store: TensorStore) -> Mapping[str, Derived]:
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:
     for name in store.tensors:
-        if (found := _AXIS.fullmatch(name)) is None:
-            continue
         info = store.tensors[name]
         shape = info.shape
+        if name.endswith("/w") and len(shape) == 3 and shape[0] == 1:  # of GPT-2's first code
+            yield name, _reshaped(info, shape[1:])
+        if (found := _AXIS.fullmatch(name)) is None:
+            continue
         lens = found["lens"] or ""
         if len(shape) == 2 and (lens.startswith("b") or name.endswith("bias")):
             yield name, _reshaped(info, (math.prod(shape),))

@@ -328,7 +328,7 @@ def readings_of(place: Architecture, index: Index) -> Iterator[Architecture]:
     """Yield a location of a known family for each possible row of position 0."""
     stack = place.stack
     assert stack is not None
-    if stack.rows_after is not None:
+    if stack.rows_after is not None and stack.rows_after[0]:
         last = index[place.root + stack.marks[-1]]
         yield replace(place, config={**place.config, stack.rows_after[0]: last.shape[-2]})
     elif stack.patches:

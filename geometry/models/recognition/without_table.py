@@ -9,6 +9,7 @@ from geometry.checkpoints.config import flag
 from geometry.checkpoints.stores import TensorInfo
 from geometry.models.families.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
 from geometry.models.families.names import by_name
+from geometry.models.schemes.lags import TABLE
 from geometry.models.schemes.relative_tables import DISTANCES, EMBEDDINGS, RELATIVE_KEYS
 from geometry.models.schemes.rotary_families import COMPARED
 from geometry.models.schemes.rotary_settings import KINDS, SIGNS
@@ -88,7 +89,7 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         return RELATIVE
     if any(name.endswith(EMBEDDINGS) for name in index):
         return RELATIVE_TABLE
-    return ""
+    return RELATIVE_IN_TWO if any(name.endswith(TABLE) for name in index) else ""
 
 
 def _has_none(config: Mapping[str, Any]) -> bool:

@@ -263,8 +263,32 @@ class _Reader:
         groups = [group for key in keys if (group := given.group(key))]
         if len(groups) == 2 and given.value("rope_scaling") != given.value("rope_parameters"):
             self._note("Of config.json’s rope_scaling and rope_parameters the first is used.")
-        dynamic = {"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {}
-        return groups[0] if groups else Given(dynamic)
+        if groups:
+            return groups[0]
+        if given.flag("use_scaled_rope"):
+            return self._of_meta()
+        return Given({"rope_type": "dynamic"} if given.flag("use_dynamic_ntk") else {})
+
+    def _of_meta(self) -> Given:
+        """Return the scaling of Llama 3.1 in Meta's own settings, whose constants are its code's.
+
+        They are those of ``apply_scaling`` in meta-llama/llama-models.
+        """
+        own = self.given.number("rope_scaling_factor")
+        if own is None:
+            self._note(
+                "use_scaled_rope divides the slowest rates by 8, as Meta's code does; in "
+                "transformers, Llama 3.2 1B and 3B have 32."
+            )
+        return Given(
+            {
+                "rope_type": "llama3",
+                "factor": own or 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": self.given.number("rope_high_freq_factor") or 4.0,
+                "original_max_position_embeddings": 8192,
+            }
+        )
 
     def _turning(self, given: Given, d_head: int, context: int | None, sliding: bool) -> _Turning:
         """Return the turning by a group of settings, other settings, and the family's defaults."""

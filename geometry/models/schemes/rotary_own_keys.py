@@ -48,7 +48,8 @@ _LATENT = names_in("""
 HAVE: Mapping[str, Collection[str]] = by_name(
     {
         **dict.fromkeys((*BASES, *LOCAL_BASES, *SHARES, *WIDTHS, *HEAD_WIDTHS), ()),
-        "position_encoding_2d rope_ratio rotary_emb_interleaved use_dynamic_ntk": (),
+        "position_encoding_2d rope_ratio rotary_emb_interleaved use_dynamic_ntk use_scaled_rope "
+        "rope_scaling_factor rope_high_freq_factor": (),
         "rope_parameters rope_scaling": _ALL - _FIXED - {"esm"},
         "no_rope_layers no_rope_layer_interval": ("llama4_text", "mistral_large4_text", "smollm3"),
         "attention_head_dim": ("hunyuan_vl_text", "zamba2"),

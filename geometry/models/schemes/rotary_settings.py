@@ -43,6 +43,7 @@ SIGNS = (
     "layer_rope_theta",
     "rotary_emb_interleaved",
     "use_dynamic_ntk",
+    "use_scaled_rope",
 )
 """Settings whose presence indicates a rotary model."""
 

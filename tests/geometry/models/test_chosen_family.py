@@ -84,6 +84,19 @@ def test_a_family_tells_its_first_rows(family, first, written):
     assert (again.fingerprint, again.family) == (model.fingerprint, model.family)
 
 
+def test_a_table_of_another_name_is_read_as_any_family(written):
+    folder = written(encoder("own.table"), {})
+    read = 0
+    for family in family_names():
+        try:
+            model = open_model(folder, table="own.table", family=family, first_rows=1)
+        except SourceError:  # of families without a table
+            continue
+        read += 1
+        assert (model.table, len(model.W_pos)) == ("own.table", 11)
+    assert read > 100
+
+
 @pytest.mark.parametrize("first", [0, 1, 2, 5])
 def test_first_rows_that_are_no_positions(first, written):
     all_tensors = encoder(NAME)

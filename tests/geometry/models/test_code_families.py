@@ -96,6 +96,18 @@ def difference(module: torch.nn.Module, table: torch.Tensor, run: Callable[[], A
 # ---- the libraries -----------------------------------------------------------------------
 
 
+def of_timm(block: torch.nn.Module) -> dict[str, Map]:
+    """The maps of a block; EVA's may have biases of their own, which queries and values have."""
+    a, mlp = block.attn, block.mlp
+    beside = {"W_O": a.proj, "W_in": mlp.fc1 if hasattr(mlp, "fc1") else mlp.fc1_g}
+    if getattr(a, "q_proj", None) is not None:
+        return {"W_Q": a.q_proj, "W_K": a.k_proj, "W_V": a.v_proj, **beside}
+    if getattr(a, "q_bias", None) is None:
+        return {**thirds(a.qkv), **beside}
+    bias = torch.cat((a.q_bias, torch.zeros_like(a.q_bias), a.v_bias))
+    return {**thirds(lambda x: torch.nn.functional.linear(x, a.qkv.weight, bias)), **beside}
+
+
 def timm_model(name: str, **options: Any) -> Callable[[Path], Known]:
     def make(folder: Path) -> Known:
         timm = pytest.importorskip("timm", reason="timm is not installed")
@@ -120,9 +132,9 @@ def timm_model(name: str, **options: Any) -> Callable[[Path], Known]:
         (folder / "config.json").write_text(json.dumps(config))
         return Known(
             folder, added,
-            [{**thirds(b.attn.qkv), "W_O": b.attn.proj, "W_in": b.mlp.fc1} for b in module.blocks],
-            [b.norm1 for b in module.blocks], module.norm_pre if with_norm else None, heads=None,
-            grid=(side, side), first_rows=n_before, causal=False,
+            [of_timm(b) for b in module.blocks], [b.norm1 for b in module.blocks],
+            module.norm_pre if with_norm else None,
+            heads=None, grid=(side, side), first_rows=n_before, causal=False,
             family="timm's CLIP" if with_norm else "timm",
         )  # fmt: skip
 
@@ -208,6 +220,28 @@ def x_transformers(folder: Path) -> Known:
     )  # fmt: skip
 
 
+def x_transformers_pair(folder: Path) -> Known:
+    package = pytest.importorskip("x_transformers", reason="x_transformers is not installed")
+    module = random_numbers(package.XTransformer(
+        dim=D, enc_num_tokens=20, enc_depth=LAYERS, enc_heads=HEADS, enc_max_seq_len=12,
+        dec_num_tokens=20, dec_depth=LAYERS, dec_heads=HEADS, dec_max_seq_len=10,
+    ))  # fmt: skip
+    layers = list(module.encoder.attn_layers.layers)
+    path = saved(module, folder / "x.pt")
+    model = open_model(path)  # of its sides the decoder
+    assert (model.side, model.sides, model.causal) == ("decoder", ("decoder", "encoder"), True)
+    own = module.decoder.net
+    np.testing.assert_allclose(model.W_pos, own.pos_emb.emb.weight.detach() / np.sqrt(D))
+    np.testing.assert_allclose(model.W_E, own.token_emb.emb.weight.detach(), rtol=1e-6)
+    return Known(
+        path, module.encoder.pos_emb.emb.weight / np.sqrt(D),
+        [{"W_Q": a[1].to_q, "W_K": a[1].to_k, "W_V": a[1].to_v, "W_O": a[1].to_out,
+          "W_in": f[1].ff[0][0]} for a, f in zip(layers[::2], layers[1::2], strict=True)],
+        [], heads=None, tokens=module.encoder.token_emb.emb.weight, table="encoder", causal=False,
+        family="x-transformers' XTransformer",
+    )  # fmt: skip
+
+
 def x_transformers_vision(folder: Path) -> Known:
     package = pytest.importorskip("x_transformers", reason="x_transformers is not installed")
     module = random_numbers(package.ViTransformerWrapper(
@@ -227,12 +261,12 @@ def x_transformers_vision(folder: Path) -> Known:
     )  # fmt: skip
 
 
-def open_clip(folder: Path, side: str) -> Known:
+def open_clip(folder: Path, side: str, causal: bool = True) -> Known:
     package = pytest.importorskip("open_clip", reason="open_clip is not installed")
     settings = {
         "embed_dim": 16,
         "text_cfg": {"context_length": 10, "vocab_size": 30, "width": D, "heads": HEADS,
-                     "layers": LAYERS},
+                     "layers": LAYERS, **({} if causal else {"no_causal_mask": True})},
         "vision_cfg": {"image_size": 32, "patch_size": 8, "width": D, "head_width": 8,
                        "layers": LAYERS},
     }  # fmt: skip
@@ -260,7 +294,23 @@ def open_clip(folder: Path, side: str) -> Known:
         None if side == "text" else module.visual.ln_pre,
         tokens=module.token_embedding.weight if side == "text" else None,
         grid=None if side == "text" else (4, 4), first_rows=first_rows, table=side,
-        causal=side == "text", family="open_clip",
+        causal=causal and side == "text", family="open_clip",
+    )  # fmt: skip
+
+
+def coca(folder: Path) -> Known:
+    package = pytest.importorskip("open_clip", reason="open_clip is not installed")
+    text = {"context_length": 10, "vocab_size": 30, "width": D, "heads": HEADS, "layers": LAYERS}
+    sizes = {"image_size": 32, "patch_size": 8, "width": D, "head_width": 8, "layers": LAYERS}
+    attended = {"attentional_pool": True, "attn_pooler_heads": HEADS, "output_tokens": True}
+    module = random_numbers(package.CoCa(
+        D, text, {**text, "embed_cls": True, "output_tokens": True}, {**sizes, **attended}
+    ))  # fmt: skip
+    blocks = list(module.text.transformer.resblocks)
+    return Known(
+        saved(module, folder / "coca.pt", state_dict={}), module.text.positional_embedding[:10],
+        [{**of_multihead(b.attn), "W_in": b.mlp.c_fc} for b in blocks], [b.ln_1 for b in blocks],
+        tokens=module.text.token_embedding.weight, heads=None, table="text", family="open_clip",
     )  # fmt: skip
 
 
@@ -348,14 +398,19 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "timm CLIP": timm_model("vit_base_patch16_clip_224"),
     "timm SigLIP": timm_model("vit_base_patch16_siglip_224"),
     "timm without class token in its table": timm_model("deit3_small_patch16_224"),
+    "timm EVA02": timm_model("eva02_base_patch14_224", patch_size=16),
+    "timm EVA": timm_model("eva_giant_patch14_224", patch_size=16),
     "timm without biases": timm_model("vit_tiny_patch16_224", qkv_bias=False),
     "segment-anything": sam,
     "torchvision": torchvision,
     "torchvision before 0.14": lambda folder: torchvision(folder, older=True),
     "vit-pytorch": vit_pytorch,
     "x-transformers": x_transformers,
+    "x-transformers encoder and decoder": x_transformers_pair,
     "x-transformers ViT": x_transformers_vision,
     "open_clip text": lambda folder: open_clip(folder, "text"),
+    "open_clip text of SigLIP": lambda folder: open_clip(folder, "text", causal=False),
+    "open_clip CoCa": coca,
     "open_clip vision": lambda folder: open_clip(folder, "vision"),
     "whisper decoder": lambda folder: whisper(folder, "decoder"),
     "whisper encoder": lambda folder: whisper(folder, "encoder"),

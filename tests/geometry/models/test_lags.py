@@ -352,3 +352,14 @@ def test_slopes_are_different_and_below_one(n_heads):
     slopes = alibi_slopes(n_heads)
     assert len(set(slopes.tolist())) == n_heads
     assert ((slopes > 0) & (slopes < 1)).all()
+
+
+def test_biases_by_offset_are_known_by_their_names(written):
+    table = np.arange(50, dtype="f4").reshape(25, 2)
+    tables = {f"layers.0.blocks.{n}.attn.relative_position_bias_table": table + n
+              for n in range(2)}  # fmt: skip
+    layer = {"layers.0.blocks.0.attn.qkv.weight": np.ones((12, 4), "f4")}
+    here = open_model(written({**tables, **layer}, {}))  # as by timm, without a configuration
+    known = open_model(written(tables, {"model_type": "swin", "window_size": 3}))
+    np.testing.assert_array_equal(here.W_pos, known.W_pos)
+    assert (here.scheme, here.grid) == (known.scheme, known.grid)

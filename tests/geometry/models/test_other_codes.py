@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from geometry.checkpoints.errors import SourceError
 from geometry.claims.report import report
+from geometry.models.attention_layer import AttentionLayer
 from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
 from tests.geometry.family_cases import BART, SPECIAL, WHISPER
@@ -113,6 +114,15 @@ def test_biases_that_nanogpt_leaves_out(gpt2, tmp_path):
     }
     made = report(open_model(saved(content, tmp_path / "ckpt.pt")), nulls=False)
     assert made["kernels"] is not None
+
+
+def test_without_settings_stored_biases_tell(gpt2, tmp_path):
+    state = {name: tensor for name, tensor in of_nanogpt(gpt2)["model"].items()
+             if not name.endswith("bias")}  # fmt: skip
+    model = open_model(saved(state, tmp_path / "ckpt.pt"))
+    _, norm = AttentionLayer(model.layers).norms()
+    assert norm is not None
+    assert (norm.gain is None, norm.bias) == (False, None)
 
 
 def differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
@@ -394,9 +404,54 @@ def test_an_encoder_that_is_saved_alone_is_asked_about(prefix, tmp_path):
     assert not model.causal
 
 
+def of_open_clip(root: str) -> dict[str, np.ndarray]:
+    """A tower of open_clip, with a class token and 3 × 3 patches."""
+    block = f"{root}transformer.resblocks.0."
+    ones = {name: np.ones(8, "f4") for name in (f"{block}ln_1.weight", f"{block}ln_2.weight")}
+    return {
+        f"{root}positional_embedding": np.arange(80, dtype="f4").reshape(10, 8),
+        f"{root}class_embedding": np.ones(8, "f4"), f"{root}conv1.weight": np.ones((8, 3, 4, 4)),
+        f"{block}attn.in_proj_weight": np.ones((24, 8), "f4"), **ones,
+        f"{block}attn.out_proj.weight": np.ones((8, 8), "f4"),
+        f"{block}mlp.c_fc.weight": np.ones((32, 8), "f4"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_the_pictures_side_of_open_clip_beside_another_librarys_text(text, written):
+    texts = {f"text.transformer.{name}": array for name, array in bert().items()} if text else {}
+    model = open_model(written({**of_open_clip("visual."), **texts}, {}), table="vision" if text
+                       else None)  # fmt: skip
+    assert model.W_pos.shape == (9, 8)
+    assert (model.grid, model.causal) == ((3, 3), False)
+
+
 def test_a_matrix_that_is_alone_is_said_to_be_taken_for_the_table(tmp_path):
     save_file({"lm_head.weight": np.ones((6, 4), "f4")}, tmp_path / "model.safetensors")
     assert any("lm_head.weight" in warning for warning in open_model(tmp_path).warnings)
+
+
+@pytest.mark.parametrize(("unscaled", "scale"), [(True, 1.0), (False, np.sqrt(8))])
+def test_fairseqs_setting_of_the_scale_of_tokens(unscaled, scale, tmp_path):
+    layer = "decoder.layers.0."
+    state = {
+        "decoder.embed_positions.weight": torch.ones(12, 8),
+        "decoder.embed_tokens.weight": torch.ones(9, 8),
+        f"{layer}fc1.weight": torch.ones(32, 8),
+        f"{layer}self_attn_layer_norm.weight": torch.ones(8),
+        **{f"{layer}self_attn.{name}_proj.weight": torch.ones(8, 8) for name in "qkv"},
+    }
+    state["decoder.layer_norm.weight"] = torch.ones(8)
+    state["decoder.embed_positions.weight"][1] = 0.0
+    args = {"decoder_attention_heads": 2, "no_scale_embedding": unscaled}
+    model = open_model(saved({"args": args, "model": state}, tmp_path / "checkpoint_best.pt"))
+    assert (model.n_heads, model.token_scale) == (2, scale)
+
+
+def test_the_classifier_of_a_convolutional_network_is_no_table(written):
+    layers = {f"layer{n}.conv.weight": np.ones((4, 4, 3, 3), "f4") for n in range(8)}
+    with pytest.raises(UnknownArchitecture):
+        open_model(written({"fc.weight": np.ones((6, 4), "f4"), **layers}, {}))
 
 
 def test_a_table_with_its_dimensions_first_is_none(written):

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from geometry.models.attention_layer import AttentionLayer
+from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
 
 N, D, HEADS, VOCAB = 9, 8, 2, 11
@@ -94,6 +95,58 @@ def of_megatron() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def of_early_megatron() -> dict[str, Any]:
+    """The names of Megatron-LM's GPTModel before Core."""
+    layer = "language_model.encoder.layers.0."
+    return {
+        "language_model.embedding.word_embeddings.weight": E,
+        "language_model.embedding.position_embeddings.weight": P,
+        f"{layer}input_layernorm.weight": random(D), f"{layer}input_layernorm.bias": random(D),
+        f"{layer}self_attention.query_key_value.weight": by_head(Q, K, V),
+        f"{layer}self_attention.query_key_value.bias": random(3 * D),
+        f"{layer}self_attention.dense.weight": OUT, f"{layer}mlp.dense_h_to_4h.weight": IN,
+        f"{layer}post_attention_layernorm.weight": random(D),
+    }  # fmt: skip
+
+
+def of_fairseq_roberta(norm: str, fused: bool = False) -> dict[str, Any]:
+    """The names of fairseq's RobertaModel; before position 0 are two rows."""
+    root = "sentence_encoder."
+    attention = f"{root}layers.0.self_attn."
+    maps = {"in_proj_weight": np.concatenate([Q, K, V]), "in_proj_bias": random(3 * D)}
+    if not fused:
+        maps = {f"{name}_proj.weight": matrix for name, matrix in (("q", Q), ("k", K), ("v", V))}
+    return {
+        f"{root}embed_tokens.weight": E,
+        f"{root}embed_positions.weight": np.concatenate([random(2, D), P]),
+        f"{root}{norm}.weight": random(D), f"{root}{norm}.bias": random(D),
+        **{attention + name: array for name, array in maps.items()},
+        f"{attention}out_proj.weight": OUT, f"{root}layers.0.fc1.weight": IN,
+        f"{root}layers.0.self_attn_layer_norm.weight": random(D),
+        f"{root}layers.0.final_layer_norm.weight": random(D),
+    }  # fmt: skip
+
+
+def of_esm() -> dict[str, Any]:
+    """The names of ESM-1b, which has LayerNorm before each block, and a further one before all."""
+    norm = {"sentence_encoder.emb_layer_norm_before.weight": random(D)}
+    return {**of_fairseq_roberta("emb_layer_norm_after"), **norm}
+
+
+def of_book() -> dict[str, Any]:
+    """The names of GPTModel in rasbt/LLMs-from-scratch."""
+    block = "trf_blocks.0."
+    return {
+        "pos_emb.weight": P, "tok_emb.weight": E, "out_head.weight": random(VOCAB, D),
+        f"{block}att.mask": np.triu(np.ones((N, N), np.float32), 1),
+        f"{block}att.W_query.weight": Q, f"{block}att.W_key.weight": K,
+        f"{block}att.W_value.weight": V, f"{block}att.out_proj.weight": OUT,
+        f"{block}ff.layers.0.weight": IN, f"{block}norm1.scale": random(D),
+        f"{block}norm1.shift": random(D), f"{block}norm2.scale": random(D),
+        f"{block}norm2.shift": random(D),
+    }  # fmt: skip
+
+
 def of_dino(layers: str, prefix: str = "") -> dict[str, Any]:
     """The names of vision_transformer.py in facebookresearch/dino, and in dinov2, with chunks."""
     made = {"cls_token": random(1, 1, D), "pos_embed": PATCHES,
@@ -107,6 +160,17 @@ def of_dino(layers: str, prefix: str = "") -> dict[str, Any]:
             f"{block}mlp.fc1.weight": IN + (1 - n),
         }  # fmt: skip
     return {prefix + name: array for name, array in made.items()}
+
+
+def of_early_vit_pytorch() -> dict[str, Any]:
+    """The names of ViT in lucidrains/vit-pytorch, with its PreNorm."""
+    layer = "transformer.layers.0."
+    return {
+        "pos_embedding": PATCHES, "cls_token": random(1, 1, D), f"{layer}0.norm.weight": random(D),
+        "to_patch_embedding.1.weight": random(D, 48), f"{layer}1.norm.weight": random(D),
+        f"{layer}0.fn.to_qkv.weight": np.concatenate([Q, K, V]),
+        f"{layer}0.fn.to_out.0.weight": OUT, f"{layer}1.fn.net.0.weight": IN,
+    }  # fmt: skip
 
 
 def of_mae() -> dict[str, Any]:
@@ -142,6 +206,16 @@ def of_x_transformers() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def of_tensorflow() -> dict[str, Any]:
+    """The variables of openai/gpt-2, whose matrices have a first axis for a convolution."""
+    block = "model/h0/"
+    return {
+        "model/wte": E, "model/wpe": P, f"{block}ln_1/g": random(D), f"{block}ln_2/g": random(D),
+        f"{block}attn/c_attn/w": np.concatenate([Q, K, V]).T[None],
+        f"{block}attn/c_proj/w": OUT.T[None], f"{block}mlp/c_fc/w": IN.T[None],
+    }  # fmt: skip
+
+
 def of_pico() -> dict[str, Any]:
     """The parameters of jaymody/picoGPT: matrices are (in, out)."""
     block = {"attn": {"c_attn": {"w": np.concatenate([Q, K, V]).T.copy(), "b": random(3 * D)},
@@ -158,15 +232,24 @@ CASES = {
     "minGPT": Case(of_mingpt(), {"config": {"n_head": HEADS, "n_embd": D, "block_size": N}}),
     "minGPT without settings": Case(of_mingpt(), heads=None),
     "Megatron": Case(of_megatron(), {"args": {"num_attention_heads": HEADS, "hidden_size": D}}),
+    "Megatron before Core": Case(of_early_megatron(), {"args": {"num_attention_heads": HEADS}}),
+    "fairseq's RoBERTa": Case(of_fairseq_roberta("layernorm_embedding"), heads=None),
+    "fairseq's RoBERTa before 1.0": Case(of_fairseq_roberta("emb_layer_norm"), heads=None),
+    "fairseq's first RoBERTa": Case(of_fairseq_roberta("emb_layer_norm", fused=True), heads=None),
+    "fairseq's XLM-R XL": Case(of_fairseq_roberta("layer_norm"), heads=None),
+    "ESM-1b": Case(of_esm(), heads=None),
+    "a book's GPT": Case(of_book(), heads=None, wrapped="model_state_dict"),
     "DINO with several classifiers": Case(
         {**of_dino("{}"), "heads.0.weight": random(3, D), "heads.1.weight": random(3, D)},
         heads=None, layer=1, **PICTURE),
     "DINO": Case(of_dino("{}", "module.backbone."), heads=None, layer=1, wrapped="teacher",
                  **PICTURE),
     "DINOv2": Case(of_dino("0.{}", "backbone."), heads=None, layer=1, wrapped="teacher", **PICTURE),
+    "vit-pytorch with PreNorm": Case(of_early_vit_pytorch(), heads=None, **PICTURE),
     "MAE": Case(of_mae(), heads=None, layer=1, **PICTURE),
     "Google's ViT": Case(of_google(), kind="numpy", **PICTURE),
     "x-transformers": Case(of_x_transformers(), heads=None, wrapped="net"),
+    "GPT-2 in TensorFlow": Case(of_tensorflow(), heads=None, kind="numpy"),
     "picoGPT": Case(of_pico(), heads=None, kind="pickle"),
 }  # fmt: skip
 
@@ -242,3 +325,56 @@ def test_folded_norms(norm, kind, expected, tmp_path):
         assert found.centred == (kind != "RMSPre")
     folded = any("part of the matrices" in warning for warning in model.warnings)
     assert folded == (expected == "unit")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "over_sum", "before", "causal"),
+    [
+        (of_fairseq_roberta("layernorm_embedding"), "layernorm_embedding", "", False),
+        (of_fairseq_roberta("emb_layer_norm"), "emb_layer_norm", "", False),
+        (of_fairseq_roberta("emb_layer_norm", fused=True), "emb_layer_norm", "", False),
+        (of_fairseq_roberta("layer_norm"), "", "layers.0.self_attn_layer_norm", False),
+        (of_esm(), "emb_layer_norm_before", "layers.0.self_attn_layer_norm", False),
+        (of_early_megatron(), "", "layers.0.input_layernorm", True),
+        (of_book(), "", "trf_blocks.0.norm1", True),
+    ],
+)
+def test_norms_before_the_first_attention(tensors, over_sum, before, causal, tmp_path):
+    model = open_model(write(Case(tensors), tmp_path))
+    assert model.causal is causal
+    norms = AttentionLayer(model.layers).norms()
+    for norm, name in zip(norms, (over_sum, before), strict=True):
+        assert (norm is None) == (not name)
+        if norm is not None:
+            gain, bias = (
+                [array for own, array in tensors.items() if own.endswith(ends)]
+                for ends in (
+                    (f"{name}.weight", f"{name}.scale"), (f"{name}.bias", f"{name}.shift")
+                )
+            )  # fmt: skip
+            np.testing.assert_array_equal(norm.gain, gain[0])
+            assert (norm.bias is None) == (not bias)
+            if bias:
+                np.testing.assert_array_equal(norm.bias, bias[0])
+
+
+def test_positions_that_are_added_to_queries_and_keys_only_are_asked_about(tmp_path):
+    settings = {"n_heads": HEADS, "positional_embedding_type": "shortformer"}
+    path = write(Case(of_lens(norm=True), {"config": settings}), tmp_path)
+    with pytest.raises(UnknownArchitecture):
+        open_model(path)
+    model = open_model(path, table="model.pos_embed.W_pos")
+    assert any("shortformer" in warning for warning in model.warnings)
+
+
+def test_a_bridge_of_transformer_lens_is_asked_for_its_first_rows(tmp_path):
+    state = {"pos_embed.weight": P, "embed.weight": E, "blocks.0.attn.q.weight": Q,
+             "blocks.0.mlp.in.weight": IN, "ln_final.weight": random(D)}  # fmt: skip
+    path = write(Case(state), tmp_path)
+    with pytest.raises(UnknownRows) as raised:
+        open_model(path)
+    assert raised.value.first_rows == (0, 1, 2)
+    for first in (0, 2):
+        model = open_model(path, first_rows=first)
+        np.testing.assert_array_equal(model.W_pos, P[first:])
+        np.testing.assert_array_equal(model.W_E, E)

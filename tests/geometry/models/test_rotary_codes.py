@@ -115,3 +115,51 @@ def queries_and_keys(state: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torc
             other = name.replace("wq", "wk").replace("c_q", "c_k")
             return tensor.view(HEADS, WIDTH, D), state[other].view(KEY_HEADS, WIDTH, D)
     raise AssertionError
+
+
+def scaled_as_published(rates: np.ndarray, factor: float, high: float) -> np.ndarray:
+    """apply_scaling of meta-llama/llama-models, pair by pair."""
+    scaled = []
+    for rate in rates:
+        length, low = 2 * np.pi / rate, 1.0
+        smooth = (8192 / length - low) / (high - low)
+        scaled.append(rate if length < 8192 / high else rate / factor if length > 8192 / low
+                      else (1 - smooth) * rate / factor + smooth * rate)  # fmt: skip
+    return np.array(scaled)
+
+
+LONG = {"factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_seq_len": 8192}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "settings", "factor", "high"),
+    [
+        ("Meta", {"use_scaled_rope": True}, 8.0, 4.0),
+        ("Meta", {"use_scaled_rope": True, "rope_scaling_factor": 16, "rope_high_freq_factor": 2},
+         16.0, 2.0),
+        ("Meta", {"use_scaled_rope": False}, 1.0, 4.0),
+        ("litGPT", {"rope_adjustments": LONG}, 32.0, 4.0),
+    ],
+)  # fmt: skip
+def test_rates_are_scaled_for_longer_texts(code, settings, factor, high, tmp_path):
+    state, weights, beside, own = {
+        "Meta": (of_meta(freqs=False), "consolidated.00.pth", "params.json", LLAMA),
+        "litGPT": (of_litgpt("qkv"), "lit_model.pth", "model_config.yaml", LITGPT),
+    }[code]
+    torch.save(state, tmp_path / weights)
+    base = {"rope_theta" if code == "Meta" else "rope_base": 500_000.0}
+    (tmp_path / beside).write_text(json.dumps({**own, **base, **settings}))
+    rotary = open_model(tmp_path).rotary
+    turned = 2 * rotary.n_pairs
+    rates = 500_000.0 ** -(np.arange(0, turned, 2) / turned)
+    np.testing.assert_allclose(rotary.rates, scaled_as_published(rates, factor, high))
+    assert "not used" not in rotary.note
+
+
+def test_positions_that_are_divided(tmp_path):
+    torch.save(of_litgpt("qkv"), tmp_path / "lit_model.pth")
+    settings = json.dumps({**LITGPT, "rope_condense_ratio": 8})
+    (tmp_path / "model_config.yaml").write_text(settings)
+    rotary = open_model(tmp_path).rotary
+    np.testing.assert_allclose(rotary.rates, 50_000.0 ** -(np.arange(0, 8, 2) / 8) / 8)
