@@ -152,7 +152,10 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
     if f"{stem}.weight_zero_point" in store.tensors or f"{stem}.weight_g_idx" in store.tensors:
         return None
     (n_out, packed), (rows, n_groups) = shapes
-    shape = tuple(store.read_stored(f"{stem}.weight_shape").tolist())
+    name = f"{stem}.weight_shape"
+    if name not in store.tensors or store.bytes_to_fetch(name):
+        return None  # not a request for each matrix, to know its shape
+    shape = tuple(store.read_stored(name).tolist())
     if len(shape) != 2 or shape[0] != n_out or rows != n_out or not packed:
         return None
     n_in = shape[1]
@@ -183,7 +186,7 @@ def _of_8_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived |
 
 def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
     name = next((n for n in store.tensors if n.startswith(stem + _STATE)), "")
-    if store.tensors[name].nbytes > _MAX_STATE:
+    if store.tensors[name].nbytes > _MAX_STATE or store.bytes_to_fetch(name):
         return None
     state = json.loads(store.read_stored(name).tobytes())
     shape, size = state.get("shape"), state.get("blocksize", 64)

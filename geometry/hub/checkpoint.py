@@ -150,7 +150,7 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
     commit = None if network.fresh and moves else known_commit(network.cache, address)
     if commit is not None:
         address = HubAddress(address.repo, commit, address.file)
-        files = HubFiles(HubAddress(address.repo, commit), network)
+        files = HubFiles(address, network)
         if address.file:
             return files, address.file, False
         weights = files.kept(_WEIGHTS)
@@ -167,13 +167,14 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
     try:
         wanted = address.file or WEIGHTS[0]
         first = network.hub.open_file(address, wanted, network.transfer, whole=network.whole)
-        return HubFiles(HubAddress(address.repo, first.commit), network, first), first.name
+        found = HubAddress(address.repo, first.commit, address.file)
+        return HubFiles(found, network, first), first.name
     except NotOnHub as error:
         if error.missing != "file" or address.file:
             raise
     listing = network.hub.list_files(address, network.transfer)
     names = sorted(name for name in listing.files if "/" not in name)
-    advice = "Download the one you want and open it."
+    advice = f"Name one of them, as in {address.repo}/FILE, or download it and open it."
     gguf_files = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
     if gguf_files and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
         weights = only_gguf(address, gguf_files)
@@ -201,7 +202,7 @@ def is_snapshot_kept(cache: TensorCache, address: HubAddress) -> bool:
 
 def _mark(address: HubAddress) -> str:
     """Return the name of the entry that marks a model as completely cached."""
-    return f"{_COMPLETE}/{address.file}" if address.file else _COMPLETE
+    return f"{_COMPLETE} of {address.file}" if address.file else _COMPLETE
 
 
 def _is_marked(cache: TensorCache, address: HubAddress, *marks: str) -> bool:

@@ -388,7 +388,8 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
-        whole = as_in_torch(store)
+        # The matrices of several files are known only once the index of each was downloaded.
+        whole = as_in_torch(dequantised(store, config) if store.in_one_file else store)
         return PositionalModel(
             whole,
             _place(whole, config, table),
