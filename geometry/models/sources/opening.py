@@ -132,7 +132,7 @@ def open_model(
         "sample/inside" is bundled; "/step 500" of a training with a history (see
         :mod:`geometry.models.sources.history_steps`). A model is searched in the installed
         packages, the Hub cache and our own cache; from the Hub itself only what is needed is
-        downloaded, and cached.
+        downloaded, and cached. The model of an adapter is downloaded if the network is ``whole``.
     table
         The tensor to use as positions, where no family fits, or some of its rows, such as
         "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision". Or all
