@@ -132,7 +132,7 @@ class ChangePanel(PanelSpec[Choices, Change]):
             new = Plot(
                 "New rows",
                 Axis(view.along, whole=True),
-                Axis("distance to nearest / norm"),
+                Axis("distance to nearest / norm", home=(0.0, 1.05 * (rows.new.max() or 1.0))),
                 [Curve(x, rows.new, SERIES[view.theme.name][1])],
                 hover=lambda _, index: _describe(view, n + index),
                 over="position",
