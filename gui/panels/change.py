@@ -16,7 +16,7 @@ from gui.panels.kit.views import Scope, Shown, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Table
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opened, python_script
-from gui.style.theme import SERIES, format_count, format_number, format_percent
+from gui.style.theme import format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 ALONE = "add the model before the change with “Add model…”"
@@ -120,7 +120,7 @@ class ChangePanel(PanelSpec[Choices, Change]):
             Plot(
                 "Change of each row",
                 Axis(view.along, whole=True),
-                Axis("change / norm before"),
+                Axis("change / norm before", span=_from_zero(rows.relative)),
                 [Curve(np.arange(float(n)), rows.relative, view.theme.text)],
                 hover=lambda _, index: _describe(view, index),
                 over="position",
@@ -132,8 +132,8 @@ class ChangePanel(PanelSpec[Choices, Change]):
             new = Plot(
                 "New rows",
                 Axis(view.along, whole=True),
-                Axis("distance to nearest / norm", home=(0.0, 1.05 * (rows.new.max() or 1.0))),
-                [Curve(x, rows.new, SERIES[view.theme.name][1])],
+                Axis("distance to nearest / norm", span=_from_zero(rows.new)),
+                [Curve(x, rows.new, view.theme.text)],
                 hover=lambda _, index: _describe(view, n + index),
                 over="position",
             )
@@ -172,6 +172,12 @@ for position, (moved, relative) in enumerate(zip(changes.moved, changes.relative
 print("unchanged rows:", changes.unchanged.sum(), "new rows:", changes.new)
 """
         return python_script(lines, view.model)
+
+
+def _from_zero(shares: np.ndarray) -> tuple[float, float]:
+    """Return the span of an axis of shares, with a margin on both sides."""
+    most = float(shares.max()) or 1.0
+    return -0.04 * most, 1.05 * most
 
 
 def _width(shown: Shown) -> int:
