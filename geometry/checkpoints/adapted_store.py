@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy.typing as npt
 
 from geometry.checkpoints.derived_store import Derived, DerivedStore
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.stores import FloatArray, TensorInfo, TensorStore
+from geometry.checkpoints.stores import Consent, FloatArray, TensorInfo, TensorStore
+from geometry.checkpoints.transfer import Transfer
 
 _PREFIX = "base_model.model."
 _SAVED = re.compile(r"\.(?:base_layer|modules_to_save(?:\.default)?|original_module)(?=\.)")
@@ -86,9 +88,22 @@ class AdaptedStore(DerivedStore):
         return super().bytes_read + self._adapter.bytes_read
 
     def bytes_to_fetch(self, *names: str) -> int:
-        """Return the bytes that reading these tensors would transfer; the adapter is here."""
-        away = (name for name in self._sources_of(names) if name not in self._adapter.tensors)
-        return self.stored.bytes_to_fetch(*away)
+        """Return the bytes that reading these tensors would transfer, of both."""
+        sources, own = set(self._sources_of(names)), self._adapter.tensors.keys()
+        return self.stored.bytes_to_fetch(*(sources - own)) + self._adapter.bytes_to_fetch(
+            *(sources & own)
+        )
+
+    @contextmanager
+    def through(self, transfer: Transfer) -> Iterator[None]:
+        """Report this thread's reads in the block to ``transfer``, which can also cancel them."""
+        with super().through(transfer), self._adapter.through(transfer):
+            yield
+
+    def agree(self, to: Consent) -> None:
+        """Record the user's consent to a large download, for as long as the store is open."""
+        super().agree(to)
+        self._adapter.agree(to)
 
 
 class _Names:

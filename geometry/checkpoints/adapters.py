@@ -26,11 +26,15 @@ def is_adapter(file: str, tensors: Collection[str]) -> bool:
     return bool(tensors) and (not names or file.startswith(ADAPTER))
 
 
-def adapter_error(file: str, settings: Mapping[str, Any]) -> SourceError:
+class AdapterAlone(SourceError):
+    """An adapter was opened without its model."""
+
+
+def adapter_error(file: str, settings: Mapping[str, Any]) -> AdapterAlone:
     """Return the error for an adapter; its ``settings`` name its model."""
     base = settings.get("base_model_name_or_path")
     of = base if isinstance(base, str) and base else "another model"
-    return SourceError(
+    return AdapterAlone(
         f"{file} is an adapter of {of}, without positions of its own.",
         f"Open {of}; where it is on this machine, a folder with the adapter opens as that model "
         "with the adapter's changes."

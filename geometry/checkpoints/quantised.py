@@ -184,9 +184,12 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
         further = ["weight_global_scale"] if f"{stem}.weight_global_scale" in store.tensors else []
         return _of_rows_of_fp4(store, stem, ["weight_packed", "weight_scale", *further])
     (n_out, packed), (rows, n_groups) = shapes
+    name = f"{stem}.weight_shape"
     if rows != n_out or not n_groups or _shapes(store, stem, "weight_shape") != [(2,)]:
         return None
-    first, n_in = store.read_stored(f"{stem}.weight_shape").tolist()
+    if store.bytes_to_fetch(name):
+        return None  # not a request for each matrix, to know its shape
+    first, n_in = store.read_stored(name).tolist()
     bits = next((b for b in _BITS if -(-n_in * b // 32) == packed), None)
     if first != n_out or bits is None or n_in < 1 or n_in % n_groups:
         return None
@@ -208,7 +211,7 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
 def _of_4_bits(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
     names = (f"{stem}{_STATE}{kind}" for kind in ("nf4", "fp4"))
     name = next((name for name in names if name in store.tensors), "")
-    if not name or store.tensors[name].nbytes > _MAX_STATE:
+    if not name or store.tensors[name].nbytes > _MAX_STATE or store.bytes_to_fetch(name):
         return None
     state = json.loads(store.read_stored(name).tobytes())
     shape, size = state.get("shape"), state.get("blocksize", 64)

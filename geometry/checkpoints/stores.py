@@ -444,6 +444,7 @@ class RegionStore(OnThisMachine):
         """Read a tensor as float32 or float64, C-contiguous."""
         region = self._regions[name]
         self.check_files()
+        stored_dtype(region.info)  # raises
         data = region.file.read_at(region.offset, stored_bytes(region))
         with self._lock:
             self.bytes_read += len(data)
@@ -455,19 +456,19 @@ class RegionStore(OnThisMachine):
         if region.info.dtype not in INTEGERS:
             return super().read_stored(name)
         self.check_files()
-        dtype = np.dtype(INTEGERS[region.info.dtype])
-        data = region.file.read_at(region.offset, stored_bytes(region, dtype))
+        data = region.file.read_at(region.offset, stored_bytes(region))
         with self._lock:
             self.bytes_read += len(data)
-        return _stored(region, data, dtype)
+        return integers(region, data)
 
 
-def stored_bytes(region: Region, dtype: np.dtype[Any] | None = None) -> int:
-    """Return the number of bytes a tensor spans in its file, of a dtype, that of a float if None.
+def stored_bytes(region: Region) -> int:
+    """Return the number of bytes a tensor of floats or integers spans in its file.
 
     Raises TensorUnavailable: its numbers cannot be read.
     """
-    size = (stored_dtype(region.info) if dtype is None else dtype).itemsize
+    integer = INTEGERS.get(region.info.dtype)
+    size = (stored_dtype(region.info) if integer is None else np.dtype(integer)).itemsize
     # An expanded tensor (zero strides) takes more memory than it spans in the file; a malicious one
     # could exhaust it.
     if math.prod(region.info.shape) * size > region.file.size():
@@ -482,6 +483,11 @@ def stored_bytes(region: Region, dtype: np.dtype[Any] | None = None) -> int:
 def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
     """Convert the bytes of a tensor into its numbers, see :meth:`TensorStore.read`."""
     return widen(_stored(region, data, stored_dtype(region.info)), region.info.dtype)
+
+
+def integers(region: Region, data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """Convert the bytes of a tensor of :data:`INTEGERS`, see :meth:`TensorStore.read_stored`."""
+    return _stored(region, data, np.dtype(INTEGERS[region.info.dtype]))
 
 
 def _stored(region: Region, data: npt.NDArray[np.uint8], stored: np.dtype[Any]) -> npt.NDArray[Any]:

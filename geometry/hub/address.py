@@ -27,8 +27,11 @@ _MAX_REPO_LENGTH = 96
 COMMIT = re.compile(r"[0-9a-f]{40}")
 """The id of a commit."""
 
-_GGUF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+ -]{0,240}\.gguf")
-"""Name of a file with a complete model."""
+_FILE = re.compile(
+    r"(?!model\.safetensors$)[A-Za-z0-9_][A-Za-z0-9._+= -]{0,240}"
+    r"\.(gguf|safetensors|bin|pt|pth|pth\.tar|ckpt)"
+)
+"""Name of a file with a complete model, but for that which is opened without a name."""
 
 _FORBIDDEN_REVISION = re.compile(
     r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
@@ -50,7 +53,7 @@ class HubAddress:
     revision
         A branch, a tag, a commit, or "refs/pr/3".
     file
-        The GGUF file, since a repository may have several; "" for none.
+        The file with the weights, since a repository may have several; "" for its usual one.
     """
 
     repo: str
@@ -64,8 +67,11 @@ class HubAddress:
     @property
     def short(self) -> str:
         """The name for captions: "gpt2", or "gpt2@revision", with seven digits of a commit."""
-        file = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", self.file)
-        name = file or self.repo.rsplit("/", 1)[-1]
+        name, file = self.repo.rsplit("/", 1)[-1], self.file
+        if file.endswith(".gguf"):
+            name = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", file)
+        elif file:
+            name = f"{name} · {file.rpartition('.')[0]}"
         revision = self.revision[:7] if COMMIT.fullmatch(self.revision) else self.revision
         return name if revision == "main" else f"{name}@{revision}"
 
@@ -115,7 +121,7 @@ def parse_address(text: str) -> HubAddress | None:
     ----------
     text
         "id", "id@revision", "hf://id@revision", or the address of a page of the model, such as
-        "https://huggingface.co/id/tree/revision"; or that of a GGUF file in its main folder:
+        "https://huggingface.co/id/tree/revision"; or that of a file in its main folder:
         "owner/name/file.gguf", "owner/name/file.gguf@revision", or its page.
 
     Returns
@@ -134,7 +140,7 @@ def parse_address(text: str) -> HubAddress | None:
 def _split(path: str) -> tuple[str, str]:
     """Split "owner/name/file.gguf" into the model and the file; "" if there is none."""
     repo, _, name = path.rpartition("/")
-    return (repo, name) if "/" in repo and _GGUF.fullmatch(name) else (path, "")
+    return (repo, name) if "/" in repo and _FILE.fullmatch(name) else (path, "")
 
 
 def _from_page(url: str) -> HubAddress | None:
@@ -153,7 +159,7 @@ def _from_page(url: str) -> HubAddress | None:
         if words[length : length + 1] and words[length] in _PAGES:
             rest, file = words[length + 1 :], unquote(words[-1])
             top = len(rest) == (4 if rest[:1] == ["refs"] else 2)  # the file is in the main folder
-            if not (top and _GGUF.fullmatch(file)):
+            if not (top and _FILE.fullmatch(file)):
                 file = ""
             return _address("/".join(words[:length]), _revision(rest), file)
     return _address("/".join(words), "main")

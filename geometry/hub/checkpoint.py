@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geometry.checkpoints.adapters import ADAPTER_CONFIG, adapter_error, is_adapter
+from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
@@ -49,6 +49,8 @@ class HubCheckpoint:
         The GGUF file; "" for other formats.
     gguf
         The index of the GGUF file; None for other formats.
+    adapter
+        The settings of an adapter, whose tensors are changes of another model's; None for a model.
     """
 
     address: HubAddress
@@ -60,6 +62,7 @@ class HubCheckpoint:
     _asked: bool
     file: str = ""
     gguf: GgufIndex | None = None
+    adapter: Mapping[str, Any] | None = None
 
     def keep(self, *, chosen: bool) -> None:
         """Cache what was downloaded; called when the model has been opened successfully.
@@ -100,7 +103,7 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
     Cancelled
         The transfer was cancelled.
     SourceError
-        It has no supported weights, they are damaged, or it is an adapter of another model.
+        It has no supported weights, or they are damaged.
     """
     with reading(f"{address}", DAMAGED):
         files, weights, asked = _find(address, network)
@@ -111,9 +114,10 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
         single = None if weights.endswith(".json") else files.index(weights)
         content = files.small("config.json")
         config = {} if content is None else parse_json("config.json", content)
-        if single is not None and is_adapter(weights, single.regions):
+        adapter = None
+        if weights.startswith(f"{ADAPTER}."):
             beside = files.small(ADAPTER_CONFIG)
-            raise adapter_error(f"{address}", parse_json(ADAPTER_CONFIG, beside or b"{}"))
+            adapter = parse_json(ADAPTER_CONFIG, beside or b"{}")
         if single is not None:
             settings = single.settings
             if content is None and not settings and "/" not in weights:
@@ -124,7 +128,8 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
             store = HubStore(
                 files, Shards(weights, places, lambda shard: files.index(shard).regions)
             )
-    return HubCheckpoint(address, files.address.revision, store, config, files, network, asked)
+    commit = files.address.revision
+    return HubCheckpoint(address, commit, store, config, files, network, asked, adapter=adapter)
 
 
 def _settings_beside(files: HubFiles) -> Mapping[str, Any]:
@@ -150,7 +155,7 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
     commit = None if network.fresh and moves else known_commit(network.cache, address)
     if commit is not None:
         address = HubAddress(address.repo, commit, address.file)
-        files = HubFiles(HubAddress(address.repo, commit), network)
+        files = HubFiles(address, network)
         if address.file:
             return files, address.file, False
         weights = files.kept(_WEIGHTS)
@@ -167,13 +172,14 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
     try:
         wanted = address.file or WEIGHTS[0]
         first = network.hub.open_file(address, wanted, network.transfer, whole=network.whole)
-        return HubFiles(HubAddress(address.repo, first.commit), network, first), first.name
+        found = HubAddress(address.repo, first.commit, address.file)
+        return HubFiles(found, network, first), first.name
     except NotOnHub as error:
         if error.missing != "file" or address.file:
             raise
     listing = network.hub.list_files(address, network.transfer)
     names = sorted(name for name in listing.files if "/" not in name)
-    advice = "Download the one you want and open it."
+    advice = f"Name one of them, as in {address.repo}/FILE, or download it and open it."
     gguf_files = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
     if gguf_files and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
         weights = only_gguf(address, gguf_files)
@@ -201,7 +207,7 @@ def is_snapshot_kept(cache: TensorCache, address: HubAddress) -> bool:
 
 def _mark(address: HubAddress) -> str:
     """Return the name of the entry that marks a model as completely cached."""
-    return f"{_COMPLETE}/{address.file}" if address.file else _COMPLETE
+    return f"{_COMPLETE} of {address.file}" if address.file else _COMPLETE
 
 
 def _is_marked(cache: TensorCache, address: HubAddress, *marks: str) -> bool:

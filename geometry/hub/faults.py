@@ -93,7 +93,23 @@ class BrokenTransfer(HubError):
         )
 
 
-class WholeDownload(HubError):
+class NeedsConsent(HubError):
+    """A download to which the user has not agreed, of ``nbytes`` bytes; None if that is unknown."""
+
+    nbytes: int | None = None
+
+
+class BaseAway(NeedsConsent):
+    """The model of an adapter is not on this machine, but may be on the Hub."""
+
+    def __init__(self, adapter: str, base: str) -> None:
+        super().__init__(
+            f"{adapter} is an adapter of {base}, which is not on this machine.",
+            f"Download what is needed of {base} from the Hub.",
+        )
+
+
+class WholeDownload(NeedsConsent):
     """The server does not support ranges; ``nbytes`` is the size of the whole ``filename``.
 
     ``nbytes`` is None if the server does not give the size.
@@ -111,7 +127,7 @@ class WholeDownload(HubError):
         self.nbytes = nbytes
 
 
-class LargeTensor(HubError):
+class LargeTensor(NeedsConsent):
     """A tensor of ``nbytes`` bytes, so large that the user is asked before a model is opened."""
 
     def __init__(self, name: str, nbytes: int) -> None:

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class HubFiles:
     Parameters
     ----------
     address
-        The model; its revision is a commit.
+        The model, and the file if one is named; its revision is a commit.
     network
         Client, cache and transfer.
     opened
@@ -68,9 +68,9 @@ class HubFiles:
     """
 
     def __init__(self, address: HubAddress, network: Network, *opened: RangedFile) -> None:
-        self.address = address
+        self.address, self._file = replace(address, file=""), address.file
         # A renamed model is requested under its new name, and cached under this one.
-        self._asked = opened[0].address if opened else address
+        self._asked = opened[0].address if opened else self.address
         self._network = network
         self._opened = {file.name: file for file in opened}
         # Not on disk yet: the model has not opened, or writing is slow.
@@ -320,9 +320,13 @@ class HubFiles:
         finally:
             self._turn.release()
 
+    def tensor_key(self, name: str) -> str:
+        """Return the key of a tensor in the cache: other files may have others of its name."""
+        return f"tensor of {self._file}/{name}" if self._file else f"tensor/{name}"
+
     def kept_tensor(self, region: Region) -> Bytes | None:
         """Return a tensor's bytes if they are cached."""
-        data = self.kept(tensor_key(region.info.name))
+        data = self.kept(self.tensor_key(region.info.name))
         return data if data is not None and len(data) == tensor_bytes(region) else None
 
     def cost(self, regions: Iterable[Region]) -> int:
@@ -366,14 +370,14 @@ class HubFiles:
         further = [
             region
             for name, region in self.index(wanted.file.name).regions.items()
-            if name != wanted.info.name and not self.has(tensor_key(name))
+            if name != wanted.info.name and not self.has(self.tensor_key(name))
         ]
         room = self._network.cache.room() - tensor_bytes(wanted)
         return read_all(file, wanted, fitting(further, room), self._keep_passing)
 
     def _keep_passing(self, name: str, data: Bytes) -> None:
         """Cache a tensor that has not been requested yet."""
-        key = tensor_key(name)
+        key = self.tensor_key(name)
         if not self._sound:
             self._early.append(key)
         self._network.cache.put(self.address.repo, self.address.revision, key, data)
@@ -409,11 +413,6 @@ class HubFiles:
 def file_key(name: str) -> str:
     """Return the key of a small file in the cache."""
     return f"file/{name}"
-
-
-def tensor_key(name: str) -> str:
-    """Return the key of a tensor in the cache."""
-    return f"tensor/{name}"
 
 
 def only_gguf(address: HubAddress, names: list[str]) -> str:

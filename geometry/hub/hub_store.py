@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,19 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.gguf_store import tensor_bytes, tensor_numbers
+from geometry.checkpoints.gguf_store import QUANTISED, tensor_bytes, tensor_numbers
 from geometry.checkpoints.sharded_store import Shards
 from geometry.checkpoints.stores import (
+    INTEGERS,
     NO_SETTINGS,
     UNQUANTISED,
     Consent,
     FloatArray,
     Region,
     TensorInfo,
+    integers,
+    stored_dtype,
     unreadable,
 )
 from geometry.checkpoints.transfer import Transfer
-from geometry.hub.hub_files import HubFiles, tensor_key
+from geometry.hub.hub_files import HubFiles
+from geometry.hub.pieces import Bytes
+
+Convert = Callable[[Region, Bytes], npt.NDArray[Any]]
+"""Converts the bytes of a tensor into its numbers."""
 
 
 class HubStore:
@@ -53,6 +60,11 @@ class HubStore:
         self._lock = threading.Lock()
 
     @property
+    def in_one_file(self) -> bool:
+        """Whether all of the index is known, since the model is in one file."""
+        return not isinstance(self._regions, Shards)
+
+    @property
     def server(self) -> str:
         """The endpoint that has the model, see :func:`geometry.hub.address.server_name`."""
         return self._files.server
@@ -69,8 +81,11 @@ class HubStore:
         return None if region is None else region.info
 
     def read_stored(self, name: str) -> npt.NDArray[Any]:
-        """Raise TensorUnavailable: integers are not downloaded."""
-        raise TensorUnavailable(f"{unreadable(self.tensors[name])}.", UNQUANTISED)
+        """Read a tensor of integers as stored; it is downloaded unless cached."""
+        region = self._regions[name]
+        if region.info.dtype not in INTEGERS:
+            raise TensorUnavailable(f"{unreadable(region.info)}.", UNQUANTISED)
+        return self._read(region, integers)
 
     def read(self, name: str) -> FloatArray:
         """Read a tensor as float32 or float64, C-contiguous; it is downloaded unless cached.
@@ -82,22 +97,27 @@ class HubStore:
         floating-point.
         """
         region = self._regions[name]
+        if region.info.dtype not in QUANTISED:
+            stored_dtype(region.info)  # raises, before it is downloaded
+        return self._read(region, tensor_numbers)
+
+    def _read(self, region: Region, convert: Convert) -> npt.NDArray[Any]:
         data = self._files.kept_tensor(region)
-        values = self._fetch(region) if data is None else tensor_numbers(region, data)
+        values = self._fetch(region, convert) if data is None else convert(region, data)
         with self._lock:
             self._bytes_read += tensor_bytes(region)
         return values
 
-    def _fetch(self, region: Region) -> FloatArray:
+    def _fetch(self, region: Region, convert: Convert) -> npt.NDArray[Any]:
         with self._files.turn():
             # Another thread may have downloaded it meanwhile.
             data = self._files.kept_tensor(region)
             if data is not None:
-                return tensor_numbers(region, data)
+                return convert(region, data)
             data = self._files.fetch_tensor(region)
-            values = tensor_numbers(region, data)
+            values = convert(region, data)
             if np.isfinite(values).all():
-                self._files.keep(tensor_key(region.info.name), data)
+                self._files.keep(self._files.tensor_key(region.info.name), data)
             return values
 
     @property
@@ -110,7 +130,8 @@ class HubStore:
 
         For a model in several files, this may make a request.
         """
-        missing = {name for name in names if not self._files.has(tensor_key(name))}
+        has, key = self._files.has, self._files.tensor_key
+        missing = {name for name in names if not has(key(name))}
         return self._files.cost([self._regions[name] for name in missing])
 
     def check_files(self) -> None:

@@ -162,6 +162,11 @@ def _needed(address: HubAddress, listing: Listing, hub: Hub, transfer: Transfer)
     # Files in folders are variants for other programs.
     here = sorted(name for name in listing.files if is_file_name(name))
     if address.file:
+        if not address.file.endswith(GGUF):
+            raise SourceError(
+                f"{address} is a file of weights, which transformers does not load by itself.",
+                f"Name the whole model: {address.repo}.",
+            )
         return [address.file]
     weights = next((name for name in WEIGHTS if name in here), None)
     if weights is None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from geometry.checkpoints.adapted_store import MERGE
+from geometry.checkpoints.adapters import ADAPTER_CONFIG
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json, read_json
 from geometry.checkpoints.errors import FileChanged
@@ -330,6 +332,8 @@ def _place(source: Source) -> Path:
     if path.is_dir():
         files = sorted(path.glob(f"*{GGUF}"))
         has_config = (path / CONFIG).is_file()
+        if (path / ADAPTER_CONFIG).is_file() and not has_config:
+            raise InsideError(f"{path.name} is an adapter, which is not run with its model.", MERGE)
         return files[0] if len(files) == 1 and not has_config else path
     if path.is_file():
         raise InsideError(f"{path.name} is a file of weights, not a whole model.", FULL)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import RangeError
 from geometry.pca.components import Array, row_norms
 
+LEAST = 0.01
+"""Share of the rows' mean norm below which a row is compared with that mean."""
 _AT_ONCE = 512
 """Rows compared with all others at once."""
 
@@ -23,8 +25,9 @@ class RowChanges:
     moved : (n,) float64
         ‖Pᵢ after − Pᵢ before‖ of the rows that both have, in the table's units.
     relative : (n,) float64
-        The same as a share of ‖Pᵢ before‖; of a row of zeros, of the rows' mean norm. 0 if the row
-        has not moved, and 1 if there is no norm to compare with.
+        The same as a share of ‖Pᵢ before‖; of a row with less than :data:`LEAST` of the rows' mean
+        norm, as of positions that no training text reached, of that mean. 0 if the row has not
+        moved, and 1 if there is no norm to compare with.
     unchanged : (n,) bool
         Rows that are equal in every number.
     new : (n_after − n,) float64
@@ -63,7 +66,8 @@ def row_changes(before: npt.ArrayLike, after: npt.ArrayLike) -> RowChanges:
         )
     n = min(len(old), len(now))
     moved, norms = row_norms(now[:n] - old[:n]), row_norms(old[:n])
-    scale = np.where(norms > 0, norms, norms.mean() if n else 0.0)
+    mean = norms.mean() if n else 0.0
+    scale = np.where(norms > LEAST * mean, norms, mean)
     relative = np.divide(moved, scale, out=np.ones(n), where=scale > 0)
     relative[moved == 0] = 0.0
     return RowChanges(

@@ -352,6 +352,11 @@ class PositionalModel:
         """The folder it was opened from; None for a bare table or a model on the Hub."""
         return None if callable(self._bring_folder) else self._bring_folder
 
+    @property
+    def folder(self) -> Path | Callable[[], Path] | None:
+        """The folder of its tokenizer, or what downloads it; None if there is none."""
+        return self._bring_folder
+
     @cached_property
     def fingerprint(self) -> str:
         """Hexadecimal digest of P and of the other tensors' names.

@@ -278,7 +278,8 @@ def _revisions(repo: str, pattern: str, network: Network) -> Iterator[Entry]:
 
 def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Entry]:
     if path.is_dir():
-        yield from _below(path)
+        found = [*_below(path)]
+        yield from _in_file(*found) if len(found) == 1 else found
     elif path.suffix.lower() == ".txt":
         if path in lists:
             raise SourceError(f"{path} lists itself.", "Remove that line.")
@@ -289,15 +290,17 @@ def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Ent
     elif path.name == layer_tables.FILE_NAME:
         yield from _layers(path)
     else:
-        yield from _in_file(path)
+        yield from _in_file(
+            Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
+        )
 
 
-def _in_file(path: Path) -> Iterator[Entry]:
+def _in_file(whole: Entry) -> Iterator[Entry]:
     """Yield the state dicts of a file, or the file if it is not one of several."""
-    whole = Entry(str(path), path.parent.name or str(path.parent), _seed_of(path.name))
     steps: Iterable[int] = ()
-    with suppress(HelixscopeError):  # which its row reports
-        steps = steps_inside(open_model(path))
+    if (path := Path(whole.source)).is_file():
+        with suppress(HelixscopeError):  # which its row reports
+            steps = steps_inside(open_model(path))
     found = [replace(whole, source=f"{path}/step {step}", step=step) for step in steps]
     yield from found or (whole,)
 

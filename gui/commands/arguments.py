@@ -202,6 +202,14 @@ def chosen(table: str | None, family: str | None, first_rows: int | None) -> str
         raise typer.BadParameter(f"{error} {error.advice}".rstrip("."), param_hint=option) from None
 
 
+def apart(source: str, table: str | None) -> tuple[str, str | None]:
+    """Return a source without its choice of a table, and that choice, or else ``table``."""
+    from geometry.models.sources.source import Source
+
+    model, table = Source.parse(source).apart(table)
+    return model.text, table
+
+
 def colored_by(period: float | None, file: Path | None, name: str | None) -> dict[str, object]:
     """Return the session's fields for colours by a period, or by a column of a table.
 

@@ -60,8 +60,8 @@ def open_for_command(
     source = located(Source.of_any(source))
     from geometry.checkpoints.transfer import Transfer, local_reads
 
-    if source.model.kind != "hub":
-        with local_reads(Transfer(on_progress)):
+    if source.model.kind != "hub" and not whole:  # else an adapter's model may be downloaded
+        with for_command_line(offline=offline), local_reads(Transfer(on_progress)):
             return open_model(source, table=table)
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
@@ -71,7 +71,8 @@ def open_for_command(
     network = Network(Hub(offline=offline), cache, transfer, whole, fresh)
 
     def work() -> PositionalModel:
-        model = open_model(source, table=table, network=network)
+        with local_reads(transfer):
+            model = open_model(source, table=table, network=network)
         wait_until_kept(cache.root)  # while the log is still active, for its errors
         return model
 
@@ -120,11 +121,11 @@ def announce_fetch(model: PositionalModel, layer: int) -> None:
 @contextmanager
 def for_command_line(*, offline: bool) -> Iterator[None]:
     """Replace the window's advice in errors of the Hub by that of the command line."""
-    from geometry.hub.faults import LargeTensor, Offline, WholeDownload
+    from geometry.hub.faults import NeedsConsent, Offline
 
     try:
         yield
-    except (WholeDownload, LargeTensor) as error:
+    except NeedsConsent as error:
         error.advice = "Allow it with --whole."
         raise
     except Offline as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from geometry.inside.settings import SAMPLE_TEXTS
-from gui.commands.arguments import Family, FirstRows, Offline, Table, chosen
+from gui.commands.arguments import Family, FirstRows, Offline, Table, apart, chosen
 from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.positions_command import Texts
 from gui.commands.steps import counting_bar
@@ -78,7 +78,7 @@ def intervene(
     os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
     if out is not None and out.suffix.lower() != ".json":
         raise typer.BadParameter("must end in .json", param_hint="--out")
-    table = chosen(table, family, first_rows)
+    source, table = apart(source, chosen(table, family, first_rows))
     if table is not None and layer is not None:
         options = "--table, --family, --first-rows"
         raise typer.BadParameter("a layer is changed, and no table", param_hint=options)

@@ -13,7 +13,7 @@ import typer
 
 from geometry.checkpoints.plain_text import some_of
 from geometry.inside.settings import COUNTERS, SAMPLE_TEXTS, PositionsSettings
-from gui.commands.arguments import Family, FirstRows, Offline, Table, chosen
+from gui.commands.arguments import Family, FirstRows, Offline, Table, apart, chosen
 from gui.commands.model_download import WholeModel, complete_model
 from gui.commands.steps import counting_bar, open_in_step, progress_bar
 from gui.commands.terminal import note, print_table, say
@@ -89,7 +89,7 @@ def positions(
     from geometry.inside.positions_run import measure_positions
     from geometry.inside.windows import find_texts
 
-    table = chosen(table, family, first_rows)
+    source, table = apart(source, chosen(table, family, first_rows))
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
     settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
     settings.check()  # before a long download

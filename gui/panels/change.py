@@ -9,14 +9,14 @@ import numpy as np
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.row_changes import RowChanges, row_changes
-from gui.panels.kit.choices import Button
+from gui.panels.kit.choices import Button, OtherModel
 from gui.panels.kit.intents import AddModel
-from gui.panels.kit.spec import NoChoices, PanelSpec
+from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope, Shown, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Table
 from gui.services.questions import QuestionContext
 from gui.services.snippets import opened, python_script
-from gui.style.theme import SERIES, format_count, format_number, format_percent
+from gui.style.theme import format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 ALONE = "add the model before the change with “Add model…”"
@@ -30,6 +30,13 @@ COLUMNS = (
         72,
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chooses."""
+
+    before: int = -1  # Key of the model before the change; of any other, the panel chooses
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,34 +60,49 @@ class ChangeOf:
         model = self.before.open_model
         if model is None:
             raise RangeError(f"{self.before.name} is not open")
+        if model.grid != context.model.grid:
+            raise RangeError(
+                f"{self.before.name} has other rows and columns of patches, so that its rows are "
+                "other places"
+            )
         return Change(row_changes(model.W_pos, after), self.before.name)
 
 
-ChangeView = View[NoChoices, Change]
+ChangeView = View[Choices, Change]
 
 
-class ChangePanel(PanelSpec[NoChoices, Change]):
+class ChangePanel(PanelSpec[Choices, Change]):
     """Each row's change from another model's table, new rows apart, and the kinds in numbers."""
 
     name = "change"
     formula = "‖P′ᵢ − Pᵢ‖ / ‖Pᵢ‖"
     meaning = "before and after a change"
     explanation = (
-        "P′ is the open model's table, after fine-tuning or resizing, and P that of the next open "
-        "model of the same width, before it: each row's change is a share of its norm. New rows "
+        "P′ is the open model's table, after fine-tuning or resizing, and P that of another open "
+        "model, before it: each row's change is a share of its norm. New rows "
         "have no row before, so what is shown of them is the distance to the nearest one, as a "
         "share of their own norm."
     )
     empty = "Open a model to see how its table changed."
     compares_all_models = True
+    defaults = Choices()
+    controls = (
+        OtherModel(
+            field="before",
+            label="Before",
+            tip="The open model that is compared with, as it was before the change",
+            shown=lambda view: view.question.before.key if view.question.before else -1,
+        ),
+    )
     buttons = (
         Button("Add model…", "Add the model before the change, such as the base model", AddModel),
     )
 
-    def question(self, scope: Scope, choices: NoChoices) -> ChangeOf:
+    def question(self, scope: Scope, choices: Choices) -> ChangeOf:
         others = [one for one in scope.grid if not one.current and one.open_model is not None]
         fitting = [one for one in others if _width(one) == scope.model.d_model]
-        return ChangeOf(next(iter(fitting or others), None))
+        chosen = [one for one in others if one.key == choices.before]
+        return ChangeOf(next(iter(chosen or fitting or others), None))
 
     def numbers(self, view: ChangeView) -> Mapping[str, np.ndarray]:
         rows = view.result.rows
@@ -98,7 +120,7 @@ class ChangePanel(PanelSpec[NoChoices, Change]):
             Plot(
                 "Change of each row",
                 Axis(view.along, whole=True),
-                Axis("change / norm before"),
+                Axis("change / norm before", span=_from_zero(rows.relative)),
                 [Curve(np.arange(float(n)), rows.relative, view.theme.text)],
                 hover=lambda _, index: _describe(view, index),
                 over="position",
@@ -110,8 +132,8 @@ class ChangePanel(PanelSpec[NoChoices, Change]):
             new = Plot(
                 "New rows",
                 Axis(view.along, whole=True),
-                Axis("distance to nearest / norm"),
-                [Curve(x, rows.new, SERIES[view.theme.name][1])],
+                Axis("distance to nearest / norm", span=_from_zero(rows.new)),
+                [Curve(x, rows.new, view.theme.text)],
                 hover=lambda _, index: _describe(view, n + index),
                 over="position",
             )
@@ -150,6 +172,12 @@ for position, (moved, relative) in enumerate(zip(changes.moved, changes.relative
 print("unchanged rows:", changes.unchanged.sum(), "new rows:", changes.new)
 """
         return python_script(lines, view.model)
+
+
+def _from_zero(shares: np.ndarray) -> tuple[float, float]:
+    """Return the span of an axis of shares, with a margin on both sides."""
+    most = float(shares.max()) or 1.0
+    return -0.04 * most, 1.05 * most
 
 
 def _width(shown: Shown) -> int:

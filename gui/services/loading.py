@@ -101,7 +101,8 @@ def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]
     source, table = located(wanted.source), wanted.table
     if wanted.if_there:
         table = table or look.tables.get(source.id)
-    through = network() if source.model.kind == "hub" else None
+    # An adapter's model may be on the Hub.
+    through = network() if source.model.kind == "hub" or wanted.whole else None
     try:
         model = open_model(source, table=table, network=through)
     except NoSuchTable:

@@ -9,11 +9,12 @@ from dataclasses import replace
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
 from geometry.hub.faults import (
     AccessDenied,
+    BaseAway,
     HubError,
     LargeTensor,
+    NeedsConsent,
     NotAsked,
     Offline,
-    WholeDownload,
 )
 from geometry.models.sources.source import Source
 from gui.state.values import Notice
@@ -66,7 +67,7 @@ def notice_of(error: Exception, what: str, source: Source | None = None) -> Noti
             text = f"{what}: {_inside(text)}"
     if isinstance(error, NotAsked):
         text = str(error)
-    if isinstance(error, WholeDownload | LargeTensor):
+    if isinstance(error, NeedsConsent):
         text = str(error)
         whole = -1 if error.nbytes is None else error.nbytes
     if isinstance(error, Offline):
@@ -95,7 +96,7 @@ def notice_beside(error: Exception, what: str, source: Source | None = None) -> 
     notice = notice_of(error, what)
     if notice.candidates and source is not None:
         notice = replace(notice, text=f"{source.name}: {notice.text}", source=source)
-    if isinstance(error, LargeTensor):
+    if isinstance(error, LargeTensor | BaseAway):
         notice = replace(notice, advice="Open it by itself first.")
     retry = notice.retry or isinstance(error, FileChanged)
     return replace(notice, beside=True, whole=0, retry=retry, inside=False)

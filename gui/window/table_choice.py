@@ -48,11 +48,18 @@ def ask_for_open_model(window: HostWindow) -> None:
     if model is None:
         return
     source, store, before = model.source, model.store, model.table_choice or ""
+    opening, wanted = window.controller.opening, window.controller.opening.wanted
 
     def use(tensors: tuple[TensorInfo, ...]) -> None:
+        if window.session.model is not model or opening.wanted is not wanted:
+            return  # another one was opened meanwhile
+        if not tensors:
+            text = f"{model.name} has no tensor that could be its table of positions."
+            window.session.notice = Notice(text)
+            return
         current = next((one for one in tensors if one.name == model.table), None)
         shown = tensors if current is None else (current, *(t for t in tensors if t != current))
-        if shown and (chosen := _ask(window, shown, (), _parsed(before, shown), lambda: store)):
+        if chosen := _ask(window, shown, (), _parsed(before, shown), lambda: store):
             window.controller.open(source, table=chosen)
 
     window.controller.in_background(

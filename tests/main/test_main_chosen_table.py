@@ -187,15 +187,22 @@ def test_changes_of_positions_are_made_of_the_chosen_rows(tmp_path, capsys):
     name = open_model("sample").table
     words = ("--length", "32", "--texts-at-most", "4", "--changes", "identity,top 0")
     found = []
-    for choice in ((), ("--table", name), ("--table", f"{name}[:32]"), ("--table", f"{name}[8:]")):
+    for source, *choice in (
+        ("sample",),
+        ("sample", "--table", name),
+        ("sample", "--table", f"{name}[:32]"),
+        ("sample", "--table", f"{name}[8:]"),
+        (f"table:{name}[8:],sample",),
+    ):
         out = tmp_path / "out.json"
-        assert run("intervene", "sample", *words, "--out", out, *choice) == 0
+        assert run("intervene", source, *words, "--out", out, *choice) == 0
         same, none = json.loads(out.read_text("utf-8"))["changes"]
         assert same["delta"] == 0
         found.append(none["delta"])
     assert found[1] == found[0]
     assert found[2] == pytest.approx(found[0])
     assert found[3] != pytest.approx(found[0], rel=0.01)  # the first rows stay as they are
+    assert found[4] == found[3]
     assert run("intervene", "sample", "--table", name, "--layer", "x/layer 1") == 2
     assert run("intervene", "sample", "--table", "nothing") == 1
     assert "no tensor 'nothing'" in capsys.readouterr().err
@@ -206,9 +213,10 @@ def test_first_rows_that_leave_none_are_refused_before_anything_runs(
     command_name, tmp_path, capsys
 ):
     out = tmp_path / "out.json"
-    assert run(command_name, "sample", "--out", out, "--first-rows", 256) == 1
-    assert "256 rows" in capsys.readouterr().err
-    assert not out.exists()
+    for words in (("sample", "--first-rows", 256), ("table:first-rows=256,sample",)):
+        assert run(command_name, *words, "--out", out) == 1
+        assert "256 rows" in capsys.readouterr().err
+        assert not out.exists()
 
 
 def test_a_row_of_a_survey_has_its_own_choice(bare, tmp_path):

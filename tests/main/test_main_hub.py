@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import main as command_line
 from tests.command_line import (
@@ -75,6 +76,19 @@ def test_a_server_that_ignores_range(command, loopback_hub, gpt2_commit, tmp_pat
     assert_refused(refused, f"all {size.st_size / 1000:.0f} kB of model.safetensors", "--whole")
     assert cache.usage() == 0
     assert_silent(command("export", GPT2, "--out", out, "--whole"))
+    assert norms_in(out) == pytest.approx(norms_of(GPT2))
+
+
+def test_the_model_of_an_adapter(command, loopback_hub, gpt2_commit, tmp_path):
+    a, b = np.ones((2, 8), np.float32), np.ones((8, 2), np.float32)
+    save_file({"h.0.mlp.lora_A.weight": a, "h.0.mlp.lora_B.weight": b},
+              tmp_path / "adapter_model.safetensors")  # fmt: skip
+    settings = {"peft_type": "LORA", "base_model_name_or_path": GPT2, "r": 2}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
+    out = tmp_path / "out.csv"
+    assert_refused(command("export", tmp_path, "--out", out), f"an adapter of {GPT2}", "--whole")
+    assert not loopback_hub.requests
+    assert_silent(command("export", tmp_path, "--out", out, "--whole"))
     assert norms_in(out) == pytest.approx(norms_of(GPT2))
 
 

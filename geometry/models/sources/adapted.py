@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.adapted_store import AdaptedStore
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import adapter_settings, open_part, weights_in
+from geometry.checkpoints.files import adapter_settings, weights_in
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.network_paths import host_of
 from geometry.checkpoints.plain_text import some_of, visible
+from geometry.checkpoints.stores import TensorStore
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.candidates import named_like_positions
-from geometry.models.sources.locating import is_here
+from geometry.models.sources.locating import is_address_here
 from geometry.models.sources.source import Source
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
 
 BASE = "base_model_name_or_path"
 
-Opener = Callable[[Source], PositionalModel]
 
-
-def find_base(weights: Path, settings: Mapping[str, Any]) -> Source | None:
+def find_base(
+    weights: Path, settings: Mapping[str, Any], cache: TensorCache | None = None
+) -> Source | None:
     """Return the model of an adapter, if it is on this machine; None if it is not.
 
     It is searched as a path, also from the adapter's folder and beside it, where it may have been
@@ -45,9 +50,23 @@ def find_base(weights: Path, settings: Mapping[str, Any]) -> Source | None:
             path = path.resolve()
             if path not in (weights.parent.resolve(), weights.resolve()) and _has_model(path):
                 return Source.parse(str(path))
-    revision = settings.get("revision")
-    source = Source.parse(f"{name}@{revision}" if isinstance(revision, str) and revision else name)
-    return source if source.address is not None and is_here(source) else None
+    source = base_on_hub(settings)
+    return source if source is not None and is_base_here(source, cache) else None
+
+
+def is_base_here(base: Source, cache: TensorCache | None) -> bool:
+    """Return whether a model on the Hub was downloaded; into the user's cache if None."""
+    return base.address is not None and is_address_here(base.address, cache)
+
+
+def base_on_hub(settings: Mapping[str, Any]) -> Source | None:
+    """Return the model of an adapter, if its name is that of one on the Hub."""
+    name, revision = settings.get(BASE), settings.get("revision")
+    if not isinstance(name, str) or not name:
+        return None
+    at = f"@{revision}" if isinstance(revision, str) and revision else ""
+    source = Source.parse(f"hf://{name}{at}")  # whatever is in the current folder
+    return source if source.address is not None else None
 
 
 def _places(folder: Path, name: str) -> Iterator[Path]:
@@ -67,57 +86,82 @@ def _has_model(path: Path) -> bool:
     except SourceError:
         return False
     if adapter_settings(weights) is not None:
-        raise SourceError(
-            f"{visible(str(path))}, of which this is an adapter, is an adapter itself.",
-            "Merge that one with its model first, with PEFT's merge_and_unload.",
-        )
+        raise _is_adapter(str(path))
     return True
 
 
+def _is_adapter(name: str) -> SourceError:
+    return SourceError(
+        f"{visible(name)}, of which this is an adapter, is an adapter itself.",
+        "Merge that one with its model first, with PEFT's merge_and_unload.",
+    )
+
+
+_opening: ContextVar[bool] = ContextVar("_opening", default=False)
+"""Whether the model of an adapter is being opened."""
+
+
+@contextmanager
+def opening_base(name: str) -> Iterator[None]:
+    """Open the model of an adapter in the block; ``name`` is the adapter's.
+
+    Raises SourceError: the adapter is itself opened as such a model.
+    """
+    if _opening.get():
+        raise _is_adapter(name)
+    token = _opening.set(True)
+    try:
+        yield
+    finally:
+        _opening.reset(token)
+
+
 def open_adapted(
-    weights: Path,
+    adapter: TensorStore,
     settings: Mapping[str, Any],
-    base: Source,
-    open_base: Opener,
+    model: PositionalModel,
     source: Source,
     name: str,
+    folder: Path | None = None,
+    commit: str | None = None,
 ) -> PositionalModel:
     """Open a model with an adapter.
 
     Parameters
     ----------
-    weights, settings
-        The adapter's file, and its ``adapter_config.json``.
-    base
-        The model.
-    open_base
-        Opens the model, with the chosen table.
+    adapter, settings
+        The adapter's tensors, and its ``adapter_config.json``.
+    model
+        The model, opened with the chosen table.
     source, name
         Of the adapter, which the user opened.
+    folder
+        That of the adapter; None on the Hub.
+    commit
+        That of the adapter on the Hub.
 
     Raises
     ------
     SourceError
-        The model or the adapter cannot be opened.
+        They do not fit.
     """
-    adapter = open_part(weights)
-    model = open_base(base)
     store = AdaptedStore(model.store, adapter, settings)
     place = model.layers.architecture
     stored = model.store.tensors.get(place.table)
     resized = place.table in store.saved and store.tensors[place.table] != stored
-    own = any((weights.parent / file).is_file() for file in FILES)
+    own = folder is not None and any((folder / file).is_file() for file in FILES)
     return PositionalModel(
         store,
         replace(
             place,
-            notes=(*place.notes, *_notes(store, settings, place.table, base.name)),
+            notes=(*place.notes, *_notes(store, settings, place.table, model.source.name)),
             lenient=place.lenient or resized,
         ),
         source=source,
         name=name,
-        folder=weights.parent if own or model.home is None else model.home,
-        beside=FolderFiles(weights.parent, FILES),
+        folder=folder if own else model.folder or folder,
+        commit=commit,
+        beside=None if folder is None else FolderFiles(folder, FILES),
     )
 
 

@@ -153,7 +153,7 @@ def state(entry: CatalogueEntry) -> State:
 
 
 def locate_address(address: HubAddress) -> Path | None:
-    """Find a model on this machine, like :func:`locate`; or its GGUF file, if one is named."""
+    """Find a model on this machine, like :func:`locate`; or its file, if one is named."""
     if address.file:
         snapshot = snapshot_of(address)
         file = None if snapshot is None else snapshot / address.file
@@ -162,7 +162,7 @@ def locate_address(address: HubAddress) -> Path | None:
 
 
 def address_in(text: str) -> HubAddress | None:
-    """Return the address of a model on the Hub, or of a GGUF file there; None for a file's name."""
+    """Return the address of a model on the Hub, or of a file there; None for a file's name."""
     address = parse_address(text)
     looks_like_file = "://" not in text and text.endswith(FILE_SUFFIXES)
     return None if looks_like_file and (address is None or not address.file) else address

@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import check_link
@@ -21,6 +22,9 @@ from geometry.models.sources.catalogue import (
     read_catalogue,
 )
 from geometry.models.sources.source import PART, Source
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
 
 MAX_NAMES = 5_000
 """Entries of a folder that are compared with a name."""
@@ -87,9 +91,9 @@ def is_here(source: Source) -> bool:
     return source.address is not None and is_address_here(source.address)
 
 
-def is_address_here(address: HubAddress) -> bool:
-    """Return whether a model on the Hub opens without the network."""
-    return locate_address(address) is not None or is_kept(canonical(address))
+def is_address_here(address: HubAddress, cache: TensorCache | None = None) -> bool:
+    """Return whether a model on the Hub opens without the network; the user's cache if None."""
+    return locate_address(address) is not None or is_kept(canonical(address), cache)
 
 
 def tried(source: Source) -> list[str]:

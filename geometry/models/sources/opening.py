@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from geometry.checkpoints.adapters import AdapterAlone, adapter_error
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
@@ -18,6 +19,7 @@ from geometry.checkpoints.files import (
     TABLE_SUFFIXES,
     adapter_settings,
     checkpoints_in,
+    open_part,
     open_store,
     steps_around,
     weights_in,
@@ -30,7 +32,7 @@ from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
-from geometry.hub.faults import HubError
+from geometry.hub.faults import BaseAway, HubError
 from geometry.models.checked_settings import check_settings
 from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
@@ -40,7 +42,13 @@ from geometry.models.recognition.choice import Choice, choice_of
 from geometry.models.recognition.finding import find_architecture, settled
 from geometry.models.recognition.gguf_settings import read_settings
 from geometry.models.recognition.spellings import as_in_torch, heads_by_shape
-from geometry.models.sources.adapted import find_base, open_adapted
+from geometry.models.sources.adapted import (
+    base_on_hub,
+    find_base,
+    is_base_here,
+    open_adapted,
+    opening_base,
+)
 from geometry.models.sources.catalogue import (
     SAMPLE,
     canonical,
@@ -124,7 +132,7 @@ def open_model(
         "sample/inside" is bundled; "/step 500" of a training with a history (see
         :mod:`geometry.models.sources.history_steps`). A model is searched in the installed
         packages, the Hub cache and our own cache; from the Hub itself only what is needed is
-        downloaded, and cached.
+        downloaded, and cached. The model of an adapter is downloaded if the network is ``whole``.
     table
         The tensor to use as positions, where no family fits, or some of its rows, such as
         "pe.weight[2:]"; or one of a model's sides: "encoder", "decoder", "text" or "vision". Or all
@@ -167,12 +175,12 @@ def open_model(
         return _open(folder, source, text, table)
     if source.address is None:
         path = _path(text)
-        return _open(_snapshot(path), source, name_of(path), table)
+        return _open(_snapshot(path), source, name_of(path), table, network)
     if network is None or not network.fresh:
         folder = locate_address(source.address)
         cache = None if network is None else network.cache
         if folder is not None and not is_superseded(folder, source.address, cache):
-            return _open(folder, source, source.name, table)
+            return _open(folder, source, source.name, table, network)
     return _fetch(source, source.address, table, network)
 
 
@@ -250,29 +258,44 @@ def _path(text: str) -> Path:
     raise SourceError(f"{text!r} does not exist.", "Check the path.")
 
 
-def _open(path: Path, source: Source, name: str, table: str | None) -> PositionalModel:
+def _open(
+    path: Path, source: Source, name: str, table: str | None, network: Network | None = None
+) -> PositionalModel:
     """Open local files; again if they are replaced meanwhile, as a training run does."""
     with reading_file(path):
         for _ in range(_ATTEMPTS - 1):
             with suppress(FileChanged):
-                return _open_once(path, source, name, table)
-        return _open_once(path, source, name, table)
+                return _open_once(path, source, name, table, network)
+        return _open_once(path, source, name, table, network)
 
 
-def _open_once(path: Path, source: Source, name: str, table: str | None) -> PositionalModel:
+def _open_once(
+    path: Path, source: Source, name: str, table: str | None, network: Network | None
+) -> PositionalModel:
     weights = weights_in(path) if path.is_dir() else path
     if weights.suffix.lower() in TABLE_SUFFIXES:
         if table is not None:
             raise _no_choice(source, table)
         return open_rows(weights, source, name)
     settings = adapter_settings(weights)
-    if settings is not None and (base := find_base(weights, settings)) is not None:
-        open_base = partial(open_model, table=table)
-        return open_adapted(weights, settings, base, open_base, source, name)
+    away = None if settings is None else base_on_hub(settings)
+    if settings is not None:
+        agreed = away if network is not None and network.whole else None
+        cache = None if network is None else network.cache
+        if (base := find_base(weights, settings, cache) or agreed) is not None:
+            adapter = open_part(weights)
+            with opening_base(source.full_name):
+                model = open_model(base, table=table, network=network)
+            return open_adapted(adapter, settings, model, source, name, weights.parent)
     bare = weights.suffix in (".npy", ".npz")
     # Before anything is read.
     beside = None if bare else FolderFiles(weights.parent, FILES)
-    store = open_store(weights)
+    try:
+        store = open_store(weights)
+    except AdapterAlone as error:
+        if away is None:
+            raise
+        raise BaseAway(weights.name, away.full_name) from error
     if bare:
         # A bare table: a configuration next to it need not belong to it.
         store = as_in_torch(store)
@@ -365,8 +388,11 @@ def _fetch(
 
     text = source.text
     try:
+        network = network or default_network()
         with opening(), reading(text, DAMAGED):
-            checkpoint = open_checkpoint(canonical(address), network or default_network())
+            checkpoint = open_checkpoint(canonical(address), network)
+            if checkpoint.adapter is not None:
+                return _fetch_adapted(checkpoint, checkpoint.adapter, source, table, network)
             model = _model_of(checkpoint, source, table)
     except Offline as error:
         raise Offline(
@@ -384,6 +410,27 @@ def _fetch(
     return model
 
 
+def _fetch_adapted(
+    checkpoint: HubCheckpoint,
+    settings: Mapping[str, Any],
+    source: Source,
+    table: str | None,
+    network: Network,
+) -> PositionalModel:
+    """Open a model with an adapter on the Hub; what it is an adapter of needs consent, too."""
+    base = base_on_hub(settings)
+    if base is None:
+        raise adapter_error(source.full_name, settings)
+    if not (network.whole or is_base_here(base, network.cache)):
+        raise BaseAway(source.full_name, base.full_name)
+    with opening_base(source.full_name):
+        model = open_model(base, table=table, network=network)
+    commit = checkpoint.commit
+    adapted = open_adapted(checkpoint.store, settings, model, source, source.name, commit=commit)
+    checkpoint.keep(chosen=True)  # it opens without the network only where its model does
+    return adapted
+
+
 def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> PositionalModel:
     """Create the model; on failure, remove what was cached for it, unless a choice is needed."""
     try:
@@ -391,7 +438,8 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
-        whole = as_in_torch(store)
+        # The matrices of several files are known only once the index of each was downloaded.
+        whole = as_in_torch(dequantised(store, config) if store.in_one_file else store)
         return PositionalModel(
             whole,
             _place(whole, config, table),

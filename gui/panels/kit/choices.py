@@ -137,6 +137,19 @@ class Layer(Control):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherModel(Control):
+    """One of the other open models, by its key, or one that the panel chooses.
+
+    It is hidden if there is only one. ``shown`` returns the key of the one in a view.
+    """
+
+    label: str
+    shown: Callable[[Any], int]
+    kept: bool = False  # a key is only of this session
+    kind: Any = int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matrices(Control):
     """Several matrices of the model, at least one, as :class:`Subject`."""
 

@@ -16,6 +16,7 @@ from gui.panels.kit.choices import (
     Layer,
     Matrices,
     Number,
+    OtherModel,
     Play,
     Saved,
     Shared,
@@ -60,7 +61,9 @@ class ControlRow:
             with QSignalBlocker(widget):
                 if isinstance(widget, QCheckBox):
                     widget.setChecked(value)
-                elif isinstance(control, Number) and control.shown is not None:
+                elif isinstance(control, OtherModel) or (
+                    isinstance(control, Number) and control.shown is not None
+                ):
                     pass  # its value depends on the result
                 elif isinstance(widget, NumberSlider):
                     widget.show_value(value)
@@ -115,6 +118,8 @@ class ControlRow:
                     widget.set_stops(control.stops(result))
                 value = getattr(view.choices, name)
                 widget.show_value(value if control.shown is None else control.shown(value, result))
+            elif isinstance(control, OtherModel) and isinstance(widget, DropDown):
+                _offer_models(widget, control, view)
             if control.works is not None:
                 widget.setEnabled(control.works(view))
 
@@ -213,6 +218,9 @@ class ControlRow:
         elif isinstance(control, Layer):
             menu.setAccessibleName("Layer")
             _offer_layers(menu, control, 1)
+        elif isinstance(control, OtherModel):
+            menu.setAccessibleName(control.label)
+            menu.hide()  # until there are several
         else:
             raise TypeError(f"there is no widget for {type(control).__name__}")
         menu.currentIndexChanged.connect(lambda: change(menu.currentData()))
@@ -232,3 +240,13 @@ def _offer_layers(menu: DropDown, control: Layer, count: int) -> None:
             if control.note is not None:
                 menu.setItemData(layer, wrapped(control.note(layer)), Qt.ItemDataRole.ToolTipRole)
         menu.setCurrentIndex(max(menu.findData(before), 0))
+
+
+def _offer_models(menu: DropDown, control: OtherModel, view: AnyView) -> None:
+    others = [shown for shown in view.scope.grid if not shown.current]
+    with QSignalBlocker(menu):
+        menu.clear()
+        for other in others:
+            menu.addItem(f"{control.label}: {other.name}", other.key)
+        menu.setCurrentIndex(menu.findData(control.shown(view)))
+    menu.setVisible(len(others) > 1)

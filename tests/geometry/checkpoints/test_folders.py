@@ -144,7 +144,7 @@ def test_an_adapter_names_its_model(base, more, tmp_path):
     for source in (tmp_path, tmp_path / "adapter_model.safetensors"):
         with pytest.raises(SourceError, match=f"an adapter of {base or 'another model'}") as error:
             open_model(source)
-        assert error.value.advice.startswith(f"Open {base or 'the model'}")
+        assert (base or "Open the model") in error.value.advice
 
 
 @pytest.mark.parametrize("name", ["wpe.weight", "x.pos_embed", "x.relative_position_bias"])

@@ -214,6 +214,10 @@ def test_several_state_dicts_in_a_file(kind, tmp_path, offline):
         np.testing.assert_array_equal(history.table(at), table)
     entries = expand([str(path)], offline)
     assert [entry.step for entry in entries] == steps
+    in_folder = expand([str(tmp_path)], offline)
+    assert [(one.source, one.step) for one in in_folder] == [
+        (one.source, one.step) for one in entries
+    ]
     for entry, table in zip(entries, tables, strict=True):
         np.testing.assert_array_equal(open_model(entry.source).W_pos, table)
     with pytest.raises(NoStep):

@@ -160,18 +160,6 @@ def test_a_pickle_from_the_network_is_never_run(offer_torch, tmp_path, opened):
     assert not trace.exists()
 
 
-def test_an_adapter_on_the_hub_names_its_model(offer, opened):
-    names = ("base.h.0.attn.c_attn.lora_A.weight", "base.h.0.attn.c_attn.lora_B.weight")
-    tensors, config = (
-        dict.fromkeys(names, np.eye(8, 4, dtype="f4")),
-        {"base_model_name_or_path": "openai-community/gpt2"},
-    )
-    offer({"adapter_model.safetensors": tensors, "adapter_config.json": config})
-    with pytest.raises(SourceError, match="an adapter of openai-community/gpt2") as error:
-        opened()
-    assert error.value.advice.startswith("Open openai-community/gpt2")
-
-
 def test_a_model_without_the_chosen_table_is_fetched_once(offer, loopback_hub, opened):
     tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
     offer({"model.safetensors": tensors, "config.json": {"model_type": "new"}})

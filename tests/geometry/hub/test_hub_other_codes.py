@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from geometry.checkpoints.errors import SourceError
 from geometry.hub.hub_files import TAIL_BYTES
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import ALLOWANCE, assert_same, serve
@@ -52,6 +53,17 @@ def of_open_clip() -> dict[str, torch.Tensor]:
         f"{block}mlp.c_fc.weight": random(4 * D, D), f"{block}ln_1.weight": random(D),
         f"{block}ln_1.bias": random(D), f"{block}ln_2.weight": random(D),
     }  # fmt: skip
+
+
+def of_8_bits() -> dict[str, torch.Tensor]:
+    """Quantise the matrices of a layer by rows, as bitsandbytes does."""
+    tensors = of_nanogpt()
+    for name in [name for name in tensors if "attn" in name or "mlp" in name]:
+        matrix = tensors[name]
+        largest = matrix.abs().amax(1)
+        tensors[name] = (matrix / largest[:, None] * 127).round().to(torch.int8)
+        tensors[name.removesuffix("weight") + "SCB"] = largest
+    return tensors
 
 
 def write_json(path: Path, content: object) -> None:
@@ -108,3 +120,51 @@ def test_index_and_table_alone_are_downloaded(kind, heads, loopback_hub, tmp_pat
         np.testing.assert_array_equal(opened().W_pos, table)
     assert_same(model, open_model(tmp_path / "files"))
     assert model.grid == ((8, 8) if kind == "timm" else None)
+
+
+def test_a_quantised_matrix_is_downloaded_when_it_is_read(loopback_hub, tmp_path, opened):
+    (tmp_path / "files").mkdir()
+    save_file(of_8_bits(), tmp_path / "files" / "model.safetensors")
+    serve(loopback_hub, tmp_path / "files")
+    model, local = opened(), open_model(tmp_path / "files")
+    assert_same(model, local)
+    before = loopback_hub.bytes_sent
+    assert model.bytes_to_fetch("W_Q", 0) == 3 * D * D + 4 * 3 * D
+    np.testing.assert_array_equal(model.weight("W_Q"), local.weight("W_Q"))
+    assert loopback_hub.bytes_sent - before < 4 * D * D
+    with loopback_hub.unasked():
+        np.testing.assert_array_equal(opened().weight("W_Q"), local.weight("W_Q"))
+
+
+def write_steps(folder: Path) -> None:
+    folder.mkdir()
+    for step in (1000, 2000):
+        tensors = of_nanogpt()
+        tensors["transformer.wpe.weight"] = tensors["transformer.wpe.weight"] * step
+        torch.save({"model": tensors, **SETTINGS}, folder / f"ckpt_{step}.pt")
+    torch.save({"model": of_nanogpt(), **SETTINGS}, folder / "ema.pth")
+    save_file(of_nanogpt(), folder / "other.safetensors")
+
+
+def test_of_several_files_the_one_that_is_named_opens(loopback_hub, tmp_path, opened):
+    """Also after another one was cached, whose tensors have the same names and sizes."""
+    write_steps(tmp_path / "files")
+    serve(loopback_hub, tmp_path / "files")
+    for name in ("ckpt_1000.pt", "ckpt_2000.pt", "ema.pth", "other.safetensors"):
+        before = loopback_hub.bytes_sent
+        model, local = opened(f"someone/model/{name}"), open_model(tmp_path / "files" / name)
+        np.testing.assert_array_equal(model.W_pos, local.W_pos)
+        assert loopback_hub.bytes_sent - before <= 4 * N * D + ALLOWANCE + TAIL_BYTES
+        assert name.partition(".")[0] in model.name
+    page = f"{loopback_hub.url}/someone/model/blob/main/ckpt_1000.pt"
+    with loopback_hub.unasked():
+        table = opened(page).W_pos
+    np.testing.assert_array_equal(table, open_model(tmp_path / "files" / "ckpt_1000.pt").W_pos)
+
+
+def test_of_several_files_the_advice_opens_one(loopback_hub, tmp_path, opened):
+    write_steps(tmp_path / "files")
+    serve(loopback_hub, tmp_path / "files")
+    with pytest.raises(SourceError) as error:
+        opened()
+    assert "someone/model/" in error.value.advice

@@ -73,7 +73,10 @@ def test_what_is_no_network_is_a_sentence(tmp_path, write):
     weights.write_bytes(weights.read_bytes()[:-100])
     strange = write("bert")
     (strange / "config.json").write_text('{"model_type": "nothing-like-it"}', "utf-8")
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter" / "adapter_config.json").write_text("{}", "utf-8")
     for source, said in (
+        (str(tmp_path / "adapter"), "is an adapter"),
         ("nobody/nothing-here", "is not complete on this machine"),
         ("/no/such/folder", "There is no"),
         (str(tmp_path / "table.npy"), "is a file of weights"),

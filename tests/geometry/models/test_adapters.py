@@ -9,6 +9,7 @@ import torch
 from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.hub.faults import BaseAway
 from geometry.models.model import PositionalModel
 from geometry.models.sources.opening import open_model
 from tests.small_models import gpt2_config, write_model
@@ -237,3 +238,63 @@ def test_a_merged_model_has_the_same_matrices(make, settings, tmp_path):
                 ours.weight(name, layer), theirs.weight(name, layer), atol=1e-6
             )
     assert not any("not used" in note for note in ours.warnings)
+
+
+def serve_base(hub, base: Path) -> None:
+    hub.add("own/tiny", {path.name: path for path in base.iterdir()})
+
+
+@pytest.mark.parametrize("on_hub", [False, True])
+def test_a_model_on_the_hub_is_downloaded_with_consent(
+    on_hub, base, tmp_path, opened, loopback_hub
+):
+    adapter = write_adapter(tmp_path / "adapter", LORA, "own/tiny", fan_in_fan_out=True)
+    serve_base(loopback_hub, base)
+    source = str(adapter)
+    if on_hub:
+        source = "own/adapter"
+        loopback_hub.add(source, {path.name: path for path in adapter.iterdir()})
+    with pytest.raises(BaseAway, match="own/tiny") as error:
+        opened(source)
+    assert error.value.nbytes is None
+    assert not any("own/tiny" in request.path for request in loopback_hub.requests)
+    model = opened(source, whole=True)
+    np.testing.assert_array_equal(model.W_pos, BASE["wpe.weight"])
+    own = {name for name in LORA if on_hub}
+    lora = sum(LORA[name].nbytes for name in own)
+    assert model.store.bytes_to_fetch("h.1.attn.c_attn.weight") == 4 * 3 * D * D + lora
+    expected = BASE["h.1.attn.c_attn.weight"].T + 3 * B @ A
+    np.testing.assert_allclose(fused(model, 1), expected, rtol=1e-5, atol=1e-5)
+    assert (model.commit is not None) == on_hub
+    with loopback_hub.unasked():  # what was agreed to is here now
+        np.testing.assert_array_equal(opened(source).W_pos, model.W_pos)
+
+
+def test_what_an_adapter_on_the_hub_names_is_not_looked_for_here(
+    base, tmp_path, opened, loopback_hub, monkeypatch
+):
+    adapter = write_adapter(tmp_path / "adapter", LORA, "own/tiny")
+    loopback_hub.add("own/adapter", {path.name: path for path in adapter.iterdir()})
+    (tmp_path / "own").mkdir()
+    base.rename(tmp_path / "own" / "tiny")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BaseAway):
+        opened("own/adapter")
+    other = write_adapter(tmp_path / "other", LORA, str(tmp_path / "own" / "tiny"))
+    loopback_hub.add("own/other", {path.name: path for path in other.iterdir()})
+    with pytest.raises(SourceError, match="adapter of"):
+        opened("own/other", whole=True)
+
+
+def test_adapters_of_each_other_on_the_hub(tmp_path, opened, loopback_hub):
+    for name, of in (("a", "b"), ("b", "a")):
+        folder = write_adapter(tmp_path / name, LORA, f"own/{of}")
+        loopback_hub.add(f"own/{name}", {path.name: path for path in folder.iterdir()})
+    with pytest.raises(SourceError, match="adapter itself"):
+        opened("own/a", whole=True)
+
+
+def test_an_adapters_table_opens_without_its_model(tmp_path, opened):
+    table = numbers(N, D)
+    adapter = write_adapter(tmp_path / "adapter", LORA | {f"{PREFIX}wpe.weight": table}, "own/tiny")
+    np.testing.assert_array_equal(opened(str(adapter)).W_pos, table)

@@ -9,6 +9,7 @@ from gui.panels.kit.intents import AddModel
 from gui.plots.spec import Plot, Table
 from tests.gui.open_models import add_beside
 from tests.scripts import run_script
+from tests.small_models import write_model
 
 BASE = np.random.default_rng(0).normal(size=(24, 6)).astype(np.float32)
 
@@ -68,4 +69,32 @@ def test_after_becomes_before(stage, tables):
 
 def test_of_another_width_it_is_impossible(stage, tables):
     add_beside(stage.controller, tables["wide"])
+    assert stage.answer.state == "impossible"
+
+
+def test_the_model_before_is_chosen(stage, tables, tmp_path):
+    """Of several, a menu names them, and a model that was chosen and is closed is forgotten."""
+    menu = stage.panel.controls.widgets["before"]
+    add_beside(stage.controller, tables["base"])
+    assert menu.isHidden()
+    np.save(tmp_path / "other.npy", BASE + 1)
+    other = add_beside(stage.controller, tmp_path / "other.npy")
+    assert not menu.isHidden()
+    assert [menu.itemText(at) for at in range(menu.count())] == ["Before: base", "Before: other"]
+    menu.setFocus()
+    QTest.keyClick(menu, Qt.Key.Key_Down)
+    assert stage.answer.result.before == "other"
+    assert menu.currentText() == "Before: other"
+    stage.controller.comparing.make_current(other.key)
+    assert stage.answer.result.before != "other"
+    assert menu.currentText() == f"Before: {stage.answer.result.before}"
+
+
+def test_patches_of_another_grid_are_not_compared(stage_of, tmp_path):
+    for name, side in (("small", 3), ("large", 4)):
+        config = {"model_type": "vit", "hidden_size": 8, "image_size": side, "patch_size": 1}
+        table = np.random.default_rng(side).normal(size=(1, side * side + 1, 8))
+        write_model(tmp_path / name, config, {"embeddings.position_embeddings": table})
+    stage = stage_of("change", tmp_path / "large", size=(1000, 320))
+    add_beside(stage.controller, tmp_path / "small")
     assert stage.answer.state == "impossible"

@@ -1,7 +1,10 @@
 """Opening models from the Hub without a window: the real client against a Hub on this machine."""
 
+import json
+
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from geometry.models.sources.source import Source
@@ -227,6 +230,25 @@ def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_p
     controller.opening.check_for_update()
     assert session.notice.whole > 0
     assert session.model.commit == old
+
+
+def test_the_model_of_an_adapter_is_asked_for_once(session, controller, hub, tmp_path):
+    matrices = {f"h.0.mlp.lora_{name}.weight": np.ones((2, 2), np.float32) for name in "AB"}
+    save_file(matrices, tmp_path / "adapter_model.safetensors")
+    settings = {"peft_type": "LORA", "base_model_name_or_path": GPT2, "r": 2}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
+    controller.open(tmp_path)
+    assert session.model is None
+    assert GPT2 in session.notice.text
+    assert (session.notice.whole, session.notice.retry) == (-1, False)
+    assert not hub.requests
+    controller.retry(whole=True)
+    assert not session.notice.whole
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+    controller.open("sample")
+    with hub.unasked():
+        controller.open(tmp_path)
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
 
 
 def test_a_failure_leaves_what_is_open(fetched, controller, hub):

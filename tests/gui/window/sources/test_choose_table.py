@@ -1,12 +1,15 @@
 """The position table is chosen in the window, by mouse and keys, for the open model and others."""
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.sources.source import Source
+from gui.window import table_choice
 from tests.bare_models import NAME, write_bare
+from tests.small_models import write_model
 
 LEFT = Qt.MouseButton.LeftButton
 CHOICE = f"{NAME};first-rows=2"
@@ -127,6 +130,25 @@ def test_the_open_model_is_read_as_another_family(window, settle, bare, qtbot):
     assert seen == [("roberta", NAME)]
     assert window.session.model.table_choice == f"{NAME};family=bert"
     assert window.session.model.n_positions == 42
+
+
+def test_the_command_asks_only_about_the_open_model(window, settle, bare, tmp_path, monkeypatch):
+    """Of one without matrices it says so; one that was replaced meanwhile is not asked about."""
+    asked = []
+    monkeypatch.setattr(table_choice, "_ask", lambda *about: asked.append(about))
+    config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2}
+    rotary = write_model(tmp_path / "rotary", config, {"model.norm.weight": np.ones(8)})
+    window.controller.open(bare[0], table="family=roberta")
+    settle()
+    table_choice.ask_for_open_model(window)
+    window.controller.open(rotary)
+    settle()
+    assert window.session.model.rotary is not None
+    window.session.notice = None
+    window.commands.by_name["choose_table"].trigger()
+    settle()
+    assert asked == []
+    assert "no tensor" in window.session.notice.text
 
 
 def test_a_family_chosen_before_is_kept_when_the_rows_are_asked(window, settle, bare):
