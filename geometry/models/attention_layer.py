@@ -192,8 +192,8 @@ class AttentionLayer:
         tensor = bias_of(matrix)
         if not self._has(tensor):
             own = f"{matrix.removesuffix('qkv.weight')}{name[-1].lower()}_bias"  # of timm's EVA
-            stored = own in self._layers.store.tensors
-            return weight, self._layers.vector(own, len(weight)) if stored else None
+            separate = own in self._layers.store.tensors
+            return weight, self._layers.vector(own, len(weight)) if separate else None
         stored = self._layers.vector(tensor)
         bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
         if bias.shape != weight.shape[:1]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.names import names_in
@@ -169,12 +170,12 @@ _X_DECODER = replace(
     norms_unknown="",
     marks=("decoder.net.attn_layers.layers.0.1.to_q.weight",),
 )
+_OF_X_ENCODER: dict[str, Any] = {
+    name: f"encoder.{getattr(_X_TRANSFORMERS, name)}"
+    for name in names_in("positions query key value out fan_out attention_norm mlp_norm")
+}
 _X_ENCODER = replace(
-    _X_TRANSFORMERS,
-    **{
-        name: f"encoder.{getattr(_X_TRANSFORMERS, name)}"
-        for name in names_in("positions query key value out fan_out attention_norm mlp_norm")
-    },
+    replace(_X_TRANSFORMERS, **_OF_X_ENCODER),
     tokens=("encoder.token_emb.emb.weight",),
     side="encoder",
     causal=False,

@@ -97,9 +97,11 @@ def _scaling_of_litgpt(config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return litGPT's scaling under transformers' names; None if there is none."""
     own, ratio = config.get(_ADJUSTMENTS), config.get(_RATIO)
     if isinstance(own, dict):
-        usual = {"original_max_seq_len": "original_max_position_embeddings"}
-        kind = "llama3" if "low_freq_factor" in own else "linear"
-        return {usual.get(key, key): value for key, value in own.items()} | {"rope_type": kind}
+        renamed: dict[str, Any] = {**own, "rope_type": "linear"}
+        if "low_freq_factor" in own:
+            renamed["rope_type"] = "llama3"
+        renamed["original_max_position_embeddings"] = renamed.pop("original_max_seq_len", None)
+        return renamed
     return None if ratio in (None, 1) else {"rope_type": "linear", "factor": ratio}
 
 
