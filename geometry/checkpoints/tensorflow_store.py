@@ -112,9 +112,7 @@ def _region(index: str, name: str, entry: _Entry, files: list[LocalFile]) -> Reg
         raise SourceError(
             f"{index} is damaged: {name!r} does not have the size of its shape.", AGAIN
         )
-    # A convolution of one position, as all matrices of GPT-2 were written, is a matrix.
-    shape = entry.shape[1:] if len(entry.shape) == 3 and entry.shape[0] == 1 else entry.shape
-    return Region(file, entry.offset, TensorInfo(name, shape, entry.dtype, entry.nbytes))
+    return Region(file, entry.offset, TensorInfo(name, entry.shape, entry.dtype, entry.nbytes))
 
 
 def _table(name: str, data: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -42,12 +42,14 @@ _CHUNK = re.compile(r"(?P<before>(?:.*\.)?blocks)\.\d{1,4}(?P<after>\.\d{1,4}\..
 
 _AXIS = re.compile(
     r"(?:.*\.)?attn\.(?P<lens>[Wb]_[QKVO])"
-    r"|(?:.*/)?(?P<flax>query|key|value|out)/(?:kernel|bias)",
+    r"|(?:.*/)?(?P<flax>query|key|value|out)/(?:kernel|bias)"
+    r"|(?P<convolution>.*/w)",
     re.DOTALL,
 )
 """TransformerLens: W_Q, W_K, W_V of (n_heads, d_model, d_head), W_O of (n_heads, d_head, d_model),
 biases of (n_heads, d_head). Flax: kernels of (d_model, n_heads, d_head), that of the output of
-(n_heads, d_head, d_model), biases of (n_heads, d_head)."""
+(n_heads, d_head, d_model), biases of (n_heads, d_head). OpenAI's GPT-2: convolutions of (1, n_in,
+n_out)."""
 
 
 def as_in_torch(store: TensorStore) -> TensorStore:
@@ -133,12 +135,12 @@ def _without_chunks(store: TensorStore) -> Mapping[str, Derived]:
 
 def _by_axis(store: TensorStore) -> Iterator[tuple[str, Derived]]:
     for name in store.tensors:
-        info = store.tensors[name]
-        shape = info.shape
-        if name.endswith("/w") and len(shape) == 3 and shape[0] == 1:  # of GPT-2's first code
-            yield name, _reshaped(info, shape[1:])
         if (found := _AXIS.fullmatch(name)) is None:
             continue
+        info = store.tensors[name]
+        shape = info.shape
+        if found["convolution"] and len(shape) == 3 and shape[0] == 1:
+            yield name, _reshaped(info, shape[1:])
         lens = found["lens"] or ""
         if len(shape) == 2 and (lens.startswith("b") or name.endswith("bias")):
             yield name, _reshaped(info, (math.prod(shape),))

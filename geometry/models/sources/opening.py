@@ -312,11 +312,9 @@ def _open_once(
         config = read_json(config_file) if config_file.is_file() else {}
     store, note = dequantised(store, config)
     store = as_in_torch(store)
-    place = _place(store, config, table, weights)
-    if note:
-        place = replace(place, notes=(*place.notes, note))
-    if path.is_dir() and (note := _steps_note(weights)):
-        place = replace(place, notes=(*place.notes, note))
+    place = _with_note(_place(store, config, table, weights), note)
+    if path.is_dir():
+        place = _with_note(place, _steps_note(weights))
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -374,6 +372,10 @@ def _place(
         notes = [f"The settings in {where} are passed over: {error}"]
         place = settled(store, find_architecture(store.tensors, config, table))
     return replace(place, notes=(*place.notes, *notes))
+
+
+def _with_note(place: Architecture, note: str) -> Architecture:
+    return replace(place, notes=(*place.notes, note)) if note else place
 
 
 def _fetch(
@@ -439,10 +441,11 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
         # The matrices of several files are known only once the index of each was downloaded.
-        whole = as_in_torch(dequantised(store, config) if store.in_one_file else store)
+        whole, note = dequantised(store, config) if store.in_one_file else (store, "")
+        whole = as_in_torch(whole)
         return PositionalModel(
             whole,
-            _place(whole, config, table),
+            _with_note(_place(whole, config, table), note),
             source=source,
             name=source.name,
             folder=checkpoint.tokenizer_folder,
