@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
@@ -54,6 +55,10 @@ _AGAIN = "Save it again with numpy."
 _CHUNK = 1 << 20
 
 
+class NotNumbers(SourceError):
+    """The items of an array have no size, or are Python objects."""
+
+
 class ArrayHeader(NamedTuple):
     """The header of an array: its dtype and shape, and its own length in bytes."""
 
@@ -80,8 +85,10 @@ def read_header(file: IO[bytes], where: str, name: str) -> ArrayHeader:
 
     Raises
     ------
+    NotNumbers
+        Its items have no size, or are Python objects.
     SourceError
-        Its items have no size or are Python objects, or its shape is invalid.
+        Its shape is invalid.
     Exception
         Any other: it is not such a header.
     """
@@ -98,7 +105,7 @@ def read_header(file: IO[bytes], where: str, name: str) -> ArrayHeader:
     shape, fortran, dtype = read(description)
     check_shape(where, name, shape, len(shape))
     if dtype.hasobject or not dtype.itemsize:
-        raise SourceError(f"{where} is not an array of numbers: {name} has dtype {dtype}.", _AGAIN)
+        raise NotNumbers(f"{where} is not an array of numbers: {name} has dtype {dtype}.", _AGAIN)
     return ArrayHeader(shape, fortran, dtype, np.lib.format.MAGIC_LEN + size + length)
 
 
@@ -215,7 +222,7 @@ class NpzStore(OnThisMachine):
     Raises
     ------
     SourceError
-        It is damaged, holds pickled objects, or would unpack to a far larger size.
+        It is damaged, or has too many arrays.
     """
 
     def __init__(self, path: Path) -> None:
@@ -254,7 +261,18 @@ class NpzStore(OnThisMachine):
                     "Check that this is the weights file.",
                 )
             with self._file.opened() as file, zipfile.ZipFile(file) as archive:
-                return [self._info(archive, member) for member in members]
+                return list(self._arrays(archive, members))
+
+    def _arrays(self, archive: zipfile.ZipFile, members: list[str]) -> Iterator[TensorInfo]:
+        """Yield the arrays of numbers, of which there is one or more if there are members."""
+        others: list[NotNumbers] = []  # such as settings
+        for member in members:
+            try:
+                yield self._info(archive, member)
+            except NotNumbers as error:
+                others.append(error)
+        if others and len(others) == len(members):
+            raise others[0]
 
     def _info(self, archive: zipfile.ZipFile, member: str) -> TensorInfo:
         name = member.removesuffix(".npy")

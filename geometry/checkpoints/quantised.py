@@ -151,7 +151,8 @@ def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deri
     def make(q: Array, scales: Array, zeros: Array, *index: Array) -> Array:
         group = index[0] if index else np.arange(n_in) // (n_in // n_groups)
         zero = ((_unpacked(zeros, bits, 1) + less) & (2**bits - 1)).astype(np.float32)
-        return ((_unpacked(q, bits, 0) - zero[group]) * scales[group]).T
+        whole: Array = (_unpacked(q, bits, 0) - zero[group]) * scales[group]
+        return whole.T
 
     sources = ["qweight", "scales", "qzeros", *(["g_idx"] if ordered else [])]
     return _matrix(stem, (n_out, n_in), sources, make)
@@ -197,12 +198,14 @@ def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -
 
     def make(q: Array, scales: Array, *others: Array) -> Array:
         more = dict(zip(further, others, strict=True))
-        group, zero = np.arange(n_in) // (n_in // n_groups), np.float32(2 ** (bits - 1))
+        zero: Any = np.float32(2 ** (bits - 1))
+        group = np.arange(n_in) // (n_in // n_groups)
         index = more.get("weight_g_idx", group)
         group = group if -1 in index else index  # which stands for no order
         if (zeros := more.get("weight_zero_point")) is not None:
             zero = _unpacked(zeros, bits, 0)[:n_out].astype(np.float32)[:, group]
-        return (_unpacked(q, bits, 1)[:, :n_in] - zero) * scales[:, group]
+        whole: Array = (_unpacked(q, bits, 1)[:, :n_in] - zero) * scales[:, group]
+        return whole
 
     sources = ["weight_packed", "weight_scale", *further]
     return _matrix(stem, (n_out, n_in), sources, make)
@@ -358,7 +361,7 @@ def _of_8_bits(scale_name: str, largest: int = 1) -> Finder:
         given = given if isinstance(given, list) and len(given) == 2 else (_BLOCK, _BLOCK)
         sizes = [*map(_size_of_block, shape, counts, given)]
         sources = ["weight", scale_name]
-        if None in sizes:
+        if not all(sizes):
             return None
         if (zero := store.tensors.get(f"{stem}.weight_zero_point")) is not None:
             sources.append("weight_zero_point")
@@ -381,11 +384,11 @@ def _of_8_bits(scale_name: str, largest: int = 1) -> Finder:
     return find
 
 
-def _size_of_block(n: int, count: int, given: object) -> int | None:
-    """Return into what blocks an axis is divided, of which the last can be shorter; or None."""
+def _size_of_block(n: int, count: int, given: object) -> int:
+    """Return the size of ``count`` blocks of an axis, of which the last can be shorter; or 0."""
     exact = 0 if not count or n % count else n // count
     sizes = (size for size in (given, _BLOCK, exact) if type(size) is int and size > 0)
-    return next((min(size, n) for size in sizes if -(-n // size) == count), None)
+    return next((min(size, n) for size in sizes if -(-n // size) == count), 0)
 
 
 def _of_torchao(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:

@@ -126,6 +126,13 @@ def test_objects_in_an_array_of_numpy(tmp_path, content):
         np.testing.assert_array_equal(open_model(tmp_path / "a.npy").W_pos, P)
 
 
+def test_objects_beside_the_arrays_of_an_archive_are_not_read(tmp_path):
+    np.savez(tmp_path / "a.npz", wpe=P, config=np.array({"n_head": 2}, object))
+    store = open_store(tmp_path / "a.npz")
+    assert list(store.tensors) == ["wpe"]
+    np.testing.assert_array_equal(store.read("wpe"), P)
+
+
 @pytest.mark.parametrize("packed", [gzip, bz2, lzma])
 def test_compressed_files_are_named(tmp_path, packed):
     (tmp_path / "a.pkl").write_bytes(packed.compress(pickle.dumps({"wpe": P})))
