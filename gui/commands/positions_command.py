@@ -110,7 +110,7 @@ def positions(
 def _cut_to(settings: PositionsSettings, table: str, *, offline: bool) -> PositionsSettings:
     """Return the settings with windows no longer than the positions of a chosen table."""
     with progress_bar(1) as step:
-        model = open_in_step(step, settings.source, table, offline, whole=True, fresh=False)
+        model = open_in_step(step, settings.source, table, offline, whole=False, fresh=False)
     return replace(settings, length=min(settings.length, model.n_positions))
 
 

@@ -184,8 +184,8 @@ _COMMANDS = (
     Command("about", "Help", "About Helixscope", "Shift+F1"),
 )
 TIPS = {
-    "open_folder": "Open a Hugging Face model folder on this machine",
-    "open_file": "Open one .safetensors, .bin, .pt, .npy, .npz or .gguf file, or a table (.csv)",
+    "open_folder": "Open a folder with a checkpoint",
+    "open_file": "Open a file of weights, or a table of numbers",
     "open_hub": "Enter the id of a model on the Hugging Face Hub, or search for one there",
     "open_tokens": (
         "Show the embeddings of a list of tokens, such as numbers or weekdays, in its order"

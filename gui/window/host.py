@@ -28,10 +28,15 @@ if TYPE_CHECKING:
     from gui.window.status_bar import StatusBar
 
 TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
-FILE_FILTER = (
-    "Tensor files (*.safetensors *.bin *.pt *.pth *.ckpt *.tar *.npy *.npz *.gguf);;"
-    "Tables (*.csv *.tsv);;All files (*)"
-)
+
+
+def file_filter() -> str:
+    """Return the kinds of files that open as models, for a file dialog."""
+    from geometry.checkpoints.files import LOCAL_SUFFIXES, SCRIPT_SUFFIXES, TABLE_SUFFIXES
+
+    kinds = {"Weights": (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES), "Tables": TABLE_SUFFIXES}
+    parts = [f"{kind} ({' '.join(f'*{s}' for s in kinds[kind])})" for kind in kinds]
+    return ";;".join([*parts, "All files (*)"])
 
 
 class HostWindow(QMainWindow):
@@ -101,7 +106,7 @@ class HostWindow(QMainWindow):
 
     def open_file(self) -> None:
         """Ask for a tensor file and open it."""
-        if file := self.ask_file("Open a tensor file", MODELS, FILE_FILTER):
+        if file := self.ask_file("Open a file", MODELS, file_filter()):
             self.controller.open(file)
 
     def open_tokens(self) -> None:

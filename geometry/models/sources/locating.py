@@ -33,7 +33,8 @@ MAX_NAMES = 5_000
 def located(source: Source) -> Source:
     """Return a source with the absolute path of a file or folder that is there.
 
-    A path that cannot be accessed is of the kind "path", too.
+    A path that cannot be accessed is of the kind "path", too, and a file that is missing in a
+    folder that is there: it is not looked for on the Hub.
     """
     if source.of is not None:
         from geometry.models.sources.token_rows import LISTS  # with what opens models
@@ -50,6 +51,9 @@ def located(source: Source) -> Source:
         if _exists(path):
             return replace(source, kind="path", id=str(path.resolve()), address=None)
         check_link(path)
+        named = source.address is not None and source.address.file and "://" not in source.text
+        if named and Path(path.parts[0]).is_dir():
+            return replace(source, kind="path", address=None)
     except (SourceError, OSError, ValueError, RuntimeError):
         return replace(source, kind="path", address=None)
     return source

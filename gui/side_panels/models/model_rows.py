@@ -65,7 +65,7 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
     if is_made(typed):
         line = ModelLine(typed.text, f"Open {typed}", "computed", tip=_made_tip(typed), wraps=True)
     elif is_path(typed.text):
-        tip = "A folder in the Hugging Face layout, or a file."
+        tip = "A folder with a checkpoint, or a file."
         line = ModelLine(typed.text, f"Open {typed.text}", tip=tip, wraps=True)
     elif typed.address is not None and is_explicit(text):
         line = _address_line(typed, offline=session.offline)

@@ -70,11 +70,11 @@ class ModelPanel(Panel):
         self.message = self._make_note("muted")
         self.explanation = self._make_note("small")
         self.folder = push_button(
-            "Open folder…", "Open a checkpoint: a folder in the Hugging Face layout"
+            "Open folder…", "Open a folder with a checkpoint, as a training script leaves it"
         )
         self.file = push_button(
             "Open file…",
-            "Open a .safetensors, .bin, .pt, .npy, .npz or .gguf file, or a table (.csv)",
+            "Open a file of weights, such as .safetensors, .pt or .gguf, or a table (.csv)",
         )
         self.working = OpeningRow(theme)
         # Room for two lines of the list.

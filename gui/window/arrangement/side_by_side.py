@@ -197,10 +197,10 @@ class SideBySide:
             self._comparing.add_source(folder)
 
     def _add_file(self) -> None:
-        from gui.window.host import FILE_FILTER
+        from gui.window.host import file_filter
 
         title = "Add a tensor file for comparison"
-        if file := self._window.ask_file(title, MODELS, FILE_FILTER):
+        if file := self._window.ask_file(title, MODELS, file_filter()):
             self._comparing.add_source(file)
 
 

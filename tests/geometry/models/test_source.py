@@ -61,6 +61,8 @@ def test_a_relative_path_is_located_where_a_file_is(tmp_path, monkeypatch):
     assert there.address is None
     assert located(Source.parse("tokens:weekdays,someone/table")).id == f"tokens:weekdays,{file}"
     assert located(Source.parse("someone/other")).address is not None
+    assert located(Source.parse("someone/model/last.ckpt")).kind == "path"  # mistyped
+    assert located(Source.parse("nobody/model/last.ckpt")).kind == "hub"
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     assert located(Source.parse("link")).address is None
 

@@ -6,6 +6,7 @@ from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 
+from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.stores import TensorInfo
 from geometry.checkpoints.transfer import TransferProgress
 from geometry.models.sources.source import Source
@@ -16,6 +17,7 @@ from gui.style.theme import LIGHT
 from gui.window.actions import COMMANDS
 from gui.window.dialogs import TURNING, about_dialog, is_step, shortcuts_dialog, show_text
 from gui.window.empty_state import EXPLANATION, EmptyState
+from gui.window.host import file_filter
 from gui.window.notice_bar import NoticeBar
 from gui.window.status_bar import StatusBar
 from tests.gui.dialogs import type_number
@@ -207,3 +209,8 @@ def test_status_message_lasts_a_while(qtbot):
     assert bar.status.text() == session.status == "Ready"
     session.status = "Opening gpt2…"
     assert not bar._over.isActive()
+
+
+def test_every_file_that_opens_is_offered():
+    globs = file_filter().replace("(", " ").replace(")", " ").split()
+    assert {f"*{suffix}" for suffix in FILE_SUFFIXES} <= {*globs}
