@@ -91,7 +91,7 @@ class Stack:
     row_of_position_0
         Row of P for position 0; None for padding_idx + 1.
     padding
-        padding_idx, if the configuration has none.
+        padding_idx, if the configuration has none; -1 if it is unknown whether there is any.
     rows_before, rows_after
         The setting with the number of rows before position 0, or after the last position ("" for
         none), and its default; None if the configuration does not have it.

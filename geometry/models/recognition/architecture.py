@@ -154,7 +154,8 @@ class Architecture:
     @property
     def has_padding(self) -> bool:
         """Whether the family has a row for padding in its table, before that of position 0."""
-        return self.stack is not None and self.stack.row_of_position_0 is None
+        stack = self.stack
+        return stack is not None and stack.row_of_position_0 is None and stack.padding >= 0
 
     @property
     def row_of_position_0(self) -> int:
