@@ -119,7 +119,7 @@ def _answers(
         else:
             if web:
                 why = "a web server is there"
-            elif isinstance(error, CommClosedError):
+            elif any(isinstance(e, CommClosedError) for e in (error, error.__cause__)):
                 why = "the server there closes the connection, as one does that needs tls://"
             elif isinstance(error, OSError):
                 why = "connections are accepted, but not answered"
