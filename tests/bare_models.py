@@ -1,4 +1,4 @@
-"""Checkpoints without a configuration, of which nothing tells the row of position 0."""
+"""Checkpoints without a configuration, of which names do not tell the row of position 0."""
 
 from pathlib import Path
 
@@ -11,17 +11,12 @@ N_ROWS = 42
 
 
 def write_bare(path: Path, seed: int = 0) -> str:
-    """Write a file named like BERT's and RoBERTa's, with 42 rows; return its path.
-
-    They are of a helix, but for the first two, which are zeros: either may be that of padding.
-    """
+    """Write a file named like BERT's and RoBERTa's, with 42 rows of a helix; return its path."""
     random = np.random.default_rng(seed)
     i = np.arange(N_ROWS)[:, None]
     curve = np.hstack([np.cos(i / 4), np.sin(i / 4), i / 20]) @ random.normal(size=(3, 16))
-    rows = curve + random.normal(size=curve.shape) / 100
-    rows[:2] = 0
     tensors = {
-        NAME: rows,
+        NAME: curve + random.normal(size=curve.shape) / 100,
         "embeddings.word_embeddings.weight": random.normal(size=(90, 16)),
         "encoder.layer.0.attention.self.query.weight": np.eye(16),
     }

@@ -333,8 +333,9 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     """Return the reading of a table that fits its numbers, if its names are ambiguous.
 
     Families with a padding token have an untrained row of zeros for it, and position 0 in the next
-    row. Where all other readings are of such families, a table without a row of zeros has position
-    0 in its first row.
+    row. Where all other readings are of such families, a table without a row of zeros, and with a
+    round number of rows, has position 0 in its first row: a few families, such as Nystromformer's,
+    have two more rows, and no padding.
 
     Raises
     ------
@@ -346,15 +347,16 @@ def settled(store: TensorStore, place: Architecture) -> Architecture:
     if not place.readings:
         return place
     info = store.tensors[place.table]
+    n_rows, width = rows_and_width(info)
     try:
-        first = store.read(place.table).reshape(rows_and_width(info))[:MAX_FIRST_ROWS]
+        first = store.read(place.table).reshape(n_rows, width)[:MAX_FIRST_ROWS]
     except TensorUnavailable as error:
         raise SourceError(str(error), error.advice) from error
     zero = np.flatnonzero(~first.any(axis=1))
     rows = {reading.row_of_position_0: reading for reading in reversed(place.readings)}
     padded = all(reading.has_padding for row, reading in rows.items() if row)
     at, notes = int(zero[0]) + 1 if len(zero) == 1 else -1, place.notes
-    if not len(zero) and padded:
+    if not len(zero) and padded and not n_rows % ROUND:
         at = 0
         notes += (f"{place.table} has no row of zeros for padding: position 0 is its first row.",)
     if at not in rows or rows[at].cut is not None:

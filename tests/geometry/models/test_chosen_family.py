@@ -76,6 +76,8 @@ def test_each_family_has_its_name_in_any_spelling():
 def test_a_family_tells_its_first_rows(family, first, written):
     all_tensors = encoder(NAME)
     folder = written(all_tensors, {})
+    with pytest.raises(UnknownRows):
+        open_model(folder)
     model = open_model(folder, family=family)
     np.testing.assert_array_equal(model.W_pos, all_tensors[NAME][first:])
     np.testing.assert_array_equal(model.W_E, all_tensors["embeddings.word_embeddings.weight"])
