@@ -138,17 +138,17 @@ def drop_dragged_dock() -> None:
 def apply_layout(window: HostWindow, layout: Layout) -> None:
     """Put a window's docks in their places; docks that the layout lacks are in their initial ones.
 
+    Result panels that it lacks are closed if it has others: they came after it was stored.
+
     Docks are placed while they are hidden, and the front one of tabs is shown first, so that only
     visible panels are built.
     """
     drop_dragged_dock()
     docks = window.docks
     named = {*layout.hidden, *layout.floating, *chain(*map(docks_in, layout.areas.values()))}
-    away = {
-        *layout.hidden,
-        *(dock.name for dock in DOCKS if dock.closed and dock.name not in named),
-        *layout.floating,
-    }
+    results = {dock.name for dock in DOCKS if dock.area == BOTTOM}
+    closed = {dock.name for dock in DOCKS if dock.closed} | (results if results & named else set())
+    away = {*layout.hidden, *(closed - named), *layout.floating}
     layout = settled(layout, {dock.name: _NAMES[dock.area] for dock in DOCKS}, ("bottom",))
     updates = window.updatesEnabled()
     window.setUpdatesEnabled(False)
