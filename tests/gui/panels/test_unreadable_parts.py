@@ -1,5 +1,7 @@
 """Parts that cannot be read, in every panel: what they concern says so, and the rest goes on."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
@@ -40,15 +42,17 @@ def broken(tmp_path_factory):
         "tokenizer": (),
     }
 
-    def write(what, panel):
+    @cache
+    def written(what, write):
         folder = tmp_path_factory.mktemp("broken")
-        (write_small_llama if panel == "rotary" else write_small_gpt2)(folder)
+        write(folder)
         if not ends[what]:
             (folder / "tokenizer.json").write_text('{"version": "1.0"')
             return folder
         return quantised(folder, *ends[what])
 
-    return write
+    rotary, learned = write_small_llama, write_small_gpt2
+    return lambda what, panel: written(what, rotary if panel == "rotary" else learned)
 
 
 @pytest.mark.parametrize("what", GONE)
