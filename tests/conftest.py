@@ -4,6 +4,7 @@ import gc
 import hashlib
 import importlib.util
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -151,16 +152,23 @@ HUB_VARIABLES = (
 )  # fmt: skip
 
 
+_CACHES = itertools.count()
+"""Numbers of the caches of tests, which few of them make."""
+
+
 @pytest.fixture(autouse=True)
 def no_network(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """No test asks the real Hub, nor sees what its user fetched from there."""
     if "hub_home" not in request.fixturenames:
+        cache = tmp_path_factory.getbasetemp() / f"cache-{next(_CACHES)}"
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
         monkeypatch.setattr(
             "geometry.hub.tensor_cache.user_cache_path",
-            lambda *names, **options: tmp_path.joinpath("cache", *names),
+            lambda *names, **options: cache.joinpath(*names),
         )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.command_line import ROOT, Completed, assert_refused
 from tests.environments.screens import clean, program, x_screen
+from tests.marks import slow_but
 
 LISTED = (ROOT / "resources" / "system-libraries.txt").read_text("utf-8").splitlines()
 PACKAGES = {library: package for library, package, *_ in map(str.split, LISTED) if library != "#"}
@@ -82,7 +83,10 @@ def test_the_window_names_all_packages(app, without):
     assert named(done) == set(PACKAGES.values())
 
 
-@pytest.mark.parametrize("library", ["libxcb-cursor.so.0", "libxkbcommon-x11.so.0"])
+@pytest.mark.parametrize(
+    "library",
+    slow_but(["libxcb-cursor.so.0"], ["libxcb-cursor.so.0", "libxkbcommon-x11.so.0"]),
+)
 def test_qt_s_plugin_is_not_tried_without_its_libraries(app, without, library):
     done = app.run("open", "sample", environment=without(library) | {"DISPLAY": ":12345"})
     assert named(done) == {PACKAGES[library]}
@@ -104,7 +108,7 @@ def test_a_command_names_what_pictures_need(app, without, command):
     assert not (app.home / out).exists()
 
 
-@pytest.mark.parametrize("library", ["libEGL.so.1", "libX11.so.6"])
+@pytest.mark.parametrize("library", slow_but(["libEGL.so.1"], ["libEGL.so.1", "libX11.so.6"]))
 def test_a_picture_names_what_is_missing(app, without, library):
     done = app.run("render", "sample", "--out", "picture.png", environment=without(library))
     assert PACKAGES[library] in named(done)  # and what cannot be loaded without it
@@ -162,7 +166,7 @@ def test_a_package_is_said_with_the_command_that_installs_it(tmp_path, names, co
     assert_refused(done)
 
 
-@pytest.mark.parametrize("package", ["pyarrow", "distributed"])
+@pytest.mark.parametrize("package", slow_but(["pyarrow"], ["pyarrow", "distributed"]))
 def test_commands_to_paste_have_straight_quotes(tmp_path, package):
     code = WITHOUT_PACKAGES.format(names=(package,))
     command = ("survey", "sample", "--out", "survey.parquet")

@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from tests.environments.screens import x_screen
+from tests.marks import slow_but
 
 SCREENS = {
     "laptop at 125 %": ("1366x768x24", {"QT_SCALE_FACTOR": "1.25"}),
@@ -13,9 +14,7 @@ SCREENS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=[pytest.mark.slow] * (one != "smallest")) for one in SCREENS]
-)
+@pytest.mark.parametrize("name", slow_but(["smallest"], SCREENS))
 def test_the_window_opens_within_the_screen(app, tmp_path, name):
     size, how = SCREENS[name]
     picture = tmp_path / "window.png"

@@ -235,6 +235,7 @@ def test_render(table, tmp_path):
     assert len(colors) > 50
 
 
+@pytest.mark.slow
 def test_render_on_paper_and_as_vectors(table, tmp_path):
     from PIL import Image
 

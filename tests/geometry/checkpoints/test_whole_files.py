@@ -105,6 +105,7 @@ def test_what_killed_processes_left_is_removed_and_what_others_write_stays(tmp_p
     assert {path.name for path in foreign} < set(os.listdir(tmp_path))
 
 
+@pytest.mark.slow
 def test_writers_of_one_file_at_once_never_mix(tmp_path):
     """Each in a process of its own, and with a reader beside them."""
     out, texts = tmp_path / "a.txt", {letter * 50_000 for letter in "abc"}

@@ -12,6 +12,7 @@ from geometry.models.sources.opening import open_model
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.degenerate_tables import FLAT, SCALED, SCALES, TABLES, helix, leaves, write_gpt2_of
+from tests.marks import slow_but
 
 SPACES = ("pca.", "shape.", "lookback.", "directions.", "overlap.", "capture.", "curve.")
 """Claims about components and directions."""
@@ -35,7 +36,7 @@ def report_of(model_of):
     return cache(lambda name: report(model_of(name), nulls=False))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", slow_but([*TABLES][::5], TABLES))
 def test_a_report_ends_with_numbers_or_with_none(name, report_of):
     found = report_of(name)
     numbers = [value for _, value in leaves(found) if isinstance(value, float)]

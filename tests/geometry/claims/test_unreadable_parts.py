@@ -15,6 +15,7 @@ from geometry.models.sources.opening import open_model
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.degenerate_tables import leaves
+from tests.marks import slow_but
 
 SIZES = {
     "gpt2": {"n_positions": 32, "n_embd": 16, "n_layer": 1, "n_head": 4, "vocab_size": 40},
@@ -111,7 +112,7 @@ def check(folder, found, expected):
     return said
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", slow_but(["int8", "another width", "absent"], DAMAGES))
 @pytest.mark.parametrize("kind", QUERIES)
 def test_queries_of_every_kind_of_damage(kind, damage, damaged):
     folder, found = damaged(kind, QUERIES[kind], damage)

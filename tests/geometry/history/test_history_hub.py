@@ -22,6 +22,7 @@ from geometry.models.sources.catalogue import cached_models
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import QUICK, asked, network_of
 from tests.loopback.hub import Fault
+from tests.marks import slow_but
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import true_positions, write_true_size
 
@@ -59,7 +60,7 @@ def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
     return plan_history(origin, list_snapshots(origin, network), count)
 
 
-@pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
+@pytest.mark.parametrize("name", slow_but([SAFETENSORS], [SAFETENSORS, BIN]))
 def test_twenty_revisions(name, serve, loopback_hub, network):
     plan = plan_of(serve(name), network)
     assert plan.origin.kind == "hub"

@@ -1,5 +1,6 @@
 """Steps of a training as codes leave them: found, ordered by their numbers, opened as one."""
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from geometry.models.sources.history_steps import NoStep
 from geometry.models.sources.opening import open_model
 from geometry.survey.populations import expand
 from tests.geometry.history_stage import growing
+from tests.marks import slow_but
 
 STEPS = [5, 20, 100]
 
@@ -47,7 +49,6 @@ BESIDE = (
     *("zero_pp_rank_0_mp_rank_00_optim_states.pt", "hparams.yaml", "meta.pkl"),
 )
 """Names of files that such codes write beside the steps."""
-CASES = [(code, one) for code, layouts in LAYOUTS.items() for one in layouts]
 
 
 @pytest.fixture
@@ -75,8 +76,11 @@ def write_run(folder: Path, layout: str, steps: list[int] = STEPS) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
-@pytest.mark.parametrize(("code", "layout"), CASES)
-def test_a_training_is_its_steps_in_order(code, layout, tmp_path, offline):
+@pytest.mark.parametrize(
+    "layout",
+    slow_but([first for first, *_ in LAYOUTS.values()], chain.from_iterable(LAYOUTS.values())),
+)
+def test_a_training_is_its_steps_in_order(layout, tmp_path, offline):
     run = write_run(tmp_path / "run", layout)
     tables = growing(STEPS)
     model = open_model(run)

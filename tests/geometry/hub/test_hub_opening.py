@@ -17,6 +17,7 @@ from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of, serve
 from tests.geometry.models.test_families import built
 from tests.loopback.hub import RIGHT_TOKEN
+from tests.marks import slow_but
 from tests.stand_ins import NINE, OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, true_positions, write_true_size
 
@@ -233,7 +234,9 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("case", KINDS.values(), ids=operator.attrgetter("id"))
+@pytest.mark.parametrize(
+    "case", slow_but([*KINDS.values()][::3], KINDS.values()), ids=operator.attrgetter("id")
+)
 def test_every_kind_of_family_opens_as_from_its_folder(case, loopback_hub, tmp_path, opened):
     built(case).save_pretrained(tmp_path / "files")
     serve(loopback_hub, tmp_path / "files")

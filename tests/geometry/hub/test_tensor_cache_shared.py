@@ -93,6 +93,7 @@ def test_threads_at_once_never_see_wrong_bytes(tmp_path, caplog):
     assert_sound(tmp_path)
 
 
+@pytest.mark.slow
 def test_processes_at_once_never_see_wrong_bytes(tmp_path, run_python):
     def process(seed):
         code = f"""
@@ -298,6 +299,7 @@ print(sum(killed_at_every_call(lambda: work(root, seed, 12), after) for seed in 
     assert_sound(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_random_moments_leaves_whole_entries(tmp_path, run_python):
     deaths = run_python(f"""
 import logging, sys

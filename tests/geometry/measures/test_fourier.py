@@ -88,6 +88,7 @@ def test_between_frequencies_the_shift_is_nearly_right():
     assert found.tokens[0] == pytest.approx(2.5, abs=0.15)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 100))
 def test_turning_scaling_and_moving_a_head_changes_nothing(seed, scale):
     rng = np.random.default_rng(seed)

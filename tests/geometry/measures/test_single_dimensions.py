@@ -108,6 +108,7 @@ def test_single_rows_that_stand_out_have_no_end_of_peaks():
     assert (found.r2[::60] > dense_r2(np.eye(300)[:, ::60], 8) - 1e-6).all()
 
 
+@pytest.mark.slow
 def test_gpt2s_dimensions_have_their_best_waves(gpt2_table):
     rows = gpt2_table[1:1023].astype(np.float64)
     found = best_sinusoids(rows, (0, 1021))

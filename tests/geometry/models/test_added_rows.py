@@ -23,6 +23,7 @@ from tests.geometry.models.test_grids import (
     VISION,
 )
 from tests.geometry.models.test_own_resizing import OTHERS, part_with_table, table_of
+from tests.marks import slow_but
 from tests.small_models import saved
 
 STORED = [case for case in CASES if not case.computed]
@@ -107,7 +108,7 @@ def asked(part: torch.nn.Module) -> Callable[[], object]:
 KINDS = [kind for kind in (*PREFIX, *COMPOSITE, *OTHERS) if kind != "seggpt"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_but(KINDS[::6], KINDS))
 def test_rows_of_patches_are_added_as_they_are_shown(kind, tmp_path):
     config = OTHERS.get(kind) or {**VISION, **MORE.get(kind, {})}
     if kind in COMPOSITE:

@@ -10,6 +10,7 @@ from geometry.models.matrices import WEIGHTS
 from geometry.models.sources.opening import open_model
 from tests.geometry import family_cases
 from tests.geometry.family_cases import BERT, KOSMOS, SPECIAL
+from tests.marks import slow_but
 from tests.small_models import saved
 
 VISION = {**family_cases.VISION, "image_size": 12}
@@ -189,7 +190,7 @@ def own_positions(model):
     return table
 
 
-@pytest.mark.parametrize("kind", PREFIX)
+@pytest.mark.parametrize("kind", slow_but([*PREFIX][::4], PREFIX))
 def test_patches_are_the_rows_after_those_of_class_tokens(kind, tmp_path):
     table = own_positions(saved(kind, tmp_path, **{**VISION, **MORE.get(kind, {})}))
     model = open_model(tmp_path)
@@ -209,7 +210,7 @@ def check_layers(model):
     assert set(model.missing) == ({"W_E"} if known else {"W_E", *WEIGHTS})
 
 
-@pytest.mark.parametrize("kind", COMPOSITE)
+@pytest.mark.parametrize("kind", slow_but([*COMPOSITE][::4], COMPOSITE))
 def test_towers_of_models_for_pictures(kind, tmp_path):
     family, config = COMPOSITE[kind]
     own = saved(kind, tmp_path, **{"text_config": TEXT, "vision_config": VISION, **config})

@@ -19,6 +19,7 @@ from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built
 from tests.geometry.models.test_grids import MORE, PREFIX, VISION
+from tests.marks import slow_but
 from tests.small_models import saved
 
 Tensors = dict[str, np.ndarray]
@@ -90,7 +91,7 @@ def test_the_numbers_do_not_depend_on_the_layout(case, tmp_path):
     compare_layouts(tmp_path, case.table, ties=bool(module.all_tied_weights_keys))
 
 
-@pytest.mark.parametrize("kind", PREFIX)
+@pytest.mark.parametrize("kind", slow_but([*PREFIX][::6], PREFIX))
 def test_patches_do_not_depend_on_the_layout(kind, tmp_path):
     saved(kind, tmp_path / "whole", **{**VISION, **MORE.get(kind, {})})
     compare_layouts(tmp_path, None)

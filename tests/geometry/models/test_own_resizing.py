@@ -8,6 +8,7 @@ from geometry.models.families.model_types import FAMILIES
 from geometry.models.families.names import names_in
 from geometry.models.sources.opening import open_model
 from tests.geometry.models.test_grids import COMPOSITE, MORE, OF_TEXT, PREFIX, TEXT, VISION
+from tests.marks import slow_but
 from tests.small_models import saved
 
 #: Families whose own code takes pictures of one size only, or cannot resize its table.
@@ -135,7 +136,10 @@ def part_with_table(model):
     return model.get_submodule(table_of(model)[0].removesuffix(".weight").rpartition(".")[0])
 
 
-@pytest.mark.parametrize("kind", [*PREFIX, *COMPOSITE, *OTHERS])
+KINDS = [*PREFIX, *COMPOSITE, *OTHERS]
+
+
+@pytest.mark.parametrize("kind", slow_but(KINDS[::6], KINDS))
 def test_a_picture_of_another_size_has_what_the_model_itself_would_use(kind, tmp_path):
     if kind in COMPOSITE:
         config = {"text_config": TEXT, "vision_config": VISION, **COMPOSITE[kind][1]}

@@ -16,6 +16,7 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.claims.report import report
 from geometry.models.recognition.candidates import UnknownArchitecture
 from geometry.models.sources.opening import open_model
+from tests.marks import slow_but
 
 ABSOLUTE = "embeddings.position_embeddings.weight"
 LAYER = "encoder.layer.{}.attention.self.distance_embedding.weight"
@@ -37,13 +38,15 @@ def config(kind="bert", **more):
             "num_attention_heads": 2, "max_position_embeddings": 12, **more}  # fmt: skip
 
 
+#: Where each family keeps its model.
+ROOTS = {"bert": "", "roberta": "roberta.", "electra": "electra.", "esm": "esm.",
+         "albert": "albert.", "layoutlm": "layoutlm.", "nystromformer": "x."}  # fmt: skip
+
+
 @pytest.mark.parametrize("how", ["relative_key", "relative_key_query", None])
-@pytest.mark.parametrize(
-    ("kind", "root"),
-    [("bert", ""), ("roberta", "roberta."), ("electra", "electra."), ("esm", "esm."),
-     ("albert", "albert."), ("layoutlm", "layoutlm."), ("nystromformer", "x.")],
-)  # fmt: skip
-def test_vectors_by_distance_are_shown(kind, root, how, written):
+@pytest.mark.parametrize("kind", slow_but(["bert", "esm"], ROOTS))
+def test_vectors_by_distance_are_shown(kind, how, written):
+    root = ROOTS[kind]
     tensors = bert(root)
     model = open_model(written(tensors, config(kind, position_embedding_type=how)))
     vectors = tensors[root + LAYER.format(0)]

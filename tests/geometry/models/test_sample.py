@@ -203,6 +203,7 @@ def test_the_run_inside_is_one_of_this_model(folder, model):
     assert cosine(ordinary(inside.W_pos), ordinary(model.W_pos)) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("layer", "least"), [(0, 0.8), (1, 0.6)])
 def test_other_texts_have_the_same_positions_inside(measured_again, layer, least):
     shipped, again = (

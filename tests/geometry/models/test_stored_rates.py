@@ -16,6 +16,7 @@ from geometry.measures.sinusoids import sinusoid
 from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import BART, SPECIAL
 from tests.geometry.models.test_grids import VISION
+from tests.marks import slow_but
 from tests.small_models import llama_config, saved
 
 CONFIG = llama_config()
@@ -202,7 +203,9 @@ def stored(folder, table, dtype=torch.float32):
     save_file(tensors, folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "dtype", slow_but([torch.bfloat16], [torch.float32, torch.float16, torch.bfloat16])
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stored_table_is_computed_only_if_it_is_the_formula(kind, dtype, tmp_path):
     side, layout, sizes = KINDS[kind]

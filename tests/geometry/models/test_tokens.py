@@ -15,6 +15,12 @@ from geometry.models.tokens import readable, readable_bytes
 PROMPT = "Hello my name is Adam"
 
 
+@pytest.fixture(scope="module")
+def gpt2(gpt2_folder) -> PositionalModel:
+    """GPT-2's part; its tokenizer takes a while to read."""
+    return open_model(gpt2_folder)
+
+
 @pytest.fixture
 def tiny(written) -> Callable[..., PositionalModel]:
     """Open a checkpoint of a family with eight positions, beside the files already there."""
@@ -35,8 +41,8 @@ def tiny(written) -> Callable[..., PositionalModel]:
         ("", (50256,)),
     ],
 )
-def test_gpt2_begins_with_its_token(gpt2_folder, text, ids):
-    prompt = open_model(gpt2_folder).tokenize(text)
+def test_gpt2_begins_with_its_token(gpt2, text, ids):
+    prompt = gpt2.tokenize(text)
     assert prompt.ids == ids
     texts = ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
     assert prompt.texts == texts[: len(ids)]
@@ -60,18 +66,18 @@ def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder):
     assert long.truncated == 602 - 512
 
 
-def test_odd_characters_survive(gpt2_folder):
-    prompt = open_model(gpt2_folder).tokenize("naïve 🙂\n\tx")
+def test_odd_characters_survive(gpt2):
+    prompt = gpt2.tokenize("naïve 🙂\n\tx")
     assert len(prompt.ids) == len(prompt.texts)
     assert "".join(prompt.texts).startswith("<|endoftext|>na")
     assert all(isinstance(text, str) for text in prompt.texts)
     # The bytes of a character that is split are shown.
-    texts = open_model(gpt2_folder).tokenize(" my 🧬 helix").texts
+    texts = gpt2.tokenize(" my 🧬 helix").texts
     assert texts[1:] == (" my", " ⟨F0⟩⟨9F⟩", "⟨A7⟩", "⟨AC⟩", " hel", "ix")
 
 
-def test_a_text_alone_has_no_tokens_of_the_family_around_it(gpt2_folder, minilm_folder):
-    gpt2, minilm = open_model(gpt2_folder), open_model(minilm_folder)
+def test_a_text_alone_has_no_tokens_of_the_family_around_it(gpt2, minilm_folder):
+    minilm = open_model(minilm_folder)
     assert gpt2.token_ids(" my") == (616,)
     assert gpt2.token_ids("my") == (1820,)
     assert gpt2.token_ids("<|endoftext|>") == (50256,)

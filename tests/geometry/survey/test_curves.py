@@ -51,6 +51,7 @@ def written(path, rows, kept=3):
     return read_survey(path)
 
 
+@pytest.mark.slow
 def test_curves_are_the_components_that_were_measured(path):
     """In half precision, of the range of positions, from a survey as the command makes it."""
     found = [Entry(f"sinusoidal:{shape}", "own") for shape in ("64x16", "96x24", "128x32")]

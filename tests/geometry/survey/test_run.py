@@ -48,6 +48,7 @@ def rows(out):
     return parquet.read_table(out).to_pylist()
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_rows_of_one(entries, tmp_path):
     out, told = tmp_path / "a.parquet", []
     end = survey(out, entries, tell=told.append)

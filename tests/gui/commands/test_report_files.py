@@ -24,6 +24,7 @@ from gui.panels.kit.views import Reported
 from tests.degenerate_tables import FLAT, ODD, write_gpt2_of
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built
+from tests.marks import slow_but
 from tests.small_models import write_small_gpt2
 
 NEED_E = {"capture", "overlaps-P-E", "layernorm", "interference"}
@@ -322,15 +323,7 @@ def reported(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize(
-    "table",
-    [
-        "zeros",
-        "equal",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in TABLES
-          if name not in ("zeros", "equal")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("table", slow_but(["zeros", "equal"], TABLES))
 def test_a_figure_is_drawn_or_left_out_with_the_reason(table, name, reported):
     drawn = None
     with suppress(TensorUnavailable, RangeError):

@@ -129,6 +129,7 @@ def test_a_picture_that_cannot_be_written_or_drawn_says_why(window, save, tmp_pa
     assert list(tmp_path.glob("*.png")) == [out]
 
 
+@pytest.mark.slow
 def test_window_is_usable_while_a_picture_is_written(application, qtbot, tmp_path, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
 

@@ -29,6 +29,7 @@ from gui.window.exports import window_script
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.dialogs import press_key
 from tests.gui.open_models import show_others
+from tests.marks import slow_but
 from tests.scripts import check_imports, run_script
 
 SIGHT = Sight(
@@ -212,22 +213,21 @@ def column(*values):
     return {"color_by": "column", "color_column": PositionColumn("a", "b.csv", values)}
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"color_by": "residual", "outside": "faint", "selection": (150,)},
-        {"color_by": "component", "color_component": 2},
-        {"sphere": True, "norms_centred": True},
-        {"line_width": 4.0, "point_size": 12.0, "curve_parts": "points", "outside": "faint"},
-        {"color_by": "period", "color_period": 12.5},
-        column(None, *range(120)),
-        column(*(f"k{i % 5}" for i in range(150))),
-    ],
-    ids=["residual", "component", "sphere", "points", "period", "numbers", "categories"],
-)
-def test_what_is_drawn_otherwise(opened, run, tmp_path, fields):
+OTHERWISE = {
+    "residual": {"color_by": "residual", "outside": "faint", "selection": (150,)},
+    "component": {"color_by": "component", "color_component": 2},
+    "sphere": {"sphere": True, "norms_centred": True},
+    "points": {"line_width": 4.0, "point_size": 12.0, "curve_parts": "points", "outside": "faint"},
+    "period": {"color_by": "period", "color_period": 12.5},
+    "numbers": column(None, *range(120)),
+    "categories": column(*(f"k{i % 5}" for i in range(150))),
+}
+
+
+@pytest.mark.parametrize("name", slow_but(["residual", "points", "categories"], OTHERWISE))
+def test_what_is_drawn_otherwise(opened, run, tmp_path, name):
     opened.positions = (1, 99)
-    opened.change(**fields)
+    opened.change(**OTHERWISE[name])
     # Of three dimensions, one mirrored: what continuity may ask for.
     opened.turn = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
     names = {}

@@ -6,20 +6,27 @@ import pytest
 from gui.panels.table import PANELS
 from tests.degenerate_tables import FLAT, ODD, write_gpt2_of
 from tests.gui.result_stage import ResultStage
+from tests.marks import slow_but
 
-SLOW = ("two rows in turn", "a plane", "one position", "two dimensions", "one column")
+NAMES = (
+    "zeros",
+    "equal",
+    "two rows in turn",
+    "a plane",
+    "one position",
+    "two dimensions",
+    "one column",
+)
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     folder, tables = tmp_path_factory.mktemp("models"), {**FLAT, **ODD}
-    return {name: write_gpt2_of(folder / name, tables[name]) for name in ("zeros", "equal", *SLOW)}
+    return {name: write_gpt2_of(folder / name, tables[name]) for name in NAMES}
 
 
 @pytest.mark.parametrize("panel", PANELS)
-@pytest.mark.parametrize(
-    "table", ["zeros", "equal", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
-)
+@pytest.mark.parametrize("table", slow_but(["zeros"], NAMES))
 def test_each_panel_shows_a_result_or_says_why_not(panel, table, models, qapp):
     stage = ResultStage(None, panel)
     try:

@@ -240,6 +240,7 @@ def test_without_a_tokenizer_that_can_be_read_numbers_do(at_two_sums, small_gpt2
     assert stage.sums[0][0] == HELLO
 
 
+@pytest.mark.slow
 def test_other_table_keeps_tokens_or_says_why_not(stage, write_gpt2, helix):
     form = stage.form
     stage.type_token(form.first, "adam")

@@ -196,6 +196,7 @@ def test_the_bulk_leaves_outliers_out_and_rounding_does_not_fill_the_axis(norms)
     assert high - low > 0.1
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, monkeypatch):
     drawn = []
 

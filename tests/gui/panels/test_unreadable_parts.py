@@ -8,6 +8,7 @@ from safetensors.numpy import load_file, save_file
 
 from gui.panels.table import PANELS
 from tests.gui.panels.test_contract import other_choices
+from tests.marks import slow_but
 from tests.small_models import write_small_gpt2, write_small_llama
 
 pytestmark = pytest.mark.usefixtures("few_random_curves")
@@ -55,7 +56,7 @@ def broken(tmp_path_factory):
     return lambda what, panel: written(what, rotary if panel == "rotary" else learned)
 
 
-@pytest.mark.parametrize("what", GONE)
+@pytest.mark.parametrize("what", slow_but(["embeddings", "queries"], GONE))
 @pytest.mark.parametrize("name", PANELS)
 def test_a_panel_says_what_is_missing_and_shows_the_rest(name, what, stage_of, broken):
     stage = stage_of(name, broken(what, name), size=(900, 300))

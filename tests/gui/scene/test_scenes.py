@@ -201,6 +201,7 @@ def test_marks_follow_the_camera_and_go_away_also_with_hidden_positions(opened, 
     assert not has(made.show(opened), LIGHT.accent)
 
 
+@pytest.mark.slow
 def test_hundreds_of_updates_add_nothing(opened, controller, stage, write_table, helix):
     made = stage(size=(160, 120))
     made.show(opened)

@@ -263,6 +263,7 @@ def test_the_helix_never_flips_while_it_is_dragged(opened, controller, step):
     assert min(np.diag(a @ b.T).min() for a, b in itertools.pairwise(fitted)) < -0.9
 
 
+@pytest.mark.slow
 def test_gpt2_never_flips_while_it_is_dragged(session, controller, gpt2_folder):
     controller.open(str(gpt2_folder))
     sweep = [(1, last) for last in range(1023, 200, -7)] + [(f, 200 + f) for f in range(1, 800, 7)]

@@ -135,6 +135,7 @@ def test_views_appear_one_at_a_time(application, grid, settle, short, long):
     assert not any(a.intersects(b) for a in areas for b in areas if a is not b)
 
 
+@pytest.mark.slow
 def test_views_span_their_ranges_with_one_bar(application, grid, beside, settle, short):
     (other,) = beside(short)
     application.session.color_span = "range"
@@ -395,6 +396,7 @@ def test_a_picture_has_all_views_and_what_the_colours_mean(application, grid, be
     assert exact.size().toTuple() == (701, 333)
 
 
+@pytest.mark.slow
 def test_vectors_have_all_views_under_their_names(application, grid, beside, short, long):
     beside(short, long)
     figure = application.window.pictures.vectors(PictureOptions(pixels=(1000, 500)))
@@ -431,6 +433,7 @@ def test_narrow_headers_and_their_colours(application, grid, beside, short):
     assert mark() != color
 
 
+@pytest.mark.slow
 def test_window_begins_side_by_side(start_application, write_gpt2, short, qtbot, monkeypatch):
     build = MainWindow.build_panels
     monkeypatch.setattr(MainWindow, "build_panels", lambda self: None)

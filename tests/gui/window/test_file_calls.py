@@ -31,6 +31,7 @@ from tests.gui.file_calls import OnGuiThread, SlowDisk, heard
 from tests.gui.on_screen import drop
 from tests.gui.training_stage import write_trained
 from tests.gui.window.survey.survey_table import write_survey
+from tests.marks import slow_but
 
 BEATS = 20
 """How often the event loop turns while a disk is silent."""
@@ -201,7 +202,7 @@ def each_panel(drive):
 GESTURES = (opening, looking, comparing, saving, exporting, surveying)
 
 
-@pytest.mark.parametrize("gestures", [*GESTURES, pytest.param(each_panel, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("gestures", slow_but([opening, looking], [*GESTURES, each_panel]))
 def test_the_gui_thread_asks_no_disk(application, driven, gestures):
     drive, asked = driven(application), OnGuiThread()
     with heard(asked):
@@ -277,7 +278,10 @@ def go_round(qtbot):
     return turn
 
 
-@pytest.mark.parametrize("gesture", [*OPENING, save_project, add_beside, open_recent_menu])
+@pytest.mark.parametrize(
+    "gesture",
+    slow_but([OPENING[0], save_project], [*OPENING, save_project, add_beside, open_recent_menu]),
+)
 def test_a_slow_disk_stops_no_window(application, driven, go_round, gesture):
     drive = driven(application)
     drive.open(drive.folder)
@@ -310,7 +314,7 @@ def test_esc_gives_up_a_project_on_a_slow_disk(application, driven, qtbot):
     assert drive.session.notice is None
 
 
-@pytest.mark.parametrize("how", ["argument", "last model", "last project"])
+@pytest.mark.parametrize("how", slow_but(["argument"], ["argument", "last model", "last project"]))
 def test_a_slow_disk_stops_no_start(
     start_application, driven, files, settings, qtbot, go_round, how
 ):

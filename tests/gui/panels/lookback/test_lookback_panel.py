@@ -110,6 +110,7 @@ def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
     assert f"rotation alone {r2:.3f} · smooth " in readings(panel, "R²")
 
 
+@pytest.mark.slow
 def test_all_dimensions_have_no_angles_and_spread_lags(noisy):
     panel = noisy.panel
     QTest.mouseClick(panel.controls.widgets["space"].buttons["all"], LEFT)

@@ -22,6 +22,7 @@ def middle(panel, number):
     return figure_of(panel).grid.area_of(number).center().toPoint()
 
 
+@pytest.mark.slow
 def test_eight_panels_of_minilm_in_one_click_and_their_figure_for_print(minilm):
     show(minilm, "attention")
     cells = minilm.result.cells
@@ -103,6 +104,7 @@ def test_mlp_panels_and_another_layer_and_head(minilm):
     assert "gain folded" in minilm.caption()
 
 
+@pytest.mark.slow
 def test_what_gpt2s_part_lacks_of_the_mlp_and_what_another_panel_refers_to(gpt2):
     show(gpt2, "mlp")
     assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.words.message.text()

@@ -241,6 +241,7 @@ def test_gpt2s_queries_read_positions(gpt2):
     assert gpt2.header.finding.text().startswith("✓ holds: TL 2.53 × chance (expected > 1); ")
 
 
+@pytest.mark.slow
 def test_tokens_and_positions_keep_apart_where_the_articles_say_so(stage_of, minilm_folder):
     panel = stage_of("overlaps", minilm_folder, size=(1000, 420)).panel
     panel.configure(rows="P", columns="E")

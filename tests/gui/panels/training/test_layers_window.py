@@ -99,6 +99,7 @@ def test_the_script_prints_what_the_panel_shows(inside, run_python):
             assert float(text) == pytest.approx(numbers[name][layer], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_layers_side_by_side(inside, folder, wait_until_idle):
     inside.controller.comparing.add_all([f"{folder}/layer 1", f"{folder}/layer 2"])
     wait_until_idle(inside)

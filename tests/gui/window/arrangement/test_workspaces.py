@@ -524,6 +524,7 @@ def test_every_panel_is_in_one_group():
     assert [entry.name for entries in GROUPS.values() for entry in entries] == list(PANELS)
 
 
+@pytest.mark.slow
 def test_a_panel_beside_the_curve_keeps_its_share_of_the_window(window, workspaces, settle, qtbot):
     def has(part):
         norms = window.docks["norms"]

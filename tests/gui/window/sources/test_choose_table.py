@@ -45,6 +45,7 @@ def bare(tmp_path):
     return [write_bare(tmp_path / f"{name}.safetensors", seed) for seed, name in enumerate("ab")]
 
 
+@pytest.mark.slow
 def test_the_open_model_and_those_beside_it(window, settle, choose, bare, qtbot):
     session, bar = window.session, window.notice_bar
     before = session.model

@@ -23,6 +23,7 @@ from gui.window.survey.scatter import make_scatter, usual_choices
 from gui.window.survey.window import SurveyWindow, progress_text
 from tests.gui.on_screen import put_on_screen
 from tests.gui.window.survey.survey_table import FAILED, SEEDS, STEPS, entries, row, write_survey
+from tests.marks import slow_but
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -236,6 +237,7 @@ def test_a_lasso_selects_and_a_button_shows_up_to_nine_side_by_side(shown):
     assert not shown.beside.isEnabled()
 
 
+@pytest.mark.slow
 def test_axes_and_colours_are_any_columns(shown, qtbot):
     def choose(box, name):
         box.setCurrentIndex(box.findData(name))
@@ -351,7 +353,7 @@ def test_the_table_is_saved_as_it_is_shown(shown, tmp_path, monkeypatch):
     np.testing.assert_array_equal([float(one[2]) for one in rows], values)
 
 
-@pytest.mark.parametrize("color", ["seed", "variance_3"])
+@pytest.mark.parametrize("color", slow_but(["seed"], ["seed", "variance_3"]))
 def test_the_figure_is_saved(shown, tmp_path, monkeypatch, color):
     shown.color_box.setCurrentIndex(shown.color_box.findData(color))
     shown.color_box.activated.emit(0)

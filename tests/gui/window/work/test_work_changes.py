@@ -192,6 +192,7 @@ def test_names_are_shown_as_are(start_application, write_table, tmp_path, wait_u
     assert application.window.windowTitle() == "c[*][*].helix[*] – a[*][*]b – Helixscope"
 
 
+@pytest.mark.slow
 def test_model_loaded_after_saving_is_no_change(opened, wait_until_idle, other, talk):
     work = opened.window.work
     opened.controller.comparing.add(other)
