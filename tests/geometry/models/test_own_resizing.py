@@ -139,7 +139,7 @@ def part_with_table(model):
 KINDS = [*PREFIX, *COMPOSITE, *OTHERS]
 
 
-@pytest.mark.parametrize("kind", slow_but(KINDS[::6], KINDS))
+@pytest.mark.parametrize("kind", slow_but([*KINDS[::6], "radio"], KINDS))
 def test_a_picture_of_another_size_has_what_the_model_itself_would_use(kind, tmp_path):
     if kind in COMPOSITE:
         config = {"text_config": TEXT, "vision_config": VISION, **COMPOSITE[kind][1]}

@@ -102,7 +102,6 @@ def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, mon
     assert scales == [1, 2]
 
 
-@pytest.mark.slow
 def test_cancelled_film_and_closed_window_leave_no_file(application, films, finish, tmp_path):
     out = tmp_path / "a.mp4"
     out.write_bytes(b"before")
@@ -164,7 +163,6 @@ def test_menu_saves_film_and_coordinates(application, finish, tmp_path, monkeypa
     assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
 
 
-@pytest.mark.slow
 def test_model_opened_during_the_dialog_is_a_notice(application, films, tmp_path, monkeypatch):
     """Not a film of something else."""
     session = application.session

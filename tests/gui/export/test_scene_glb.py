@@ -129,7 +129,6 @@ def test_a_page_has_what_the_viewport_shows(application, export, tmp_path, wait_
     assert abs(eye["x"]) + abs(eye["y"]) < 1e-6 < eye["z"]
 
 
-@pytest.mark.slow
 def test_a_body_where_there_is_a_folder_and_nothing_without_a_file(application, export, tmp_path):
     export(None)
     assert application.session.status == "Ready"

@@ -396,7 +396,6 @@ def test_a_picture_has_all_views_and_what_the_colours_mean(application, grid, be
     assert exact.size().toTuple() == (701, 333)
 
 
-@pytest.mark.slow
 def test_vectors_have_all_views_under_their_names(application, grid, beside, short, long):
     beside(short, long)
     figure = application.window.pictures.vectors(PictureOptions(pixels=(1000, 500)))

@@ -87,7 +87,6 @@ def test_saved_work_and_bookmarks_keep_it(application, window, settle, tmp_path)
     assert application.settings.new_session().color_span == "range"
 
 
-@pytest.mark.slow
 def test_pictures_and_the_copied_script_have_it(application, window, settle, monkeypatch):
     from gui.export.save_picture import PictureOptions
     from gui.window.exports import window_script

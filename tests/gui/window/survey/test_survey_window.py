@@ -237,7 +237,6 @@ def test_a_lasso_selects_and_a_button_shows_up_to_nine_side_by_side(shown):
     assert not shown.beside.isEnabled()
 
 
-@pytest.mark.slow
 def test_axes_and_colours_are_any_columns(shown, qtbot):
     def choose(box, name):
         box.setCurrentIndex(box.findData(name))
