@@ -202,7 +202,9 @@ def each_panel(drive):
 GESTURES = (opening, looking, comparing, saving, exporting, surveying)
 
 
-@pytest.mark.parametrize("gestures", slow_but([opening, looking, exporting], [*GESTURES, each_panel]))
+@pytest.mark.parametrize(
+    "gestures", slow_but([opening, looking, exporting], [*GESTURES, each_panel])
+)
 def test_the_gui_thread_asks_no_disk(application, driven, gestures):
     drive, asked = driven(application), OnGuiThread()
     with heard(asked):
