@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from geometry.checkpoints import array_store, hdf5_store
+from geometry.checkpoints import array_store, hdf5_store, pickled_store
 from geometry.checkpoints.files import open_store
 from geometry.checkpoints.transfer import Cancelled, Transfer, local_reads
 from geometry.models.sources.opening import open_model
@@ -22,7 +22,7 @@ def test_a_pickle_is_read_with_progress_and_can_be_cancelled(tmp_path):
         open_store(tmp_path / "a.pkl")
 
 
-@pytest.mark.parametrize("suffix", [".h5", ".npz"])
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".pkl"])
 def test_a_large_array_is_unpacked_with_progress_and_can_be_cancelled(
     tmp_path, monkeypatch, suffix
 ):
@@ -30,12 +30,14 @@ def test_a_large_array_is_unpacked_with_progress_and_can_be_cancelled(
     path = tmp_path / f"a{suffix}"
     if suffix == ".npz":
         np.savez_compressed(path, wpe=array)
+    elif suffix == ".pkl":
+        path.write_bytes(pickle.dumps({"wpe": array}, 2))
     else:
         h5py = pytest.importorskip("h5py")
         with h5py.File(path, "w") as file:
             file.create_dataset("wpe", data=array, chunks=(30, 70), compression="gzip")
     store = open_store(path)
-    for module in (array_store, hdf5_store):
+    for module in (array_store, hdf5_store, pickled_store):
         monkeypatch.setattr(module, "LARGE", 100_000)
     seen = []
     with local_reads(Transfer(seen.append, interval_s=0)):

@@ -151,10 +151,78 @@ def test_a_pickle_without_arrays_is_named_and_not_run(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_the_same_bytes_many_times_are_refused(tmp_path):
-    array = RANDOM.standard_normal(100_000)
-    (tmp_path / "a.pkl").write_bytes(pickle.dumps({str(n): array for n in range(1000)}))
-    with pytest.raises(SourceError, match="many times"):
+@pytest.mark.parametrize("protocol", range(6))
+def test_large_arrays_in_pickles(tmp_path, protocol):
+    """Of more than a window, whose bytes are escaped, or not, in every way."""
+    large = RANDOM.integers(0, 2**32, (300, 100), np.uint32).view(np.float32)
+    content = {"wte": large, "ln": P, "wpe": large.T, "lm_head": large}
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps(content, protocol))
+    store = open_store(tmp_path / "a.pkl")
+    assert list(store.tensors) == list(content)
+    for name, array in content.items():
+        assert store.read(name).tobytes() == array.tobytes()
+
+
+class OfPython2(pickle._Pickler):
+    """Writes as Python 2 did, where bytes and texts had the same type."""
+
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def save_text(self, value):
+        raw = value.encode() if isinstance(value, str) else value
+        if not self.proto:
+            self.write(f"S{repr(raw)[1:]}\n".encode())
+        else:
+            short = len(raw) < 256
+            self.write(struct.pack(*("<cB", b"U") if short else ("<cI", b"T"), len(raw)) + raw)
+        self.memoize(value)
+
+    dispatch[bytes] = dispatch[str] = save_text
+
+
+@pytest.mark.parametrize("protocol", [0, 2])
+@pytest.mark.parametrize(
+    "array",
+    [
+        RANDOM.integers(0, 2**32, (900, 50), np.uint32).view(np.float32),
+        np.full((900, 50), np.frombuffer(b"\\'\n\\", np.float32)),
+        RANDOM.standard_normal((5, 4)).astype(np.float32),
+        RANDOM.standard_normal((50, 4)).astype(np.float32),
+        np.frombuffer(b"\xc3\xa9\0\0" * 12, np.float32).reshape(4, 3),
+    ],
+    ids=["large", "escapes", "short", "longer", "utf-8"],
+)
+def test_arrays_that_python_2_pickled(tmp_path, protocol, array):
+    with (tmp_path / "a.pkl").open("wb") as file:
+        OfPython2(file, protocol).dump({"wpe": array})
+    loaded = pickle.loads((tmp_path / "a.pkl").read_bytes(), encoding="latin1")
+    assert loaded["wpe"].tobytes() == array.tobytes()
+    assert open_store(tmp_path / "a.pkl").read("wpe").tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"\xc2\xbf", b"\xc2\xc2"),
+        (b"\xc2\xbf", b"\xc4\xbf"),
+        (b"\xc2\xbf", b"??"),
+        (b"??", b"\xc2\xbf"),
+    ],
+    ids=["no text", "another character", "more bytes", "fewer bytes"],
+)
+def test_texts_that_are_not_the_bytes_of_their_array(tmp_path, before, after):
+    array = np.full((300, 100), np.frombuffer(b"??\xbf?", np.float32))
+    data = pickle.dumps({"wpe": array}, 2)
+    at = data.index(before, len(data) // 2)
+    (tmp_path / "a.pkl").write_bytes(data[:at] + after + data[at + 2 :])
+    with pytest.raises(SourceError, match=r"a\.pkl is a damaged pickle"):
+        open_model(tmp_path / "a.pkl")
+
+
+@pytest.mark.parametrize("nbytes", [2**62, 2**64 - 1])
+def test_a_pickle_with_a_value_beyond_its_end_is_damaged(tmp_path, nbytes):
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04\x8e" + nbytes.to_bytes(8, "little") + b".")
+    with pytest.raises(SourceError, match=r"a\.pkl is a damaged pickle"):
         open_store(tmp_path / "a.pkl")
 
 
