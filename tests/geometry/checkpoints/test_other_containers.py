@@ -283,6 +283,26 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
         read_arrow(tmp_path / name)
 
 
+def test_a_dictionary_of_arrow_counts_before_it_is_unpacked(tmp_path, monkeypatch):
+    labels = pa.DictionaryArray.from_arrays(pa.array(np.zeros(9, "i4")), pa.array(np.zeros(5_000)))
+    table = pa.table({"x": P[:, 0], "y": P[:, 1], "label": labels})
+    feather.write_feather(table, tmp_path / "a.feather", compression="zstd")
+    assert read_arrow(tmp_path / "a.feather").values.shape == (9, 2)
+    monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 4_999)
+    monkeypatch.setattr("pyarrow.ipc.open_file", pytest.fail)
+    with pytest.raises(SourceError, match="entries; at most"):
+        read_arrow(tmp_path / "a.feather")
+
+
+def test_columns_of_lists_are_no_labels(tmp_path):
+    tokens = [list(range(9_000))] * len(P)
+    table = pa.table({"tokens": tokens, "e": P.tolist(), "half": P[:, 0].astype("f2")})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    rows = read_arrow(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(rows.values, P)
+    assert [column.name for column in rows.columns] == ["half"]
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
 @pytest.mark.parametrize("what", ["one long text", "one long row"])
 def test_what_is_short_in_the_file_and_long_in_memory_is_refused(what, name, tmp_path):
