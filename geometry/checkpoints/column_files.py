@@ -44,6 +44,8 @@ MAX_NUMBER = 1e30
 """Upper limit of numbers: larger ones are not measurements, and overflow in plots."""
 
 POSITION = "position"
+_PART = 1 << 16
+"""Characters after which the reading of a text is reported, and can be cancelled."""
 _DELIMITERS = ",;\t"
 _ADVICE = "Save it as CSV in UTF-8, with a header and a line for each row."
 _NUMBERED = re.compile(r"(.*?)\d+")
@@ -149,23 +151,30 @@ def read_rows(path: Path) -> NumberRows:
             raise refused(path, "has a header but no rows")
         if len(rows) > MAX_POSITIONS:
             raise refused(path, f"has more than {MAX_POSITIONS} rows")
-        entries = _entries(names, rows, comma=comma)
+        cells = list(zip(*rows, strict=True))
+        advance = local_read(path.name, 2 * len(rows) * len(names), "Converting")
+        numbers = np.empty((len(names), len(rows)))  # NaN for texts
+        for at, column in enumerate(cells):
+            numbers[at] = [_nan_or_number(cell, comma=comma) for cell in column]
+            advance(len(rows))
+        entries = _entries(names, ~np.isnan(numbers))
         if not entries:
             raise refused(path, "has no columns of numbers")
-        values = np.empty((len(rows), len(entries)))
-        advance = local_read(path.name, len(text))
-        for n, row in enumerate(rows):
-            values[n] = [_entry(path, row[at], names[at], n + 1, comma=comma) for at in entries]
-            advance(len(text) // len(rows))
         labels = sorted(set(range(len(names))).difference(entries))
         if len(labels) > MAX_COLUMNS:
             raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
-        shown = shown_names([names[at] for at in labels])
-        columns = tuple(
-            PositionColumn(name, "", _values([row[at] for row in rows], comma=comma))
-            for name, at in zip(shown, labels, strict=True)
-        )
-        return NumberRows(values, columns)
+        for at in entries:
+            if (missing := np.flatnonzero(np.isnan(numbers[at]))).size:
+                cell = shortened(cells[at][missing[0]], MAX_TEXT_LENGTH)
+                name, row = shortened(names[at], MAX_TEXT_LENGTH), missing[0] + 1
+                raise refused(
+                    path, f"has {cell!r} in row {row} of the column {name!r}, not a number"
+                )
+        columns = []
+        for at, name in zip(labels, shown_names([names[at] for at in labels]), strict=True):
+            columns.append(PositionColumn(name, "", _values(cells[at], comma=comma)))
+            advance(len(rows))
+        return NumberRows(np.ascontiguousarray(numbers[entries].T), tuple(columns))
 
 
 def _is_header(names: Sequence[str], *, comma: bool) -> bool:
@@ -181,21 +190,17 @@ def _is_header(names: Sequence[str], *, comma: bool) -> bool:
     return counted or bool(texts)
 
 
-def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool) -> list[int]:
-    """Return the columns that are entries of the rows."""
-    numeric = [
-        at
-        for at in range(len(names))
-        if any(_number(row[at], comma=comma) is not None for row in rows)
-    ]
+def _entries(names: Sequence[str], known: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the columns that are entries of the rows, of (n_columns, n_rows) cells with numbers.
+
+    They are in the order of the file.
+    """
+    numeric = np.flatnonzero(known.any(axis=1)).tolist()
     if alike := numbered_alike([names[at].strip() for at in numeric]):
         chosen = set(alike)
         return [at for at in numeric if names[at].strip() in chosen]
-    return [
-        at
-        for at in range(len(names))
-        if all(_number(row[at], comma=comma) is not None for row in rows)
-    ]
+    whole: list[int] = np.flatnonzero(known.all(axis=1)).tolist()
+    return whole
 
 
 def numbered_alike(names: Sequence[str]) -> list[str]:
@@ -229,14 +234,6 @@ def labels_beside(path: Path, n_rows: int) -> tuple[PositionColumn, ...]:
 def metadata_name(path: Path) -> str:
     """Return the name of the file with the labels of a table for the Embedding Projector."""
     return re.sub(r"tensors?\.tsv$", "metadata.tsv", path.name)
-
-
-def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> float:
-    number = _number(cell, comma=comma)
-    if number is None:
-        shown, name = shortened(cell, MAX_TEXT_LENGTH), shortened(column, MAX_TEXT_LENGTH)
-        raise refused(path, f"has {shown!r} in row {row} of the column {name!r}, not a number")
-    return number
 
 
 def read_text(path: Path, max_bytes: int, advice: str) -> str:
@@ -317,7 +314,7 @@ def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
 def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
     """Yield the rows that are not empty, each as long as the header."""
     n_columns = n_cells = 0
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(_lines(path, text, ""), delimiter=delimiter)
     try:
         for row in reader:
             if not any(cell.strip() for cell in row):
@@ -338,7 +335,7 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
 def _words(path: Path, text: str) -> Iterator[list[str]]:
     """Yield the words of each line that is not empty or a comment, as many as of the first."""
     # Words of an embedding can have any character but these in them.
-    split = (line.strip(" \t\r").split(" ") for line in text.split("\n"))
+    split = (line.strip(" \t\r\n").split(" ") for line in _lines(path, text, "\n"))
     words = ([word for word in line if word] for line in split)
     lines = (line for line in words if line and not _is_comment(line))
     first = next(lines, [])
@@ -352,6 +349,18 @@ def _words(path: Path, text: str) -> Iterator[list[str]]:
         if number * n_words > MAX_CELLS:
             raise refused(path, f"has more than {MAX_CELLS} numbers")
         yield row
+
+
+def _lines(path: Path, text: str, newline: str) -> Iterator[str]:
+    """Yield the lines of a text with their ends; it can be cancelled between parts of it."""
+    advance, since = local_read(path.name, len(text)), 0
+    for line in io.StringIO(text, newline=newline):
+        since += len(line)
+        if since >= _PART:
+            advance(since)
+            since = 0
+        yield line
+    advance(since)
 
 
 def _is_comment(words: list[str]) -> bool:
@@ -396,6 +405,11 @@ def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, .
     if all(number is not None for number in numbers.values()):
         return tuple(numbers.get(text) for text in texts)
     return tuple(shortened(visible(text), MAX_TEXT_LENGTH) or None for text in texts)
+
+
+def _nan_or_number(text: str, *, comma: bool) -> float:
+    number = _number(text, comma=comma)
+    return math.nan if number is None else number
 
 
 def _number(text: str, *, comma: bool) -> float | None:

@@ -26,7 +26,7 @@ def test_a_pickle_is_read_with_progress_and_can_be_cancelled(tmp_path):
         open_store(tmp_path / "a.pkl")
 
 
-@pytest.mark.parametrize("suffix", [".h5", ".npz", ".pkl"])
+@pytest.mark.parametrize("suffix", [".h5", ".hdf5", ".npz", ".pkl"])
 def test_a_large_array_is_unpacked_with_progress_and_can_be_cancelled(
     tmp_path, monkeypatch, suffix
 ):
@@ -39,7 +39,8 @@ def test_a_large_array_is_unpacked_with_progress_and_can_be_cancelled(
     else:
         h5py = pytest.importorskip("h5py")
         with h5py.File(path, "w") as file:
-            file.create_dataset("wpe", data=array, chunks=(30, 70), compression="gzip")
+            chunks = (30, 70) if suffix == ".h5" else (1000, 20)
+            file.create_dataset("wpe", data=array, chunks=chunks, compression="gzip")
     store = open_store(path)
     for module in (array_store, hdf5_store, pickled_store):
         monkeypatch.setattr(module, "LARGE", 100_000)
@@ -94,3 +95,14 @@ def test_a_compressed_table_says_its_size_before_it_is_unpacked(tmp_path, suffix
     unpacked = [progress for progress in seen if progress.verb == "Unpacking"]
     assert (unpacked[0].done, unpacked[0].total) == (0, table.nbytes)
     assert len(unpacked) == 11
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv"])
+def test_a_text_is_read_with_progress_also_where_it_has_no_rows(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_text("1 2\n3 4\n5 6\n" + "\n" * 300_000)
+    seen = []
+    with local_reads(Transfer(seen.append, interval_s=0)):
+        open_model(path)
+    reading = [progress.done for progress in seen if progress.verb == "Reading"]
+    assert len(reading) == len(set(reading)) > 4
