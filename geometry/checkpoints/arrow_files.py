@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,10 @@ _ROWS = 128
 """Rows with lists or texts that are unpacked at once."""
 _NUMBERS = 4_096
 """Rows of nothing but numbers that are unpacked at once."""
+_COLUMNS = 64
+"""Columns of a Parquet file that are unpacked at once, with a dictionary of each."""
+_BUFFER = 1 << 16
+"""Bytes of each that are read at once."""
 _BYTES = 8
 """Bytes of a number, and of the reference to a label."""
 _LONGEST = 10_000
@@ -100,7 +104,7 @@ def _of_parquet(path: Path) -> Table:
     from pyarrow import Table, types
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path) as file:
+    with ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
         n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
         _check_rows(path, n_rows, n_columns)
         _check_size(path, n_rows * n_columns)
@@ -111,17 +115,20 @@ def _of_parquet(path: Path) -> Table:
         # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
         columns: dict[str, ChunkedArray] = {}
         n_bytes = 0
-        for names, n_at_once in ((alone, _NUMBERS), (others, _ROWS)):
+        for names, n_at_once in (*_groups(alone, _NUMBERS), *_groups(others, _ROWS)):
             batches: list[RecordBatch] = []
-            for batch in file.iter_batches(n_at_once, columns=names) if names else ():
+            for batch in file.iter_batches(n_at_once, columns=names):
                 batches.append(batch)
                 n_bytes += batch.nbytes
                 _check_size(path, n_bytes // 8)
                 advance(size * batch.num_rows * len(names) // (n_rows * len(schema)))
-            if batches:
-                table = Table.from_batches(batches)
-                columns |= {name: table[name] for name in names}
+            table = Table.from_batches(batches)
+            columns |= {name: table[name] for name in names}
         return Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _groups(names: list[str], n_rows: int) -> Iterator[tuple[list[str], int]]:
+    return ((names[first : first + _COLUMNS], n_rows) for first in range(0, len(names), _COLUMNS))
 
 
 def _of_messages(path: Path, file: FileIO) -> Table:
