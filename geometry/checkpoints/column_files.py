@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -44,6 +44,8 @@ MAX_NUMBER = 1e30
 """Upper limit of numbers: larger ones are not measurements, and overflow in plots."""
 
 POSITION = "position"
+_LINE, _LINE_OF_WORDS = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+"), re.compile(r"[^\n]*\n|[^\n]+")
+"""Lines of a table, with their ends, and those of words, which can have "\\r" in them."""
 _PART = 1 << 16
 """Characters after which the reading of a text is reported, and can be cancelled."""
 _DELIMITERS = ",;\t"
@@ -135,46 +137,48 @@ def read_rows(path: Path) -> NumberRows:
         text = read_text(path, MAX_FILE, _ADVICE)
         delimiter = _delimiter(text)
         comma = delimiter == ";"
-        rows = list(_rows(path, text, delimiter) if delimiter else _words(path, text))
-        names = rows[0] if rows else []
+
+        def rows(first: int = 0) -> Iterator[list[str]]:
+            read = _rows(path, text, delimiter) if delimiter else _words(path, text)
+            return itertools.islice(read, first, None)
+
+        names = next(rows(), [])
         if not names:
             raise refused(path, "is empty")
         if len(names) > MAX_WIDTH:
             raise refused(path, f"has more than {MAX_WIDTH} columns")
-        if _is_header(names, comma=comma):
-            rows = rows[1:]
-        elif _number(names[0], comma=comma) is None:
-            names = ["label", *(str(number) for number in range(len(names) - 1))]
-        else:
-            names = [str(number) for number in range(len(names))]
-        if not rows:
+        header = _is_header(names, comma=comma)
+        if not header:
+            labelled = _number(names[0], comma=comma) is None
+            names = ["label"][:labelled] + [str(n) for n in range(len(names) - labelled)]
+        # Texts are not kept, which take many times as much, but those of labels are read again.
+        cells = itertools.chain.from_iterable(rows(header))
+        read = (_nan_or_number(cell, comma=comma) for cell in cells)
+        numbers = np.fromiter(read, np.float64).reshape(-1, len(names))
+        if not len(numbers):
             raise refused(path, "has a header but no rows")
-        if len(rows) > MAX_POSITIONS:
+        if len(numbers) > MAX_POSITIONS:
             raise refused(path, f"has more than {MAX_POSITIONS} rows")
-        cells = list(zip(*rows, strict=True))
-        advance = local_read(path.name, 2 * len(rows) * len(names), "Converting")
-        numbers = np.empty((len(names), len(rows)))  # NaN for texts
-        for at, column in enumerate(cells):
-            numbers[at] = [_nan_or_number(cell, comma=comma) for cell in column]
-            advance(len(rows))
         entries = _entries(names, ~np.isnan(numbers))
         if not entries:
             raise refused(path, "has no columns of numbers")
         labels = sorted(set(range(len(names))).difference(entries))
         if len(labels) > MAX_COLUMNS:
             raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
-        for at in entries:
-            if (missing := np.flatnonzero(np.isnan(numbers[at]))).size:
-                cell = shortened(cells[at][missing[0]], MAX_TEXT_LENGTH)
-                name, row = shortened(names[at], MAX_TEXT_LENGTH), missing[0] + 1
-                raise refused(
-                    path, f"has {cell!r} in row {row} of the column {name!r}, not a number"
-                )
+        values = np.ascontiguousarray(numbers[:, entries])
+        for n, at in np.argwhere(np.isnan(values))[:1]:
+            cell = shortened(next(rows(header + n))[entries[at]], MAX_TEXT_LENGTH)
+            name = shortened(names[entries[at]], MAX_TEXT_LENGTH)
+            raise refused(path, f"has {cell!r} in row {n + 1} of the column {name!r}, not a number")
         columns = []
-        for at, name in zip(labels, shown_names([names[at] for at in labels]), strict=True):
-            columns.append(PositionColumn(name, "", _values(cells[at], comma=comma)))
-            advance(len(rows))
-        return NumberRows(np.ascontiguousarray(numbers[entries].T), tuple(columns))
+        if labels:
+            texts = [[row[at] for at in labels] for row in rows(header)]
+            advance = local_read(path.name, len(text), "Converting")
+            shown = shown_names([names[at] for at in labels])
+            for name, column in zip(shown, zip(*texts, strict=True), strict=True):
+                columns.append(PositionColumn(name, "", _values(column, comma=comma)))
+                advance(len(text) // len(labels))
+        return NumberRows(values, tuple(columns))
 
 
 def _is_header(names: Sequence[str], *, comma: bool) -> bool:
@@ -191,15 +195,12 @@ def _is_header(names: Sequence[str], *, comma: bool) -> bool:
 
 
 def _entries(names: Sequence[str], known: npt.NDArray[np.bool_]) -> list[int]:
-    """Return the columns that are entries of the rows, of (n_columns, n_rows) cells with numbers.
-
-    They are in the order of the file.
-    """
-    numeric = np.flatnonzero(known.any(axis=1)).tolist()
+    """Return the columns that are entries of the rows, from which cells (n_rows, d) are numbers."""
+    numeric = np.flatnonzero(known.any(axis=0)).tolist()
     if alike := numbered_alike([names[at].strip() for at in numeric]):
         chosen = set(alike)
         return [at for at in numeric if names[at].strip() in chosen]
-    whole: list[int] = np.flatnonzero(known.all(axis=1)).tolist()
+    whole: list[int] = np.flatnonzero(known.all(axis=0)).tolist()
     return whole
 
 
@@ -247,7 +248,7 @@ def read_text(path: Path, max_bytes: int, advice: str) -> str:
         It cannot be read.
     """
     with open_regular(path) as file:
-        data = file.read(max_bytes + 1)
+        data = file.read(min(max_bytes, os.fstat(file.fileno()).st_size) + 1)
     if len(data) > max_bytes:
         raise SourceError(f"{path.name} is longer than {max_bytes} bytes.", advice)
     try:
@@ -314,7 +315,7 @@ def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
 def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
     """Yield the rows that are not empty, each as long as the header."""
     n_columns = n_cells = 0
-    reader = csv.reader(_lines(path, text, ""), delimiter=delimiter)
+    reader = csv.reader(_lines(path, text, _LINE), delimiter=delimiter)
     try:
         for row in reader:
             if not any(cell.strip() for cell in row):
@@ -335,7 +336,7 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
 def _words(path: Path, text: str) -> Iterator[list[str]]:
     """Yield the words of each line that is not empty or a comment, as many as of the first."""
     # Words of an embedding can have any character but these in them.
-    split = (line.strip(" \t\r\n").split(" ") for line in _lines(path, text, "\n"))
+    split = (line.strip(" \t\r\n").split(" ") for line in _lines(path, text, _LINE_OF_WORDS))
     words = ([word for word in line if word] for line in split)
     lines = (line for line in words if line and not _is_comment(line))
     first = next(lines, [])
@@ -351,16 +352,17 @@ def _words(path: Path, text: str) -> Iterator[list[str]]:
         yield row
 
 
-def _lines(path: Path, text: str, newline: str) -> Iterator[str]:
+def _lines(path: Path, text: str, line: re.Pattern[str]) -> Iterator[str]:
     """Yield the lines of a text with their ends; it can be cancelled between parts of it."""
-    advance, since = local_read(path.name, len(text)), 0
-    for line in io.StringIO(text, newline=newline):
-        since += len(line)
-        if since >= _PART:
-            advance(since)
-            since = 0
-        yield line
-    advance(since)
+    if text.count("\n") + text.count("\r") > MAX_CELLS:
+        raise refused(path, f"has more than {MAX_CELLS} lines")
+    advance, before = local_read(path.name, len(text)), 0
+    for match in line.finditer(text):
+        if match.end() - before >= _PART:
+            advance(match.end() - before)
+            before = match.end()
+        yield match[0]
+    advance(len(text) - before)
 
 
 def _is_comment(words: list[str]) -> bool:

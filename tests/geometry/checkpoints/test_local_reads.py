@@ -105,4 +105,4 @@ def test_a_text_is_read_with_progress_also_where_it_has_no_rows(tmp_path, suffix
     with local_reads(Transfer(seen.append, interval_s=0)):
         open_model(path)
     reading = [progress.done for progress in seen if progress.verb == "Reading"]
-    assert len(reading) == len(set(reading)) > 4
+    assert len(set(reading)) > 5

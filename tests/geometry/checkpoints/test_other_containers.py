@@ -346,6 +346,7 @@ def test_texts_of_vectors(tmp_path, text):
     (tmp_path / "a.txt").write_text(text, "utf-8")
     rows = read_rows(tmp_path / "a.txt")
     np.testing.assert_array_equal(rows.values, P)
+    assert rows.values.flags.c_contiguous
     assert rows.columns[0].values[:2] == ("w0", "w1")
 
 
