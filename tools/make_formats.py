@@ -41,7 +41,6 @@ LAYOUTS_ARE = """\
 They become numbers one at a time, when something needs them.
 """
 IN_PARTS = "the index, then single tensors"
-WHOLE = "as a whole"
 
 KINDS: dict[str, tuple[str, str, str]] = {
     "safetensors": (
@@ -71,8 +70,8 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "npz": ("`.npz`", "`numpy.savez`: Google's ViT, big_vision, MLX", "single arrays"),
     "pickle": (
         "`.pkl`, `.pickle`",
-        "`pickle.dump` of arrays: picoGPT, JAX scripts",
-        f"{WHOLE}, as data",
+        "`pickle.dump` of arrays: picoGPT, JAX scripts; that of Python 2",
+        f"{IN_PARTS}, as data",
     ),
     "llm.c": ("`.bin`", "llm.c, in 32 bits or bfloat16", IN_PARTS),
     "tensorflow": (

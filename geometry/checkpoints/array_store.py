@@ -20,6 +20,7 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import (
+    ByteFile,
     FloatArray,
     LocalFile,
     OnThisMachine,
@@ -208,12 +209,15 @@ def open_npy(path: Path) -> RegionStore:
             f"{max(0, size - header.length)} of them.",
             _AGAIN,
         )
-    info = TensorInfo(path.stem, header.shape, dtype_name(header.dtype), header.nbytes)
-    strides = None
-    if header.fortran:
-        strides = tuple(math.prod(header.shape[:axis]) for axis in range(len(header.shape)))
-    big_endian = header.dtype.byteorder == ">"
-    return RegionStore({info.name: Region(file, header.length, info, strides, big_endian)}, [file])
+    return RegionStore({path.stem: region_of(file, header.length, path.stem, header)}, [file])
+
+
+def region_of(file: ByteFile, offset: int, name: str, header: ArrayHeader) -> Region:
+    """Return the region of an array's numbers, which begin at ``offset``."""
+    shape, dtype = header.shape, header.dtype
+    info = TensorInfo(name, shape, dtype_name(dtype), header.nbytes)
+    strides = tuple(math.prod(shape[:axis]) for axis in range(len(shape)))
+    return Region(file, offset, info, strides if header.fortran else None, dtype.byteorder == ">")
 
 
 class NpzStore(OnThisMachine):

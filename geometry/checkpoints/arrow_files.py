@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,9 @@ MAX_NUMBERS = 50_000_000
 """Maximum entries of all columns, and eight times as many bytes: GPT-2's token embeddings have
 38,597,376. Equal numbers take hardly any bytes in a file."""
 
+MAX_LABELS = 5_000_000
+"""Maximum cells of the other columns: each takes up to 120 bytes of memory."""
+
 _ARROW, _FEATHER_1 = b"ARROW1", b"FEA1"
 """The first bytes of Feather's two formats; a stream of messages has none."""
 
@@ -40,6 +45,12 @@ _ROWS = 128
 """Rows with lists or texts that are unpacked at once."""
 _NUMBERS = 4_096
 """Rows of nothing but numbers that are unpacked at once."""
+_COLUMNS = 64
+"""Columns of a Parquet file that are unpacked at once, with a dictionary of each."""
+_BUFFER = 1 << 16
+"""Bytes of each that are read at once."""
+_BYTES = 8
+"""Bytes of a number, and of the reference to a label."""
 _LONGEST = 10_000
 """Maximum characters of a text. The same one can be in all rows, and only once in the file."""
 
@@ -61,12 +72,19 @@ def read_arrow(path: Path) -> NumberRows:
         open_regular(path).close()  # a pipe would have no end
         table = _table(path)
         table.validate(full=True)  # that texts and lists are within their bytes
-        entries, values = _values(path, table)
-        others = [name for name in table.column_names if name not in entries]
+        entries, width = _entries(path, table)
+        others = [name for name in _flat(table) if name not in entries]
         if len(others) > MAX_COLUMNS:
             raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
+        if len(others) * table.num_rows > MAX_LABELS:
+            raise refused(path, f"has more than {MAX_LABELS} labels")
+        n_cells = table.num_rows * (len(entries) * width + len(others))
+        advance = local_read(path.name, _BYTES * n_cells, "Converting")
+        values = np.empty((table.num_rows, len(entries) * width))
+        for number, name in enumerate(entries):
+            _fill(values[:, number * width :][:, :width], table[name], advance)
         columns = tuple(
-            PositionColumn(shown, "", _column(path, table[name]))
+            PositionColumn(shown, "", _column(path, table[name], advance))
             for shown, name in zip(shown_names(others), others, strict=True)
         )
         return NumberRows(values, columns)
@@ -74,38 +92,69 @@ def read_arrow(path: Path) -> NumberRows:
 
 def _table(path: Path) -> Table:
     if path.suffix.lower() == ".parquet":
-        from pyarrow import Table, types
-        from pyarrow.parquet import ParquetFile
+        return _of_parquet(path)
+    with open_regular(path) as file:
+        _check_size(path, os.fstat(file.fileno()).st_size // 8)
+        table = _of_messages(path, file)
+    _check_rows(path, table.num_rows, table.num_columns)
+    return table
 
-        with ParquetFile(path) as file:
-            n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
-            _check_rows(path, n_rows, n_columns)
-            _check_size(path, n_rows * n_columns)
-            schema = file.schema_arrow
-            alone = all(types.is_primitive(field.type) for field in schema)
-            advance = local_read(path.name, size := path.stat().st_size)
-            # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
+
+def _of_parquet(path: Path) -> Table:
+    from pyarrow import Table, types
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
+        _check_rows(path, n_rows, n_columns)
+        _check_size(path, n_rows * n_columns)
+        schema = file.schema_arrow
+        alone = [field.name for field in schema if types.is_primitive(field.type)]
+        others = [field.name for field in schema if not types.is_primitive(field.type)]
+        advance = local_read(path.name, size := path.stat().st_size)
+        # pyarrow ends the process if it is asked for the sizes of a damaged file's columns.
+        columns: dict[str, ChunkedArray] = {}
+        n_bytes = 0
+        for names, n_at_once in (*_groups(alone, _NUMBERS), *_groups(others, _ROWS)):
             batches: list[RecordBatch] = []
-            n_bytes = 0
-            for batch in file.iter_batches(_NUMBERS if alone else _ROWS):
+            for batch in file.iter_batches(n_at_once, columns=names):
                 batches.append(batch)
                 n_bytes += batch.nbytes
                 _check_size(path, n_bytes // 8)
-                advance(size * batch.num_rows // n_rows)
-            return Table.from_batches(batches, schema)
-    from pyarrow import ipc
+                advance(size * batch.num_rows * len(names) // (n_rows * len(schema)))
+            table = Table.from_batches(batches)
+            columns |= {name: table[name] for name in names}
+        return Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _groups(names: list[str], n_rows: int) -> Iterator[tuple[list[str], int]]:
+    return ((names[first : first + _COLUMNS], n_rows) for first in range(0, len(names), _COLUMNS))
+
+
+def _of_messages(path: Path, file: FileIO) -> Table:
+    """Read a table in one of Feather's formats, or as a stream of Arrow."""
+    from pyarrow import Table, ipc
     from pyarrow.feather import read_table
 
-    with open_regular(path) as file:
-        head = file.read(len(_ARROW))
-        if not head.startswith(_FEATHER_1):  # which is not of messages, and not compressed
-            file.seek(8 if head == _ARROW else 0)
-            _check_size(path, _unpacked_bytes(file) // 8)
+    head = file.read(len(_ARROW))
+    if head.startswith(_FEATHER_1):  # which is not of messages, and not compressed
         file.seek(0)
-        whole = head == _ARROW or head.startswith(_FEATHER_1)
-        table = read_table(file) if whole else ipc.open_stream(file).read_all()
-    _check_rows(path, table.num_rows, table.num_columns)
-    return table
+        return read_table(file)
+    file.seek(8 if head == _ARROW else 0)
+    n_bytes = _unpacked_bytes(path, file)
+    _check_size(path, n_bytes // 8)
+    file.seek(0)
+    advance = local_read(path.name, n_bytes, "Unpacking")
+    batches: list[RecordBatch] = []
+    if head == _ARROW:
+        reader = ipc.open_file(file)
+        parts = map(reader.get_batch, range(reader.num_record_batches))
+    else:
+        reader = parts = ipc.open_stream(file)
+    for batch in parts:
+        batches.append(batch)
+        advance(batch.nbytes)
+    return Table.from_batches(batches, reader.schema)
 
 
 def _check_rows(path: Path, n_rows: int, n_columns: int) -> None:
@@ -122,20 +171,23 @@ def _check_size(path: Path, n_numbers: int) -> None:
         raise refused(path, f"has {n_numbers} entries; at most {MAX_NUMBERS} are read")
 
 
-def _unpacked_bytes(file: FileIO) -> int:
-    """Return the bytes of the rows in the following messages of Arrow when they are unpacked.
+def _unpacked_bytes(path: Path, file: FileIO) -> int:
+    """Return the bytes of the parts in the following messages of Arrow when they are unpacked.
 
     They stand before each compressed part of a message, whose places are in its description, as
     FlatBuffers (``Message.fbs`` of Arrow).
     """
     from pyarrow import ipc
 
-    total = 0
+    total, advance = 0, local_read(path.name, os.fstat(file.fileno()).st_size)
     for message in ipc.MessageReader.open_stream(file):
         described, body = message.metadata.to_pybytes(), message.body
-        if message.type != "record batch" or body is None:
+        advance(len(described) + (body.size if body else 0))
+        if message.type not in ("record batch", "dictionary") or body is None:
             continue
         header = _field(described, int.from_bytes(described[:4], "little"), 2)
+        if message.type == "dictionary":
+            header = _field(described, header, 1)
         buffers = _field(described, header, 2)
         compressed = _field(described, header, 3)
         data = memoryview(body)
@@ -157,8 +209,15 @@ def _field(described: bytes, table: int, number: int) -> int:
     return place + struct.unpack_from("<I", described, place)[0] if offset else 0
 
 
-def _values(path: Path, table: Table) -> tuple[list[str], np.ndarray]:
-    """Return the columns that are the entries of the rows, and the entries, (n_rows, d) float64."""
+def _flat(table: Table) -> list[str]:
+    """Return the names of the columns whose values have no values in them."""
+    from pyarrow import types
+
+    return [field.name for field in table.schema if not types.is_nested(field.type)]
+
+
+def _entries(path: Path, table: Table) -> tuple[list[str], int]:
+    """Return the columns that are the entries of the rows, and the entries of each in a row."""
     from pyarrow import types
 
     def is_list(kind: Any) -> bool:
@@ -175,8 +234,8 @@ def _values(path: Path, table: Table) -> tuple[list[str], np.ndarray]:
         same = not column.null_count and compute.all(compute.equal(lengths, width)).as_py()
         if not same or not 0 < width <= MAX_WIDTH:
             raise refused(path, f"has rows of different lengths in the column {lists[0]!r}")
-        flat = compute.list_flatten(column).to_numpy()
-        return lists, flat.astype(np.float64).reshape(-1, width)
+        _check_size(path, table.num_rows * width)
+        return lists, width
     numeric = [
         field.name
         for field in table.schema
@@ -185,22 +244,38 @@ def _values(path: Path, table: Table) -> tuple[list[str], np.ndarray]:
     entries = numbered_alike(numeric) or numeric
     if not entries or any(table[name].null_count for name in entries):
         raise refused(path, "has no columns of numbers without gaps")
-    return entries, np.column_stack([_numbers(table[name]) for name in entries])
+    _check_size(path, table.num_rows * len(entries))
+    return entries, 1
 
 
-def _numbers(column: ChunkedArray) -> np.ndarray:
-    numbers: np.ndarray = column.to_numpy().astype(np.float64)
-    return numbers
-
-
-def _column(path: Path, column: ChunkedArray) -> tuple[float | str | None, ...]:
+def _fill(rows: np.ndarray, column: ChunkedArray, advance: Callable[[int], None]) -> None:
+    """Copy the numbers of a column, or of the lists in it, into (n_rows, width) float64 values."""
     from pyarrow import types
 
-    values = (value.as_py() for value in column)
+    at = 0
+    for chunk in column.chunks:
+        numbers = chunk.flatten() if types.is_nested(chunk.type) else chunk
+        part = rows[at : at + len(chunk)]
+        part[:] = numbers.to_numpy(zero_copy_only=False).reshape(part.shape)
+        at += len(chunk)
+        advance(_BYTES * part.size)
+
+
+def _column(
+    path: Path, column: ChunkedArray, advance: Callable[[int], None]
+) -> tuple[float | str | None, ...]:
+    from pyarrow import types
+
     kind = column.type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        return tuple(None if value is None else float(value) for value in values)
-    return tuple(None if value is None else _text(path, value) for value in values)
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    values: list[float | str | None] = []
+    for first in range(0, len(column), _NUMBERS):
+        for value in column.slice(first, _NUMBERS):
+            read = value.as_py()
+            known = read is not None
+            values.append((float(read) if numeric else _text(path, read)) if known else None)
+        advance(_BYTES * min(_NUMBERS, len(column) - first))
+    return tuple(values)
 
 
 def _text(path: Path, value: object) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -44,6 +44,10 @@ MAX_NUMBER = 1e30
 """Upper limit of numbers: larger ones are not measurements, and overflow in plots."""
 
 POSITION = "position"
+_LINE, _LINE_OF_WORDS = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+"), re.compile(r"[^\n]*\n|[^\n]+")
+"""Lines of a table, with their ends, and those of words, which can have "\\r" in them."""
+_PART = 1 << 16
+"""Characters after which the reading of a text is reported, and can be cancelled."""
 _DELIMITERS = ",;\t"
 _ADVICE = "Save it as CSV in UTF-8, with a header and a line for each row."
 _NUMBERED = re.compile(r"(.*?)\d+")
@@ -133,39 +137,48 @@ def read_rows(path: Path) -> NumberRows:
         text = read_text(path, MAX_FILE, _ADVICE)
         delimiter = _delimiter(text)
         comma = delimiter == ";"
-        rows = list(_rows(path, text, delimiter) if delimiter else _words(path, text))
-        names = rows[0] if rows else []
+
+        def rows(first: int = 0) -> Iterator[list[str]]:
+            read = _rows(path, text, delimiter) if delimiter else _words(path, text)
+            return itertools.islice(read, first, None)
+
+        names = next(rows(), [])
         if not names:
             raise refused(path, "is empty")
         if len(names) > MAX_WIDTH:
             raise refused(path, f"has more than {MAX_WIDTH} columns")
-        if _is_header(names, comma=comma):
-            rows = rows[1:]
-        elif _number(names[0], comma=comma) is None:
-            names = ["label", *(str(number) for number in range(len(names) - 1))]
-        else:
-            names = [str(number) for number in range(len(names))]
-        if not rows:
+        header = _is_header(names, comma=comma)
+        if not header:
+            labelled = _number(names[0], comma=comma) is None
+            names = ["label"][:labelled] + [str(n) for n in range(len(names) - labelled)]
+        # Texts are not kept, which take many times as much, but those of labels are read again.
+        cells = itertools.chain.from_iterable(rows(header))
+        read = (_nan_or_number(cell, comma=comma) for cell in cells)
+        numbers = np.fromiter(read, np.float64).reshape(-1, len(names))
+        if not len(numbers):
             raise refused(path, "has a header but no rows")
-        if len(rows) > MAX_POSITIONS:
+        if len(numbers) > MAX_POSITIONS:
             raise refused(path, f"has more than {MAX_POSITIONS} rows")
-        entries = _entries(names, rows, comma=comma)
+        entries = _entries(names, ~np.isnan(numbers))
         if not entries:
             raise refused(path, "has no columns of numbers")
-        values = np.empty((len(rows), len(entries)))
-        advance = local_read(path.name, len(text))
-        for n, row in enumerate(rows):
-            values[n] = [_entry(path, row[at], names[at], n + 1, comma=comma) for at in entries]
-            advance(len(text) // len(rows))
         labels = sorted(set(range(len(names))).difference(entries))
         if len(labels) > MAX_COLUMNS:
             raise refused(path, f"has more than {MAX_COLUMNS} columns beside its numbers")
-        shown = shown_names([names[at] for at in labels])
-        columns = tuple(
-            PositionColumn(name, "", _values([row[at] for row in rows], comma=comma))
-            for name, at in zip(shown, labels, strict=True)
-        )
-        return NumberRows(values, columns)
+        values = np.ascontiguousarray(numbers[:, entries])
+        for n, at in np.argwhere(np.isnan(values))[:1]:
+            cell = shortened(next(rows(header + n))[entries[at]], MAX_TEXT_LENGTH)
+            name = shortened(names[entries[at]], MAX_TEXT_LENGTH)
+            raise refused(path, f"has {cell!r} in row {n + 1} of the column {name!r}, not a number")
+        columns = []
+        if labels:
+            texts = [[row[at] for at in labels] for row in rows(header)]
+            advance = local_read(path.name, len(text), "Converting")
+            shown = shown_names([names[at] for at in labels])
+            for name, column in zip(shown, zip(*texts, strict=True), strict=True):
+                columns.append(PositionColumn(name, "", _values(column, comma=comma)))
+                advance(len(text) // len(labels))
+        return NumberRows(values, tuple(columns))
 
 
 def _is_header(names: Sequence[str], *, comma: bool) -> bool:
@@ -181,21 +194,14 @@ def _is_header(names: Sequence[str], *, comma: bool) -> bool:
     return counted or bool(texts)
 
 
-def _entries(names: Sequence[str], rows: Sequence[Sequence[str]], *, comma: bool) -> list[int]:
-    """Return the columns that are entries of the rows."""
-    numeric = [
-        at
-        for at in range(len(names))
-        if any(_number(row[at], comma=comma) is not None for row in rows)
-    ]
+def _entries(names: Sequence[str], known: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the columns that are entries of the rows, from which cells (n_rows, d) are numbers."""
+    numeric = np.flatnonzero(known.any(axis=0)).tolist()
     if alike := numbered_alike([names[at].strip() for at in numeric]):
         chosen = set(alike)
         return [at for at in numeric if names[at].strip() in chosen]
-    return [
-        at
-        for at in range(len(names))
-        if all(_number(row[at], comma=comma) is not None for row in rows)
-    ]
+    whole: list[int] = np.flatnonzero(known.all(axis=0)).tolist()
+    return whole
 
 
 def numbered_alike(names: Sequence[str]) -> list[str]:
@@ -231,14 +237,6 @@ def metadata_name(path: Path) -> str:
     return re.sub(r"tensors?\.tsv$", "metadata.tsv", path.name)
 
 
-def _entry(path: Path, cell: str, column: str, row: int, *, comma: bool) -> float:
-    number = _number(cell, comma=comma)
-    if number is None:
-        shown, name = shortened(cell, MAX_TEXT_LENGTH), shortened(column, MAX_TEXT_LENGTH)
-        raise refused(path, f"has {shown!r} in row {row} of the column {name!r}, not a number")
-    return number
-
-
 def read_text(path: Path, max_bytes: int, advice: str) -> str:
     """Return the text of a file in UTF-8, with or without a byte order mark.
 
@@ -250,7 +248,7 @@ def read_text(path: Path, max_bytes: int, advice: str) -> str:
         It cannot be read.
     """
     with open_regular(path) as file:
-        data = file.read(max_bytes + 1)
+        data = file.read(min(max_bytes, os.fstat(file.fileno()).st_size) + 1)
     if len(data) > max_bytes:
         raise SourceError(f"{path.name} is longer than {max_bytes} bytes.", advice)
     try:
@@ -317,7 +315,7 @@ def _parsed(path: Path, text: str) -> tuple[PositionColumn, ...]:
 def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
     """Yield the rows that are not empty, each as long as the header."""
     n_columns = n_cells = 0
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(_lines(path, text, _LINE), delimiter=delimiter)
     try:
         for row in reader:
             if not any(cell.strip() for cell in row):
@@ -338,7 +336,7 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
 def _words(path: Path, text: str) -> Iterator[list[str]]:
     """Yield the words of each line that is not empty or a comment, as many as of the first."""
     # Words of an embedding can have any character but these in them.
-    split = (line.strip(" \t\r").split(" ") for line in text.split("\n"))
+    split = (line.strip(" \t\r\n").split(" ") for line in _lines(path, text, _LINE_OF_WORDS))
     words = ([word for word in line if word] for line in split)
     lines = (line for line in words if line and not _is_comment(line))
     first = next(lines, [])
@@ -352,6 +350,19 @@ def _words(path: Path, text: str) -> Iterator[list[str]]:
         if number * n_words > MAX_CELLS:
             raise refused(path, f"has more than {MAX_CELLS} numbers")
         yield row
+
+
+def _lines(path: Path, text: str, line: re.Pattern[str]) -> Iterator[str]:
+    """Yield the lines of a text with their ends; it can be cancelled between parts of it."""
+    if text.count("\n") + text.count("\r") > MAX_CELLS:
+        raise refused(path, f"has more than {MAX_CELLS} lines")
+    advance, before = local_read(path.name, len(text)), 0
+    for match in line.finditer(text):
+        if match.end() - before >= _PART:
+            advance(match.end() - before)
+            before = match.end()
+        yield match[0]
+    advance(len(text) - before)
 
 
 def _is_comment(words: list[str]) -> bool:
@@ -396,6 +407,11 @@ def _values(cells: Sequence[str], *, comma: bool) -> tuple[float | str | None, .
     if all(number is not None for number in numbers.values()):
         return tuple(numbers.get(text) for text in texts)
     return tuple(shortened(visible(text), MAX_TEXT_LENGTH) or None for text in texts)
+
+
+def _nan_or_number(text: str, *, comma: bool) -> float:
+    number = _number(text, comma=comma)
+    return math.nan if number is None else number
 
 
 def _number(text: str, *, comma: bool) -> float | None:

@@ -246,9 +246,9 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     if kind == "openvino":
         return open_openvino
     if kind == "pickle" or (kind == "npy" and _OBJECTS in head):
-        from geometry.checkpoints.pickled_store import PickledStore
+        from geometry.checkpoints.pickled_store import open_pickle
 
-        return PickledStore
+        return open_pickle
     if kind == "tensorflow":
         from geometry.checkpoints.tensorflow_store import open_tensorflow
 

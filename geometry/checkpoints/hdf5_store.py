@@ -125,14 +125,14 @@ class Hdf5Store(OnThisMachine):
             return
         self._check_size(WEIGHTS_OF_KERAS, entry.file_size)
         advance = local_read(name, entry.file_size, "Unpacking")
-        self._unpacked = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, self._unpacked.close)  # which removes it
         with (
             reading(name),
             self._file.opened() as stream,
             zipfile.ZipFile(stream) as archive,
             open_member(archive, name, WEIGHTS_OF_KERAS) as member,
         ):
+            self._unpacked = tempfile.TemporaryFile()  # noqa: SIM115
+            weakref.finalize(self, self._unpacked.close)  # which removes it
             left = entry.file_size
             while left > 0 and (part := member.read(min(_CHUNK, left))):
                 self._unpacked.write(part)
@@ -169,12 +169,13 @@ def _whole(dataset: Dataset) -> npt.NDArray[Any]:
         return np.asarray(dataset[()])
     advance = local_read(dataset.name, dataset.nbytes, "Unpacking")
     values = np.empty(dataset.shape, dataset.dtype)
-    chunk = dataset.chunks[0] * (values.nbytes // len(values))
-    step = dataset.chunks[0] * max(1, LARGE // chunk)
-    for first in range(0, len(values), step):
-        rows = np.s_[first : first + step]
-        dataset.read_direct(values, rows, rows)
-        advance(values[rows].nbytes)
+    axis = int(np.argmax(np.divide(values.shape, dataset.chunks)))  # with the most chunks
+    size, chunk = values.shape[axis], dataset.chunks[axis]
+    step = chunk * max(1, LARGE // (chunk * values.nbytes // size))
+    for first in range(0, size, step):
+        part = (*[np.s_[:]] * axis, np.s_[first : first + step])
+        dataset.read_direct(values, part, part)
+        advance(values[part].nbytes)
     return values
 
 

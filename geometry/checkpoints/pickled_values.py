@@ -25,8 +25,11 @@ MAX_ARGUMENTS = 16
 arguments of all calls."""
 
 LONG = 10_000
-"""Bytes from which a value of bytes, such as an array's numbers, stays a part of the pickle, as a
-memoryview, and is not copied."""
+"""Bytes from which a text or a value of bytes, such as an array's numbers, is not read, but becomes
+its :class:`Place`."""
+
+_WINDOW = 1 << 16
+"""Bytes of a pickle that are read at once."""
 
 MAX_WHOLE = 32
 """Maximum bytes of an integer: those of random generators have 16."""
@@ -66,6 +69,22 @@ class StandIn(dict[Any, Any]):
         self.state: Any = None
 
 
+class Place(NamedTuple):
+    """Where the bytes of a long text or value of bytes are in a pickle, and how to decode them.
+
+    Attributes
+    ----------
+    start, nbytes
+        The first of them, and their number.
+    encoding
+        "utf-8" or "raw_unicode_escape" of a text, "escape" of one of Python 2, "" of bytes.
+    """
+
+    start: int
+    nbytes: int
+    encoding: str
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class ObjectKey:
     """An object as a key of a dictionary, where only itself is equal to it."""
@@ -75,36 +94,42 @@ class ObjectKey:
 
 Calls = Mapping[tuple[str, str], Callable[..., Any]]
 
+Read = Callable[[int, int], bytes]
+"""Returns as many bytes of a file from a place on as it is asked for, fewer only at its end."""
 
-def read_pickle(data: bytes | bytearray, calls: Calls, persistent: Callable[[Any], Any]) -> Any:
+
+def read_pickle(read: Read, calls: Calls, persistent: Callable[[Any], Any], at: int = 0) -> Any:
     """Return the value of a pickle.
 
     Parameters
     ----------
-    data
-        The pickle.
+    read
+        Reads the file with the pickle. It is called for windows of it, one after the other, but not
+        for what is :data:`LONG`.
     calls
         Functions by name (module, name), called with at most :data:`MAX_ARGUMENTS` arguments.
         These can be anything, even the same large list many times; the results must be small.
     persistent
         Returns the value of a persistent id.
+    at
+        Where it begins.
 
     Raises
     ------
     Exception
         Any: it is damaged, has more than :data:`MAX_OPERATIONS`, or is nested too deeply.
     """
-    return read_pickles(data, 1, calls, persistent)[0][0]
+    return read_pickles(read, 1, calls, persistent, at)[0][0]
 
 
 def read_pickles(
-    data: bytes | bytearray, count: int, calls: Calls, persistent: Callable[[Any], Any]
+    read: Read, count: int, calls: Calls, persistent: Callable[[Any], Any], at: int = 0
 ) -> tuple[list[Any], int]:
     """Return the values of several pickles, one after the other, and where the last one ends.
 
     See :func:`read_pickle`; all together have at most :data:`MAX_OPERATIONS`.
     """
-    values, machine = list[Any](), _Machine(data, calls, persistent)
+    values, machine = list[Any](), _Machine(read, calls, persistent, at)
     for _ in range(MAX_OPERATIONS):
         code = machine.byte()
         if code != _STOP:
@@ -113,21 +138,16 @@ def read_pickles(
         values.append(machine.stack[-1])
         if len(values) == count:
             return values, machine.at
-        machine = _Machine(data, calls, persistent, machine.at)
+        machine = _Machine(read, calls, persistent, machine.at)
     raise pickle.UnpicklingError(f"more than {MAX_OPERATIONS} operations")
 
 
 class _Machine:
     """The stack, the memo, and the remaining data."""
 
-    def __init__(
-        self,
-        data: bytes | bytearray,
-        calls: Calls,
-        persistent: Callable[[Any], Any],
-        at: int = 0,
-    ) -> None:
-        self._data, self._view, self.at = data, memoryview(data), at
+    def __init__(self, read: Read, calls: Calls, persistent: Callable[[Any], Any], at: int) -> None:
+        self._read = read
+        self._window, self._first, self._next = b"", at, 0  # where it begins, and what is next
         self._calls, self._persistent = calls, persistent
         self.stack: list[Any] = []
         self._outer: list[list[Any]] = []  # the stacks below each mark
@@ -135,29 +155,61 @@ class _Machine:
 
     # ---- reading -----------------------------------------------------------------------
 
+    @property
+    def at(self) -> int:
+        """Where the remaining data begin."""
+        return self._first + self._next
+
+    def _move(self, at: int) -> None:
+        """Read the window from a place on. Raises EOFError if nothing is there."""
+        self._window, self._first, self._next = self._read(at, _WINDOW), at, 0
+        if not self._window:
+            raise EOFError
+
     def byte(self) -> int:
-        """Return the next byte. Raises IndexError if there is none."""
-        byte = self._data[self.at]
-        self.at += 1
+        """Return the next byte. Raises EOFError if there is none."""
+        if self._next >= len(self._window):
+            self._move(self.at)
+        byte = self._window[self._next]
+        self._next += 1
         return byte
 
-    def take(self, nbytes: int) -> memoryview:
-        """Return the next bytes. Raises EOFError if there are fewer."""
-        taken = self._view[self.at : self.at + nbytes]
-        self.at += nbytes
+    def take(self, nbytes: int) -> bytes:
+        """Return the next bytes, fewer than :data:`LONG`. Raises EOFError if there are fewer."""
+        if self._next + nbytes > len(self._window):
+            self._move(self.at)
+        taken = self._window[self._next : self._next + nbytes]
+        self._next += nbytes
         if len(taken) < nbytes:
             raise EOFError
         return taken
+
+    def skip(self, nbytes: int, encoding: str) -> Place:
+        """Return the place of the next bytes, and skip them."""
+        place = Place(self.at, nbytes, encoding)
+        self._next += nbytes
+        return place
 
     def size(self, nbytes: int) -> int:
         """Return a non-negative integer of ``nbytes`` bytes."""
         return int.from_bytes(self.take(nbytes), "little")
 
+    def text_line(self, encoding: str) -> bytes | Place:
+        """Return the rest of the line, or its place if it is long."""
+        start = self.at
+        while (end := self._window.find(b"\n", self._next)) < 0:
+            self._move(max(self.at, self._first + len(self._window)))
+        self._next, nbytes = end + 1, self._first + end - start
+        if nbytes >= LONG:
+            return Place(start, nbytes, encoding)
+        within = start >= self._first
+        return self._window[end - nbytes : end] if within else self._read(start, nbytes)
+
     def line(self) -> bytes:
-        """Return the rest of the line."""
-        end = self._data.index(b"\n", self.at)
-        line = bytes(self._view[self.at : end])
-        self.at = end + 1
+        """Return the rest of the line, which is not long."""
+        line = self.text_line("")
+        if isinstance(line, Place):
+            raise pickle.UnpicklingError("a number or a name without end")
         return line
 
     def name(self) -> Named:
@@ -256,15 +308,11 @@ def is_whole(value: object) -> bool:
     return type(value) is int and -(2**63) <= value < 2**63
 
 
-def _bytes(raw: memoryview) -> bytes | memoryview:
-    return raw if len(raw) >= LONG else raw.tobytes()
-
-
-def _text(raw: memoryview) -> str:
+def _text(raw: bytes) -> str:
     return str(raw, "utf-8", "surrogatepass")
 
 
-def _old_text(raw: bytes | memoryview) -> str:
+def _old_text(raw: bytes) -> str:
     """Decode a text of Python 2, in which bytes had the same type."""
     try:
         return str(raw, "utf-8")
@@ -272,7 +320,7 @@ def _old_text(raw: bytes | memoryview) -> str:
         return str(raw, "latin-1")
 
 
-def _whole(raw: memoryview) -> int | None:
+def _whole(raw: bytes) -> int | None:
     return int.from_bytes(raw, "little", signed=True) if len(raw) <= MAX_WHOLE else None
 
 
@@ -307,9 +355,27 @@ def _obj(machine: _Machine) -> None:
 _Operation = Callable[[_Machine], Any]
 
 
-def _sized(length: int, convert: Callable[[memoryview], Any]) -> _Operation:
-    """Return the operation that puts a length-prefixed value on the stack."""
-    return lambda m: m.push(convert(m.take(m.size(length))))
+def _sized(length: int, convert: Callable[[bytes], Any] = bytes, encoding: str = "") -> _Operation:
+    """Return the operation that puts a length-prefixed value, or its place, on the stack."""
+
+    def operation(m: _Machine) -> None:
+        nbytes = m.size(length)
+        m.push(convert(m.take(nbytes)) if nbytes < LONG else m.skip(nbytes, encoding))
+
+    return operation
+
+
+def _unicode(machine: _Machine) -> None:
+    line = machine.text_line("raw_unicode_escape")
+    machine.push(line if isinstance(line, Place) else codecs.raw_unicode_escape_decode(line)[0])
+
+
+def _string(machine: _Machine) -> None:
+    line = machine.text_line("escape")  # in quotes
+    if isinstance(line, Place):
+        machine.push(Place(line.start + 1, line.nbytes - 2, line.encoding))
+    else:
+        machine.push(_old_text(codecs.escape_decode(line[1:-1])[0]))
 
 
 def _fixed(form: str) -> _Operation:
@@ -335,17 +401,17 @@ _CODES: Mapping[bytes, _Operation] = {
     pickle.BINFLOAT: _fixed(">d"),
     pickle.LONG1: _sized(1, _whole),
     pickle.LONG4: _sized(4, _whole),
-    pickle.STRING: lambda m: m.push(_old_text(codecs.escape_decode(m.line()[1:-1])[0])),
+    pickle.STRING: _string,
     pickle.BINSTRING: _sized(4, _old_text),
     pickle.SHORT_BINSTRING: _sized(1, _old_text),
-    pickle.UNICODE: lambda m: m.push(codecs.raw_unicode_escape_decode(m.line())[0]),
-    pickle.SHORT_BINUNICODE: _sized(1, _text),
-    pickle.BINUNICODE: _sized(4, _text),
-    pickle.BINUNICODE8: _sized(8, _text),
-    pickle.SHORT_BINBYTES: _sized(1, _bytes),
-    pickle.BINBYTES: _sized(4, _bytes),
-    pickle.BINBYTES8: _sized(8, _bytes),
-    pickle.BYTEARRAY8: _sized(8, _bytes),
+    pickle.UNICODE: _unicode,
+    pickle.SHORT_BINUNICODE: _sized(1, _text, "utf-8"),
+    pickle.BINUNICODE: _sized(4, _text, "utf-8"),
+    pickle.BINUNICODE8: _sized(8, _text, "utf-8"),
+    pickle.SHORT_BINBYTES: _sized(1),
+    pickle.BINBYTES: _sized(4),
+    pickle.BINBYTES8: _sized(8),
+    pickle.BYTEARRAY8: _sized(8),
     # Containers; a set is a list.
     pickle.MARK: _Machine.mark,
     pickle.POP: _Machine.pop,

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.pickled_values import (
     Named,
+    Place,
+    Read,
     StandIn,
     is_whole,
     read_pickle,
@@ -56,15 +58,26 @@ class StoredTensor(NamedTuple):
     stride: tuple[int, ...]
 
 
-def load_pickle(data: bytes | bytearray) -> Any:
+def load_pickle(data: bytes | Read, at: int = 0) -> Any:
     """Return the content of a ``data.pkl``: plain values, stand-ins and :class:`StoredTensor`.
+
+    Parameters
+    ----------
+    data
+        The pickle, or what reads its file.
+    at
+        Where it begins.
 
     Raises
     ------
     Exception
         Any: it is damaged.
     """
-    return read_pickle(data, _CALLS, _storage)
+    return read_pickle(data if callable(data) else _reading(data), _CALLS, _storage, at)
+
+
+def _reading(data: bytes) -> Read:
+    return lambda at, nbytes: data[at : at + nbytes]
 
 
 def load_legacy(data: bytes) -> tuple[Any, Any, Any, dict[str, Storage], int]:
@@ -96,7 +109,7 @@ def load_legacy(data: bytes) -> tuple[Any, Any, Any, dict[str, Storage], int]:
         storage = _storage(pid)
         return storage and storages.setdefault(storage.key, storage)
 
-    (_, _, system, content, keys), end = read_pickles(data, 5, _CALLS, kept)
+    (_, _, system, content, keys), end = read_pickles(_reading(data), 5, _CALLS, kept)
     return system, content, keys, storages, end
 
 
@@ -237,17 +250,14 @@ def _of_type(
     return _tensor(*args) if is_tensor else None
 
 
-class _Latin(NamedTuple):
-    """Bytes that protocol 2 writes as a text, which can be long, and shared."""
+def _encode(text: Any = None, encoding: Any = None) -> bytes | str | Place | None:
+    """Return the bytes of a number, which protocol 2 writes as a text, or the text of an array's.
 
-    text: str
-
-
-def _encode(text: Any = None, encoding: Any = None) -> bytes | _Latin | None:
-    """Return the bytes of a number, which protocol 2 writes as a text, or those of an array."""
-    if type(text) is not str or encoding != "latin1":
+    That can be in many arrays, so it is not encoded here.
+    """
+    if encoding != "latin1" or not isinstance(text, str | Place):
         return None
-    return text.encode("latin-1") if len(text) <= 8 else _Latin(text)
+    return text.encode("latin-1") if isinstance(text, str) and len(text) <= 8 else text
 
 
 def _number(dtype: Any, raw: Any = None) -> float | None:
@@ -270,16 +280,17 @@ class StoredArray(StandIn):
         super().__init__(Named("numpy", "ndarray"))
         self.state = state
 
-    def parts(self) -> tuple[bytes | memoryview, str, tuple[Any, ...], bool] | None:
-        """Return the bytes, dtype, shape and whether the order is Fortran's; None if invalid."""
+    def parts(self) -> tuple[bytes | str | Place, str, tuple[Any, ...], bool] | None:
+        """Return the bytes, dtype, shape and whether the order is Fortran's; None if invalid.
+
+        Bytes can be a text: of characters below 256, or of Python 2, where they had the same type.
+        """
         state = self.state
         if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _Dtype):
             return None
         _, shape, dtype, fortran, raw = state
-        if isinstance(raw, _Latin):
-            raw = raw.text.encode("latin-1")
-        numbers = isinstance(raw, bytes | memoryview) and dtype.code in (*_FORMS, _BFLOAT)
-        if not numbers or type(shape) is not tuple:
+        known = isinstance(raw, bytes | str | Place) and dtype.code in (*_FORMS, _BFLOAT)
+        if not known or type(shape) is not tuple:
             return None
         return raw, dtype.order + dtype.code, shape, fortran is True
 

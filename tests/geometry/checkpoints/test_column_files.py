@@ -105,6 +105,7 @@ def test_what_is_too_large_is_refused(table, monkeypatch):
     for name, value, why in (
         ("MAX_FILE", 8, "is longer than 8 bytes"),
         ("MAX_CELLS", 5, "has more than 5 cells"),
+        ("MAX_CELLS", 2, "has more than 2 lines"),
         ("MAX_POSITIONS", 2, "has more than 2 positions"),
     ):
         with monkeypatch.context() as patch:

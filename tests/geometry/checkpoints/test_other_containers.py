@@ -151,10 +151,78 @@ def test_a_pickle_without_arrays_is_named_and_not_run(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_the_same_bytes_many_times_are_refused(tmp_path):
-    array = RANDOM.standard_normal(100_000)
-    (tmp_path / "a.pkl").write_bytes(pickle.dumps({str(n): array for n in range(1000)}))
-    with pytest.raises(SourceError, match="many times"):
+@pytest.mark.parametrize("protocol", range(6))
+def test_large_arrays_in_pickles(tmp_path, protocol):
+    """Of more than a window, whose bytes are escaped, or not, in every way."""
+    large = RANDOM.integers(0, 2**32, (300, 100), np.uint32).view(np.float32)
+    content = {"wte": large, "ln": P, "wpe": large.T, "lm_head": large}
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps(content, protocol))
+    store = open_store(tmp_path / "a.pkl")
+    assert list(store.tensors) == list(content)
+    for name, array in content.items():
+        assert store.read(name).tobytes() == array.tobytes()
+
+
+class OfPython2(pickle._Pickler):
+    """Writes as Python 2 did, where bytes and texts had the same type."""
+
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def save_text(self, value):
+        raw = value.encode() if isinstance(value, str) else value
+        if not self.proto:
+            self.write(f"S{repr(raw)[1:]}\n".encode())
+        else:
+            short = len(raw) < 256
+            self.write(struct.pack(*("<cB", b"U") if short else ("<cI", b"T"), len(raw)) + raw)
+        self.memoize(value)
+
+    dispatch[bytes] = dispatch[str] = save_text
+
+
+@pytest.mark.parametrize("protocol", [0, 2])
+@pytest.mark.parametrize(
+    "array",
+    [
+        RANDOM.integers(0, 2**32, (900, 50), np.uint32).view(np.float32),
+        np.full((900, 50), np.frombuffer(b"\\'\n\\", np.float32)),
+        RANDOM.standard_normal((5, 4)).astype(np.float32),
+        RANDOM.standard_normal((50, 4)).astype(np.float32),
+        np.frombuffer(b"\xc3\xa9\0\0" * 12, np.float32).reshape(4, 3),
+    ],
+    ids=["large", "escapes", "short", "longer", "utf-8"],
+)
+def test_arrays_that_python_2_pickled(tmp_path, protocol, array):
+    with (tmp_path / "a.pkl").open("wb") as file:
+        OfPython2(file, protocol).dump({"wpe": array})
+    loaded = pickle.loads((tmp_path / "a.pkl").read_bytes(), encoding="latin1")
+    assert loaded["wpe"].tobytes() == array.tobytes()
+    assert open_store(tmp_path / "a.pkl").read("wpe").tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"\xc2\xbf", b"\xc2\xc2"),
+        (b"\xc2\xbf", b"\xc4\xbf"),
+        (b"\xc2\xbf", b"??"),
+        (b"??", b"\xc2\xbf"),
+    ],
+    ids=["no text", "another character", "more bytes", "fewer bytes"],
+)
+def test_texts_that_are_not_the_bytes_of_their_array(tmp_path, before, after):
+    array = np.full((300, 100), np.frombuffer(b"??\xbf?", np.float32))
+    data = pickle.dumps({"wpe": array}, 2)
+    at = data.index(before, len(data) // 2)
+    (tmp_path / "a.pkl").write_bytes(data[:at] + after + data[at + 2 :])
+    with pytest.raises(SourceError, match=r"a\.pkl is a damaged pickle"):
+        open_model(tmp_path / "a.pkl")
+
+
+@pytest.mark.parametrize("nbytes", [2**62, 2**64 - 1])
+def test_a_pickle_with_a_value_beyond_its_end_is_damaged(tmp_path, nbytes):
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04\x8e" + nbytes.to_bytes(8, "little") + b".")
+    with pytest.raises(SourceError, match=r"a\.pkl is a damaged pickle"):
         open_store(tmp_path / "a.pkl")
 
 
@@ -215,6 +283,26 @@ def test_more_entries_than_are_read_are_refused_before_they_are_unpacked(
         read_arrow(tmp_path / name)
 
 
+def test_a_dictionary_of_arrow_counts_before_it_is_unpacked(tmp_path, monkeypatch):
+    labels = pa.DictionaryArray.from_arrays(pa.array(np.zeros(9, "i4")), pa.array(np.zeros(5_000)))
+    table = pa.table({"x": P[:, 0], "y": P[:, 1], "label": labels})
+    feather.write_feather(table, tmp_path / "a.feather", compression="zstd")
+    assert read_arrow(tmp_path / "a.feather").values.shape == (9, 2)
+    monkeypatch.setattr("geometry.checkpoints.arrow_files.MAX_NUMBERS", 4_999)
+    monkeypatch.setattr("pyarrow.ipc.open_file", pytest.fail)
+    with pytest.raises(SourceError, match="entries; at most"):
+        read_arrow(tmp_path / "a.feather")
+
+
+def test_columns_of_lists_are_no_labels(tmp_path):
+    tokens = [list(range(9_000))] * len(P)
+    table = pa.table({"tokens": tokens, "e": P.tolist(), "half": P[:, 0].astype("f2")})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    rows = read_arrow(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(rows.values, P)
+    assert [column.name for column in rows.columns] == ["half"]
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
 @pytest.mark.parametrize("what", ["one long text", "one long row"])
 def test_what_is_short_in_the_file_and_long_in_memory_is_refused(what, name, tmp_path):
@@ -258,6 +346,7 @@ def test_texts_of_vectors(tmp_path, text):
     (tmp_path / "a.txt").write_text(text, "utf-8")
     rows = read_rows(tmp_path / "a.txt")
     np.testing.assert_array_equal(rows.values, P)
+    assert rows.values.flags.c_contiguous
     assert rows.columns[0].values[:2] == ("w0", "w1")
 
 
