@@ -1,10 +1,12 @@
 """Files of other libraries, written as their layouts are published: TensorFlow, Flax, ONNX, HDF5.
 
-A GPT-2 of true size is written sparse, as in true_sizes.py: only its positions take room.
+A GPT-2 of true size is written sparse, as in true_sizes.py: only its positions take room, but for
+a pickle, which is written as a whole.
 """
 
 import json
 import math
+import pickle
 import re
 import struct
 import zipfile
@@ -92,7 +94,8 @@ def write_gpt2(folder: Path, layers: int, positions: np.ndarray) -> dict[str, Pa
     width = positions.shape[1]
     shapes = {name.removeprefix("transformer."): tuple(s) for name, s in tensors(layers, width)}
     writers = {
-        "HDF5": _hdf5, "Keras": _keras, "Flax": _flax, "ONNX": _onnx, "TensorFlow": _tensorflow
+        "HDF5": _hdf5, "Keras": _keras, "Flax": _flax, "ONNX": _onnx, "TensorFlow": _tensorflow,
+        "pickle": _pickle,
     }  # fmt: skip
     for kind, write in writers.items():
         write_config(folder / kind, layers, width)
@@ -208,3 +211,10 @@ def _tensorflow(folder, shapes, positions):
         file.truncate(file.tell())
     (folder / "model.ckpt.index").write_bytes(table(entries))
     (folder / "config.json").unlink()
+
+
+def _pickle(folder, shapes, positions):
+    """Protocol 2 stores the bytes of arrays as texts."""
+    arrays = {own: np.zeros(shape, np.float32) for own, shape in shapes.items()}
+    with (folder / "weights.pkl").open("wb") as file:
+        pickle.dump(arrays | {"wpe.weight": positions}, file, protocol=2)
