@@ -95,6 +95,11 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "OpenVINO, Optimum Intel",
         IN_PARTS,
     ),
+    "tar": (
+        "`.nemo`, `.tar` and `.zip`, not compressed",
+        "NeMo; archives of a file or a folder with weights that `torch.save` or safetensors wrote",
+        IN_PARTS,
+    ),
     "flax": ("`.msgpack`", "Flax: transformers' JAX models", IN_PARTS),
     "spacy": (
         "a folder with `config.cfg` and `transformer/model`",

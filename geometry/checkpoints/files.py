@@ -10,17 +10,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
+from geometry.checkpoints.archives import UNTAR, UNZIP, in_archive, members_of
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
-from geometry.checkpoints.config import load_json, read_json
+from geometry.checkpoints.config import load_json, parse_file, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.openvino_store import open_openvino
 from geometry.checkpoints.plain_text import some_of
-from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
-from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors, read_header
+from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
+from geometry.checkpoints.sharded_store import Shards, open_sharded, read_weight_map
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
+    ByteFile,
+    FileIndex,
     LocalFile,
+    Part,
+    Region,
+    RegionStore,
     TensorStore,
     cannot_read,
     open_regular,
@@ -53,11 +60,13 @@ _PICKLES = (".pkl", ".pickle")
 SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
     *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
-    *(*_PICKLES, OPENVINO),
+    *(*_PICKLES, OPENVINO, ".nemo"),
 )
 """Suffixes of weights that are used if there are no others."""
+ARCHIVES = (".tar", ".zip")
+"""Suffixes of archives, which are used if there are no weights."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
-FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
+FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *ARCHIVES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
 _OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack")
@@ -209,7 +218,7 @@ def adapter_settings(weights: Path) -> dict[str, Any] | None:
 def _head(path: Path) -> bytes:
     try:
         with open_regular(path) as file:
-            return file.read(64)
+            return file.read(HEAD)
     except OSError as error:
         raise cannot_read(path, error) from error
 
@@ -218,11 +227,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     if path.suffix == ".bin" and (graph := path.with_suffix(OPENVINO)).is_file():
         return lambda _: open_openvino(graph)
     kind = kind_of(path.name, head)
+    if kind == "tar":
+        return ArchiveStore
     if kind == "zip":
-        # Imported lazily: most models do not need it.
-        from geometry.checkpoints.torch_store import open_torch
-
-        return NpzStore if _holds_arrays(path) else open_torch
+        return _opener_of_zip(path)
     if kind == "legacy torch":
         from geometry.checkpoints.legacy_torch_store import open_legacy
 
@@ -260,6 +268,9 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     return open_npy if kind == "npy" else open_safetensors
 
 
+HEAD = 512
+"""Bytes from which a file's format is known: the header of a tar archive's first member."""
+
 Kind = Literal[
     "safetensors",
     "npy",
@@ -273,11 +284,12 @@ Kind = Literal[
     "onnx",
     "flax",
     "openvino",
+    "tar",
 ]
 
 
 def kind_of(name: str, head: bytes) -> Kind:
-    """Return a weights file's format, from its first 64 bytes.
+    """Return a weights file's format, from its first :data:`HEAD` bytes.
 
     Raises
     ------
@@ -320,6 +332,8 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "gguf"
     if head.startswith(LLMC):
         return "llm.c"
+    if head[257:262] == b"ustar":
+        return "tar"
     if head.startswith(b"<?xml"):
         return "openvino"
     for magic, description, advice in OTHER_FORMATS:
@@ -343,13 +357,120 @@ def kind_of(name: str, head: bytes) -> Kind:
     raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
 
-def _holds_arrays(path: Path) -> bool:
-    if path.suffix == ".npz":
-        return True
+def _opener_of_zip(path: Path) -> Callable[[Path], TensorStore]:
+    # Imported lazily: most models do not need it.
+    from geometry.checkpoints.torch_store import open_torch
+
     try:
-        return any(e.filename.endswith(".npy") for e in read_directory(LocalFile(path)))
-    except SourceError:  # the torch reader gives the error message
-        return False
+        names = [entry.filename for entry in read_directory(LocalFile(path))]
+    except SourceError:  # these readers give the error message
+        return NpzStore if path.suffix == ".npz" else open_torch
+    if path.suffix == ".npz" or any(name.endswith(".npy") for name in names):
+        return NpzStore
+    if any(name.endswith("/data.pkl") for name in names):
+        return open_torch
+    inside = any(_has_weights([name.rpartition("/")[2]]) for name in names)
+    return ArchiveStore if inside else open_torch
+
+
+class ArchiveStore(RegionStore):
+    """A checkpoint in a tar or a zip archive, with its settings in ``config.json`` or another file.
+
+    Raises
+    ------
+    SourceError
+        See :func:`read_archive`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        file = LocalFile(path)
+        index = read_archive(file)
+        super().__init__(index.regions, [file], index.settings)
+
+
+def read_archive(
+    file: ByteFile, seekable: Callable[[ByteFile], ByteFile] = lambda file: file
+) -> FileIndex:
+    """Find the tensors of the checkpoint in an archive, and its settings.
+
+    Parameters
+    ----------
+    file
+        A tar or a zip archive.
+    seekable
+        Returns a member as a file whose end is read in many pieces.
+
+    Raises
+    ------
+    SourceError
+        It is damaged, has no checkpoint or several, or one that cannot be read in place.
+    """
+    members = members_of(file)
+    folders = dict[str, list[str]]()
+    for path in sorted(members):
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    weighty = [folder for folder, names in folders.items() if _has_weights(names)]
+    depths = [len(folder.split("/")) if folder else 0 for folder in weighty]
+    first = [f for f, depth in zip(weighty, depths, strict=True) if depth == min(depths)]
+    if len(first) > 1:
+        raise SourceError(
+            f"{file.name} is an archive with weights in several folders: {some_of(first, 4)}.",
+            _unpacking(file),
+        )
+    folder = first[0] if first else ""
+    names = folders.get(folder, sorted(members))
+    weights = choose_weights(names, f"The archive {file.name}", _unpacking(file))
+    begin = f"{folder}/" if folder else ""
+
+    def regions_in(name: str) -> dict[str, Region]:
+        return read_member(name).regions
+
+    def read_member(name: str) -> FileIndex:
+        if begin + name not in members:
+            raise SourceError(f"{file.name} lacks {name}, a part of its weights.", AGAIN)
+        member = members[begin + name]()
+        index = _read_in_place(file, member, seekable)
+        placed = {tensor: in_archive(r, member) for tensor, r in index.regions.items()}
+        return FileIndex(placed, index.settings)
+
+    if weights.endswith(".index.json"):
+        places = read_weight_map(weights, parse_file(members[begin + weights]()))
+        index = FileIndex(dict(Shards(weights, places, regions_in)))
+    else:
+        index = read_member(weights)
+    for settings in ("config.json", *NAMES):
+        for path in dict.fromkeys((begin + settings, settings)):
+            if path in members and (member := members[path]()).size() <= MAX_BYTES:
+                content = member.read_at(0, member.size()).tobytes()
+                if found := read_settings_file(settings, content):
+                    return FileIndex(index.regions, found)
+    return index
+
+
+def _unpacking(file: ByteFile) -> str:
+    zipped = file.name.endswith(".zip")
+    return (UNZIP if zipped else UNTAR).format(file.name)
+
+
+def _read_in_place(
+    file: ByteFile, member: Part, seekable: Callable[[ByteFile], ByteFile]
+) -> FileIndex:
+    kind = kind_of(member.name, member.read_at(0, min(HEAD, member.size())).tobytes())
+    if kind == "safetensors":
+        return read_header(member)
+    if kind == "zip":
+        from geometry.checkpoints.torch_store import read_places
+
+        return read_places(seekable(member))
+    if kind == "legacy torch":
+        from geometry.checkpoints.legacy_torch_store import read_legacy_places
+
+        return read_legacy_places(member)
+    raise SourceError(
+        f"{file.name} is an archive with {member.name} in it, which cannot be read there.",
+        _unpacking(file),
+    )
 
 
 def weights_in(folder: Path) -> Path:
@@ -532,7 +653,8 @@ def choose_weights(
     if METADATA in names and any(name.endswith(SHARD) for name in names):
         return METADATA
     weights = [name for name in names if _is_weights(name, suffixes)]
-    weights = weights or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
+    for others in (SCRIPT_SUFFIXES, ARCHIVES):
+        weights = weights or [name for name in names if _is_weights(name, others)]
     weights = [name for name in _OTHER_LIBRARIES if name in weights][:1] or weights
     latest = [name for name in weights if name.partition(".")[0] in LATEST]
     if len(weights) == 1 or len(latest) == 1:

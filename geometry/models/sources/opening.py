@@ -17,6 +17,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.files import (
     TABLE_SUFFIXES,
+    ArchiveStore,
     adapter_settings,
     checkpoints_in,
     open_part,
@@ -308,6 +309,8 @@ def _open_once(
         config = read_settings(store.index, store, weights.name)
         if TOKENS in store.index.lengths:
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
+    elif isinstance(store, ArchiveStore):
+        config = dict(store.settings) if "model_type" in store.settings else {}
     else:
         config = read_json(config_file) if config_file.is_file() else {}
     store, note = dequantised(store, config)
