@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from geometry.checkpoints import files
+from geometry.checkpoints.other_formats import OTHER_FORMATS, OTHER_SUFFIXES
 from geometry.checkpoints.quantised import _LAYOUTS
 from geometry.checkpoints.settings_beside import NAMES
 from geometry.models.families.code_families import CODES
@@ -56,6 +57,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "scripts; `torch.jit.save` (TorchScript), as of OpenAI's CLIP",
         IN_PARTS,
     ),
+    "rust": ("`.ot`", "tch and rust-bert, in Rust", IN_PARTS),
     "legacy torch": (
         "the same files in PyTorch's legacy format",
         "`torch.save` before PyTorch 1.6: early checkpoints of transformers and fairseq",
@@ -117,6 +119,7 @@ TABLES = {
     ".csv": ("spreadsheets, pandas", "numbers and labels in columns"),
     ".tsv": ("TensorFlow's Embedding Projector", "`tensors.tsv`, with `metadata.tsv` beside it"),
     ".txt": ("word2vec, GloVe, fastText; `numpy.savetxt`", "a word and its vector in each line"),
+    ".vec": ("fastText", "the same, without its subwords"),
     ".parquet": ("pandas, Polars, Hugging Face Datasets", "columns of numbers, or one of lists"),
     ".feather": ("pandas", "the same"),
     ".arrow": ("Apache Arrow, Hugging Face Datasets", "the same"),
@@ -153,7 +156,11 @@ def formats_page() -> str:
         if missing := known - set(described):
             raise KeyError(f"{name} without a description: {', '.join(sorted(missing))}")
     named = [(f"`{name}`", f"It {what}.", advice) for name, what, advice in files.OTHER_FOLDERS]
-    named += [("a file", f"It {what}.", advice) for _, what, advice in files.OTHER_FORMATS]
+    named += [("a file", f"It {what}.", advice) for _, what, advice in OTHER_FORMATS]
+    named += [
+        (", ".join(f"`{suffix}`" for suffix in suffixes), f"It {what}.", advice)
+        for suffixes, what, advice in OTHER_SUFFIXES
+    ]
     tables = ((f"`{suffix}`", *row) for suffix, row in TABLES.items())
     codes = (row for name, stacks in CODES.items() for row in _code(name, stacks))
     layouts = ((what, f"`…{end}`") for end, what in QUANTISED.items())

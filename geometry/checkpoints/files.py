@@ -16,6 +16,7 @@ from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, parse_file, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.openvino_store import open_openvino
+from geometry.checkpoints.other_formats import UNFINISHED, other_format, unknown_format
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors, read_header
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
@@ -50,7 +51,7 @@ SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".vec", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
@@ -61,6 +62,7 @@ SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
     *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
     *(*_PICKLES, OPENVINO, ".nemo"),
+    ".ot",  # of tch, in Rust
 )
 """Suffixes of weights that are used if there are no others."""
 ARCHIVES = (".tar", ".zip")
@@ -69,7 +71,7 @@ _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
 FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *ARCHIVES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
-_OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack")
+_OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")
 """The same model as transformers saves it for other libraries, in order of preference."""
 
 LLMC = (20240326).to_bytes(4, "little")
@@ -94,9 +96,6 @@ _OBJECTS = b"'descr': '|O'"
 """The dtype of an array of objects in the header of NumPy's files."""
 _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 """The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
-_WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
-"""The first line of word2vec's files: the numbers of words and of dimensions."""
-
 _LEGACY = b"l\xfc\x9cF\xf9 j\xa8P\x19."
 """The number in the first pickle of a file of PyTorch's legacy format."""
 
@@ -104,12 +103,22 @@ _PIPELINE = "config.cfg"
 _OF_SPACY = ((_PIPELINE, "transformer/model"), ("cfg", "model"))
 """A file in spaCy's folders of a pipeline and of its transformer, and the path of the weights."""
 
+_OF_ORBAX = (
+    "is a checkpoint of Orbax, of JAX, whose arrays are cut into small files",
+    "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
+)
 OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
-    (
-        "_CHECKPOINT_METADATA",
-        "is a checkpoint of Orbax, of JAX, whose arrays are cut into small files",
-        "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
+    ("_CHECKPOINT_METADATA", *_OF_ORBAX),
+    ("manifest.ocdbt", *_OF_ORBAX),
+    *(
+        (
+            name,
+            "is a group of arrays of Zarr",
+            "Save them: numpy.savez('P.npz', P=zarr.open(FOLDER)['P']).",
+        )
+        for name in (".zgroup", ".zarray", "zarr.json")
     ),
+    ("Manifest.json", "is a model for Core ML", "Open the model that it was converted from."),
     (
         _PIPELINE,
         "is a pipeline of spaCy without a transformer",
@@ -154,31 +163,6 @@ _LEVELS = re.compile(
 _MAX_LEVELS = 2
 """How many such folders may be inside each other, below the first folder of any name."""
 
-OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
-    (
-        b"version https://git-lfs",
-        "is a Git LFS pointer: the weights themselves were not downloaded",
-        "Run `git lfs pull` in its folder.",
-    ),
-    (
-        b"MATLAB",
-        "is a MATLAB file",
-        "Convert it: numpy.save('P.npy', scipy.io.loadmat(FILE)['P']), or with h5py if it is of "
-        "version 7.3.",
-    ),
-    (b"<", "is a web page, not a weights file", "Download the file itself."),
-    *(
-        (magic, f"is compressed, by {name}", "Unpack it, and open what is in it.")
-        for magic, name in (
-            (b"\x1f\x8b", "gzip"),
-            (b"BZh", "bzip2"),
-            (b"\xfd7zXZ\0", "xz"),
-            (b"\x28\xb5\x2f\xfd", "Zstandard"),
-        )
-    ),
-)
-"""First bytes of files often mistaken for weights, with a description and advice."""
-
 
 def open_store(path: Path) -> TensorStore:
     """Open a weights file of any supported format by reading only its index.
@@ -204,7 +188,12 @@ def open_part(path: Path) -> TensorStore:
             from geometry.checkpoints.distributed_store import DistributedStore
 
             return DistributedStore(path)
-        return _opener(path, head)(path)
+        store = _opener(path, head)(path)
+        if not store.tensors:
+            raise SourceError(
+                f"{path.name} holds no tensors.", "Open the file with the model's weights."
+            )
+        return store
 
 
 def adapter_settings(weights: Path) -> dict[str, Any] | None:
@@ -315,8 +304,6 @@ def kind_of(name: str, head: bytes) -> Kind:
             f"{name[: match.start()]}{INDEX} beside it.",
             "Open that file, or the folder.",
         )
-    if name.endswith(INDEX):
-        return "tensorflow"
     # Eight bytes of header length, then JSON. Checked first, since the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
@@ -324,6 +311,14 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "npy"
     if head.startswith(b"PK") and not name.endswith(".keras"):
         return "zip"
+    if head[257:262] == b"ustar":
+        return "tar"
+    if head.startswith(b"<?xml"):
+        return "openvino"
+    if other := other_format(name, head):
+        raise other
+    if name.endswith(INDEX):
+        return "tensorflow"
     if name.endswith(".onnx"):
         return "onnx"
     if head.startswith(b"\x89HDF") or name.endswith(".keras"):
@@ -332,28 +327,17 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "gguf"
     if head.startswith(LLMC):
         return "llm.c"
-    if head[257:262] == b"ustar":
-        return "tar"
-    if head.startswith(b"<?xml"):
-        return "openvino"
-    for magic, description, advice in OTHER_FORMATS:
-        if head.startswith(magic):
-            raise SourceError(f"{name} {description}.", advice)
     if _LEGACY in head:
         return "legacy torch"
     if head.startswith(b"\x80") or name.endswith(_PICKLES):
         return "pickle"
     if name.endswith(".msgpack") or _FLAX.match(head):
         return "flax"
+    if other := unknown_format(name, head):
+        raise other
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"
-    if _WORD2VEC.match(head):
-        raise SourceError(
-            f"{name} has word2vec's vectors in its binary format.",
-            "Save them as text: KeyedVectors.load_word2vec_format(FILE, binary=True)"
-            '.save_word2vec_format("vectors.txt").',
-        )
     raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
 
@@ -367,6 +351,12 @@ def _opener_of_zip(path: Path) -> Callable[[Path], TensorStore]:
         return NpzStore if path.suffix == ".npz" else open_torch
     if path.suffix == ".npz" or any(name.endswith(".npy") for name in names):
         return NpzStore
+    if any(name.endswith("/archive_format") for name in names):
+        raise SourceError(
+            f"{path.name} is a program that torch.export saved.",
+            f"Save its weights: torch.save(torch.export.load('{path.name}').state_dict, "
+            "'weights.pt').",
+        )
     if any(name.endswith("/data.pkl") for name in names):
         return open_torch
     inside = any(_has_weights([name.rpartition("/")[2]]) for name in names)
@@ -675,9 +665,10 @@ def choose_weights(
 
 
 def _without_weights(names: list[str], where: str) -> SourceError:
-    if any(name.endswith((".ot", ".gguf")) for name in names):
+    if unfinished := [name for name in names if name.endswith(UNFINISHED)]:
         return SourceError(
-            f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
+            f"{where} has no weights, only a part of a download: {some_of(unfinished, 4)}.",
+            "Download the model again, or wait for the download to end.",
         )
     if any(name.endswith(SHARD) for name in names):
         return SourceError(

@@ -14,7 +14,7 @@ import numpy as np
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import GGUF, KINDS, kind_of
+from geometry.checkpoints.files import GGUF, HEAD, KINDS, kind_of
 from geometry.checkpoints.gguf_store import (
     GgufIndex,
     joined_index,
@@ -427,7 +427,7 @@ def only_gguf(address: HubAddress, names: list[str]) -> str:
 
 
 def _places(file: RangedFile) -> FileIndex:
-    kind = kind_of(file.name, file.read_at(0, min(64, file.size())).tobytes())
+    kind = kind_of(file.name, file.read_at(0, min(HEAD, file.size())).tobytes())
     if kind == "safetensors":
         return read_header(file)
     if kind == "zip":
