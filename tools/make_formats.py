@@ -128,7 +128,9 @@ TABLES = {
 QUANTISED = {
     "SCB": "bitsandbytes, 8 bits",
     ".weight.quant_state.bitsandbytes__": "bitsandbytes, 4 bits (nf4, fp4)",
-    "qweight": "GPTQ and AWQ",
+    "qweight": "GPTQ and AWQ, as of AutoGPTQ, GPTQModel, AutoAWQ and AutoRound",
+    "W_q": "HQQ, of 1 to 4 and 8 bits",
+    ".weight._scale": "quanto, of 8 bits",
     "weight_packed": "compressed-tensors: integers of 2 to 8 bits, MXFP4, NVFP4",
     "biases": "MLX",
     "scales": "MLX, MXFP4",
@@ -151,7 +153,7 @@ def formats_page() -> str:
     for name, known, described in (
         ("kinds of files", kinds, KINDS),
         ("suffixes of tables", set(files.TABLE_SUFFIXES), TABLES),
-        ("quantised layouts", {last for _, last in _LAYOUTS}, QUANTISED),
+        ("quantised layouts", set(_LAYOUTS), QUANTISED),
     ):
         if missing := known - set(described):
             raise KeyError(f"{name} without a description: {', '.join(sorted(missing))}")

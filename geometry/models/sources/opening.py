@@ -28,7 +28,7 @@ from geometry.checkpoints.files import (
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
-from geometry.checkpoints.quantised import dequantised
+from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -313,7 +313,9 @@ def _open_once(
         config = dict(store.settings) if "model_type" in store.settings else {}
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    store, note = dequantised(store, config)
+    quantisation = folder / SETTINGS_FILE
+    own = {"quantization_config": read_json(quantisation)} if quantisation.is_file() else {}
+    store, note = dequantised(store, {**own, **config})
     store = as_in_torch(store)
     place = _with_note(_place(store, config, table, weights), note)
     if path.is_dir():
