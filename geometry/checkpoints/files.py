@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -146,6 +146,10 @@ NOT_WEIGHTS = re.compile(
 
 LATEST = ("last", "checkpoint_last")
 """Names, without suffix, of the file to open among several of the same training."""
+
+PARTS = ("modules.json", "model_index.json")
+"""The files of sentence-transformers and diffusers that name folders with networks: of the first,
+the first folder, of the other, those of transformers."""
 
 _LAST_FOLDER, _NAMES_LAST = "checkpoint-last", "latest"
 """The folder to open among several of the same training, and DeepSpeed's file with the name of its
@@ -396,22 +400,9 @@ def read_archive(
         It is damaged, has no checkpoint or several, or one that cannot be read in place.
     """
     members = members_of(file)
-    folders = dict[str, list[str]]()
-    for path in sorted(members):
-        folder, _, name = path.rpartition("/")
-        folders.setdefault(folder, []).append(name)
-    weighty = [folder for folder, names in folders.items() if _has_weights(names)]
-    depths = [len(folder.split("/")) if folder else 0 for folder in weighty]
-    first = [f for f, depth in zip(weighty, depths, strict=True) if depth == min(depths)]
-    if len(first) > 1:
-        raise SourceError(
-            f"{file.name} is an archive with weights in several folders: {some_of(first, 4)}.",
-            _unpacking(file),
-        )
-    folder = first[0] if first else ""
-    names = folders.get(folder, sorted(members))
-    weights = choose_weights(names, f"The archive {file.name}", _unpacking(file))
-    begin = f"{folder}/" if folder else ""
+    path = choose_path(members, f"The archive {file.name}", _unpacking(file))
+    weights = path.rpartition("/")[2]
+    begin = path.removesuffix(weights)
 
     def regions_in(name: str) -> dict[str, Region]:
         return read_member(name).regions
@@ -530,27 +521,32 @@ def _with_weights(paths: Iterable[Path], levels: int = _MAX_LEVELS) -> Iterator[
 
 
 def _named(folder: Path) -> list[str]:
-    """Return the folders of networks for text, as named by a file beside them.
-
-    In sentence-transformers' ``modules.json`` this is the first, in diffusers' ``model_index.json``
-    all those of transformers, and in DeepSpeed's ``latest`` the last one.
-    """
-    modules, parts = _json(folder / "modules.json"), _json(folder / "model_index.json")
-    if isinstance(modules, list) and modules and isinstance(modules[0], dict):
-        return [modules[0].get("path", "")]
-    if isinstance(parts, dict):
-        return [name for name, part in parts.items() if _is_of_transformers(part)]
+    """Return the folders of networks for text, or the last step, as named by a file beside them."""
+    for name in PARTS:
+        if (content := _content(folder / name)) is not None:
+            return parts_in(name, content)
     latest = _content(folder / _NAMES_LAST)
     return [] if latest is None else [latest.decode("utf-8", "replace").strip()]
 
 
+def parts_in(name: str, content: bytes) -> list[str]:
+    """Return the folders of networks for text that one of :data:`PARTS` names.
+
+    Raises
+    ------
+    SourceError
+        It is not valid JSON.
+    """
+    parts = load_json(name, content)
+    if isinstance(parts, list):
+        return [p.get("path", "") for p in parts[:1] if isinstance(p, dict)]
+    if isinstance(parts, dict):
+        return [name for name, part in parts.items() if _is_of_transformers(part)]
+    return []
+
+
 def _is_of_transformers(part: Any) -> bool:
     return isinstance(part, list) and part[:1] == ["transformers"]
-
-
-def _json(path: Path) -> Any:
-    content = _content(path)
-    return None if content is None else load_json(path.name, content)
 
 
 def _content(path: Path) -> bytes | None:
@@ -662,6 +658,37 @@ def choose_weights(
     if len(projected := [name for name in names if _PROJECTED.fullmatch(name)]) == 1:
         return projected[0]
     raise _without_weights(names, where)
+
+
+def choose_path(paths: Iterable[str], where: str, advice: str, named: Collection[str] = ()) -> str:
+    """Choose the weights in folders inside each other: in the least deep folder with weights.
+
+    Parameters
+    ----------
+    paths
+        Paths of all files.
+    where, advice
+        As of :func:`choose_weights`.
+    named
+        Folders of which one is taken, if several are as deep.
+
+    Raises
+    ------
+    SourceError
+        There are none, or the choice is ambiguous.
+    """
+    folders = dict[str, list[str]]()
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    depths = {f: f.count("/") + bool(f) for f, names in folders.items() if _has_weights(names)}
+    first = [f for f, depth in depths.items() if depth == min(depths.values())]
+    first = [folder for folder in first if folder in named] or first
+    if len(first) > 1:
+        raise SourceError(f"{where} has weights in several folders: {some_of(first, 4)}.", advice)
+    folder = first[0] if first else ""
+    weights = choose_weights(folders.get(folder, sorted(paths)), where, advice)
+    return f"{folder}/{weights}" if folder else weights
 
 
 def _without_weights(names: list[str], where: str) -> SourceError:

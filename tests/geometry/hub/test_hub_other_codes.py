@@ -1,6 +1,7 @@
 """Files of training codes on the Hub: their index and the table are downloaded, and no more."""
 
 import json
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def write(kind: str, folder: Path) -> None:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     if kind == "nanoGPT":
         torch.save({"model": of_nanogpt(), **SETTINGS, "iter_num": 5}, folder / "ckpt.pt")
     elif kind == "nanoGPT, settings beside":
@@ -168,3 +169,76 @@ def test_of_several_files_the_advice_opens_one(loopback_hub, tmp_path, opened):
     with pytest.raises(SourceError) as error:
         opened()
     assert "someone/model/" in error.value.advice
+
+
+def nested(folder: Path, kind: str) -> str:
+    """Write a repository with weights in folders only; return that of those to open."""
+    (folder / "x").mkdir(parents=True)
+    write_json(folder / "x" / "notes.json", {})
+    if kind == "sentence-transformers":
+        write("nanoGPT, settings beside", folder / "0_Transformer")
+        write("nanoGPT", folder / "2_Dense")
+        modules = [{"path": "0_Transformer", "type": "x"}, {"path": "2_Dense", "type": "x"}]
+        write_json(folder / "modules.json", modules)
+        return "0_Transformer"
+    if kind == "diffusers":
+        write("open_clip", folder / "text_encoder")
+        write("nanoGPT", folder / "unet")
+        parts = {"text_encoder": ["transformers", "x"], "unet": ["diffusers", "x"]}
+        write_json(folder / "model_index.json", parts)
+        return "text_encoder"
+    if kind == "shards":
+        (folder / "last").mkdir()
+        for at, (name, tensor) in enumerate(of_nanogpt().items()):
+            save_file({name: tensor}, folder / "last" / f"{at}.safetensors")
+        places = {name: f"{at}.safetensors" for at, name in enumerate(of_nanogpt())}
+        write_json(folder / "last" / "model.safetensors.index.json", {"weight_map": places})
+        write_json(folder / "last" / "config.json", {"model_type": "gpt2", "n_head": HEADS})
+        return "last"
+    write("nanoGPT", folder / "run")
+    return "run"
+
+
+@pytest.mark.parametrize("kind", ["sentence-transformers", "diffusers", "shards", "one folder"])
+def test_weights_in_a_folder_are_found(kind, loopback_hub, tmp_path, opened):
+    place = tmp_path / "files" / nested(tmp_path / "files", kind)
+    serve(loopback_hub, tmp_path / "files")
+    model = opened()
+    table = model.W_pos
+    assert loopback_hub.bytes_sent <= 4 * table.size + 2 * ALLOWANCE + TAIL_BYTES
+    with loopback_hub.unasked():
+        np.testing.assert_array_equal(opened().W_pos, table)
+    assert_same(model, open_model(place))
+    assert model.n_heads == HEADS
+
+
+def test_of_several_folders_with_weights_each_can_be_named(loopback_hub, tmp_path, opened):
+    for name in ("a", "b"):
+        write("nanoGPT", tmp_path / "files" / "runs" / name)
+    write("pytorch_model.bin", tmp_path / "files" / "runs" / "c")
+    serve(loopback_hub, tmp_path / "files")
+    with pytest.raises(SourceError, match="runs/a, runs/b") as error:
+        opened()
+    assert "someone/model/" in error.value.advice
+    for file in ("runs/b/ckpt.pt", "runs/c/pytorch_model.bin"):
+        model, local = opened(f"someone/model/{file}"), open_model(tmp_path / "files" / file)
+        assert_same(model, local)
+        with loopback_hub.unasked():
+            assert_same(opened(f"someone/model/{file}"), local)
+
+
+def test_an_archive_of_nemo_is_read_in_pieces(loopback_hub, tmp_path, opened):
+    files = tmp_path / "files"
+    write("nanoGPT, settings beside", tmp_path / "inside")
+    files.mkdir()
+    with tarfile.open(files / "model.nemo", "w") as archive:
+        for path in sorted((tmp_path / "inside").iterdir()):
+            archive.add(path, f"./{path.name}")
+    serve(loopback_hub, files)
+    model = opened()
+    table = model.W_pos
+    assert loopback_hub.bytes_sent <= 4 * table.size + 4 * ALLOWANCE
+    with loopback_hub.unasked():
+        np.testing.assert_array_equal(opened().W_pos, table)
+    assert_same(model, open_model(files / "model.nemo"))
+    assert model.n_heads == HEADS
