@@ -15,6 +15,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,14 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.derived_store import Derived, DerivedStore
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.stores import FLOATS, INTEGERS, UNQUANTISED, TensorInfo, TensorStore
+from geometry.checkpoints.stores import (
+    FLOATS,
+    INTEGERS,
+    UNQUANTISED,
+    TensorInfo,
+    TensorStore,
+    unreadable,
+)
 
 Array = npt.NDArray[Any]
 Finder = Callable[[TensorStore, str, Mapping[str, Any]], "Derived | None"]
@@ -48,11 +56,17 @@ _LESS = {
     **{"gptq_v2": 0, "auto_round": 0, "auto_round:gptqmodel": 0},
 }
 """What is taken from the zeros of GPTQ before they are stored, by the format that is named."""
+_UNNAMED = frozenset(
+    {"qweight", "W_q", _OF_QUANTO, "weight_packed", "_blocks", "blocks", "qdata", "_qdata"}
+)
+"""Ends of names of the parts of matrices whose own name no stored tensor has."""
 _CUT = "._weight"
 """What torchao writes before the parts of a weight in safetensors."""
 
 
-def dequantised(store: TensorStore, config: Mapping[str, Any]) -> tuple[TensorStore, str]:
+def dequantised(
+    store: TensorStore, config: Mapping[str, Any], *, whole: bool = True
+) -> tuple[TensorStore, str]:
     """Return a store in which quantised matrices are of float32, and a sentence about them.
 
     Those of unknown layouts, and those that do not fit, stay as they are: unreadable. The sentence
@@ -64,9 +78,18 @@ def dequantised(store: TensorStore, config: Mapping[str, Any]) -> tuple[TensorSt
         The stored tensors.
     config
         The model's configuration, perhaps with "quantization_config" or "quantization".
+    whole
+        Whether all of the index is known. Otherwise a matrix is looked for once it is needed, which
+        may take requests, and only of a model whose configuration says that it is quantised.
     """
     groups = (config.get(key) for key in ("quantization_config", "quantization"))
     settings = next((group for group in groups if isinstance(group, dict)), {})
+    if not whole:
+        deferred = _Deferred(store, settings)
+        if not (settings and deferred):
+            return store, ""
+        note = "Matrices are quantised, and their numbers approximate."
+        return DerivedStore(store, deferred, deferred.at_hand), note
     derived = dict(_found(store, settings))
     if not derived:
         method = settings.get("quant_method")
@@ -85,6 +108,13 @@ def approximate(types: Counter[str]) -> str:
 
 
 def _found(store: TensorStore, settings: Mapping[str, Any]) -> Iterator[tuple[str, Derived]]:
+    for find, stem, *_ in _candidates(store):
+        if (derived := find(store, stem, settings)) is not None:
+            yield derived.info.name, derived
+
+
+def _candidates(store: TensorStore) -> Iterator[tuple[Finder, str, str, str]]:
+    """Yield what may find a matrix, its stem, and the name of one of its parts with its end."""
     for name in store.tensors:
         stem, _, last = name.rpartition(".")
         for end in (_STATE, _OF_QUANTO):
@@ -93,9 +123,66 @@ def _found(store: TensorStore, settings: Mapping[str, Any]) -> Iterator[tuple[st
         for end in ("_blocks", "_qdata"):
             if last.endswith(end):
                 stem, last = name.removesuffix(end), end
-        find = _LAYOUTS.get(last)
-        if find is not None and (derived := find(store, stem, settings)) is not None:
-            yield derived.info.name, derived
+        if (find := _LAYOUTS.get(last)) is not None:
+            yield find, stem, name, last
+
+
+class _Asking:
+    """A store that is asked for the few bytes that a matrix has to be known by."""
+
+    def __init__(self, store: TensorStore) -> None:
+        self.tensors, self.read_stored = store.tensors, store.read_stored
+
+    def bytes_to_fetch(self, *names: str) -> int:
+        return 0
+
+
+class _Deferred(Mapping[str, Derived]):
+    """Quantised matrices by the names of their parts; whether these fit is seen on access."""
+
+    def __init__(self, store: TensorStore, settings: Mapping[str, Any]) -> None:
+        self._store, self._settings = store, settings
+        self._found = dict[str, Derived | None]()
+        self._parts = dict[str, list[tuple[Finder, str, str]]]()
+        for find, stem, part, last in _candidates(store):
+            name = _name_of(stem, last)
+            if last in _UNNAMED or name in store.tensors:
+                self._parts.setdefault(name, []).append((find, stem, part))
+
+    def __getitem__(self, name: str) -> Derived:
+        if name not in self._found:
+            asking: Any = _Asking(self._store)
+            found = (find(asking, stem, self._settings) for find, stem, _ in self._parts[name])
+            self._found[name] = next((d for d in found if d is not None), None)
+        if (derived := self._found[name]) is not None:
+            return derived
+        if name in self._store.tensors:
+            raise KeyError(name)  # it is not quantised
+        info = self._store.tensors[self._parts[name][0][2]]._replace(name=name)
+        return Derived(info, (), partial(_unread, info))
+
+    def at_hand(self, name: str) -> Derived | None:
+        """Return a matrix if it was looked for, or the index of the file with its part was read."""
+        parts = self._parts.get(name, ())
+        here = name in self._found or any(self._store.known(part) for *_, part in parts)
+        return self.get(name) if here else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def _name_of(stem: str, last: str) -> str:
+    """Return the name of a matrix, by that of one of its parts."""
+    if last.endswith("blocks") or (last.endswith("qdata") and not stem.endswith(_CUT)):
+        return stem if last.endswith("blocks") else stem.rpartition(".")[0]
+    return f"{stem.removesuffix(_CUT)}.weight"
+
+
+def _unread(info: TensorInfo) -> Array:
+    raise TensorUnavailable(f"{unreadable(info)}.", UNQUANTISED)
 
 
 def _matrix(

@@ -446,7 +446,7 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
         # The matrices of several files are known only once the index of each was downloaded.
-        whole, note = dequantised(store, config) if store.in_one_file else (store, "")
+        whole, note = dequantised(store, config, whole=store.in_one_file)
         whole = as_in_torch(whole)
         return PositionalModel(
             whole,

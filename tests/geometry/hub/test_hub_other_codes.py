@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.hub_files import TAIL_BYTES
 from geometry.models.sources.opening import open_model
-from tests.geometry.hub_opening import ALLOWANCE, assert_same, serve
+from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, serve
 
 N, D, HEADS = 64, 32, 4
 LARGE = (20_000, D)  # 2.5 MB, which nobody asked for
@@ -242,3 +242,66 @@ def test_an_archive_of_nemo_is_read_in_pieces(loopback_hub, tmp_path, opened):
         np.testing.assert_array_equal(opened().W_pos, table)
     assert_same(model, open_model(files / "model.nemo"))
     assert model.n_heads == HEADS
+
+
+LAYER = "model.decoder.layers.{}."
+LINEAR = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj")
+
+
+def quantised(kind: str) -> dict[str, dict[str, torch.Tensor]]:
+    """Return the tensors of an OPT of two layers by file, its attention's matrices quantised."""
+    whole = np.random.default_rng(2)
+    ln = {"weight": random(D), "bias": random(D)}
+    files = {"a": {"model.decoder.embed_tokens.weight": random(100, D),
+                   "model.decoder.embed_positions.weight": random(N + 2, D)}}  # fmt: skip
+    for layer in (0, 1):
+        files[str(layer)] = {
+            LAYER.format(layer) + f"{name}.{part}": value.clone()
+            for name in ("self_attn_layer_norm", "final_layer_norm")
+            for part, value in ln.items()
+        }
+        for name in LINEAR:
+            codes = torch.from_numpy(whole.integers(1, 2**31, (D, D // 8)).astype(np.int32))
+            scales = torch.from_numpy(whole.uniform(0.1, 1, (D, 2)).astype(np.float32))
+            parts = {"weight_packed": codes, "weight_scale": scales,
+                     "weight_shape": torch.tensor([D, D])}  # fmt: skip
+            if kind == "gptq":
+                parts = {"qweight": codes.T.contiguous(), "scales": scales.T.contiguous(),
+                         "qzeros": codes[:2, :4].contiguous()}  # fmt: skip
+            if kind == "fp8":
+                parts = {"weight": random(D, D).to(torch.float8_e4m3fn),
+                         "weight_scale": scales[:, :1].contiguous()}  # fmt: skip
+            if kind == "other":
+                parts = {"qweight": codes.to(torch.uint8), "scales": scales, "qzeros": scales}
+            files[str(layer)] |= {
+                f"{LAYER.format(layer)}{name}.{part}": value.clone()
+                for part, value in parts.items()
+            }
+    return files
+
+
+@pytest.mark.parametrize("kind", ["gptq", "compressed-tensors", "fp8", "other"])
+def test_quantised_matrices_of_several_files(kind, loopback_hub, tmp_path, opened):
+    """Only the files of the matrices that are read are asked for, and of these the parts alone."""
+    folder, files = tmp_path / "files", quantised(kind)
+    folder.mkdir()
+    for file, tensors in files.items():
+        save_file(tensors, folder / f"{file}.safetensors")
+    places = {name: f"{file}.safetensors" for file, tensors in files.items() for name in tensors}
+    write_json(folder / "model.safetensors.index.json", {"weight_map": places})
+    settings = {"quant_method": kind}
+    config = {"model_type": "opt", "hidden_size": D, "num_attention_heads": HEADS,
+              "num_hidden_layers": 2, "vocab_size": 100, "max_position_embeddings": N,
+              "word_embed_proj_dim": D, "quantization_config": settings}  # fmt: skip
+    write_json(folder / "config.json", config)
+    serve(loopback_hub, folder)
+    model, local = opened(), open_model(folder)
+    np.testing.assert_array_equal(model.W_pos, local.W_pos)
+    assert any("quantised" in note for note in model.warnings)
+    for name in ("W_Q", "W_K"):
+        if kind == "other":
+            with pytest.raises(TensorUnavailable, match="quantised"):
+                model.weight(name, 1)
+        else:
+            np.testing.assert_array_equal(model.weight(name, 1), local.weight(name, 1))
+    assert "0.safetensors" not in asked(loopback_hub)
