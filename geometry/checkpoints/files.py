@@ -53,6 +53,8 @@ LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".vec", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
+_SHARD_OF = re.compile(r"-\d{5}-of-\d{5}\.(safetensors|bin)$")
+"""The end of the names of a model's parts as transformers saves it."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 OPENVINO = ".xml"
@@ -649,6 +651,12 @@ def choose_weights(
         rest = [name for name in weights if name not in steps and "best" not in name.lower()]
         if len(rest) < 2:
             return (rest or [*steps])[-1]
+    if weights and all(map(_SHARD_OF.search, weights)):
+        raise SourceError(
+            f"{where} holds parts of a model, without the index of what is in each: "
+            f"{some_of(weights, 4)}.",
+            "Download model.safetensors.index.json or pytorch_model.bin.index.json, too.",
+        )
     if weights:
         raise SourceError(
             f"{where} holds {len(weights)} weights files and no model.safetensors: "

@@ -71,9 +71,11 @@ class PickledStore(OnThisMachine):
                 "not run.",
                 "Save its arrays with numpy.savez.",
             ) from error
+        kind = content.of if isinstance(content, StandIn) else None
+        if kind is not None:
+            content = _attributes(content)
         self._arrays = dict(_arrays(path.name, content, path.stem, nbytes))
         if not self._arrays:
-            kind = content.of if isinstance(content, StandIn) else None
             of = f", but an object of {kind}" if kind else ""
             raise SourceError(
                 f"{path.name} is a pickle without arrays of numbers{of}. It was not run.",
@@ -97,6 +99,17 @@ class PickledStore(OnThisMachine):
         stored_dtype(info)
         self.bytes_read += info.nbytes
         return widen(array, info.dtype)
+
+
+def _attributes(content: StandIn) -> Any:
+    """Return the attributes of an object, unless they are objects, too: gensim's vectors have none.
+
+    Of a model the most important may be deeper.
+    """
+    state = content.state
+    values = state.values() if type(state) is dict else ()
+    objects = (v for v in values if isinstance(v, StandIn) and not isinstance(v, StoredArray))
+    return state if values and not any(True for _ in objects) else content
 
 
 def _whole(file: LocalFile) -> bytearray:

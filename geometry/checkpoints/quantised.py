@@ -51,9 +51,9 @@ _BLOCK = 128
 _STATE = ".weight.quant_state.bitsandbytes__"
 _MAX_STATE = 10_000
 _OF_QUANTO = ".weight._scale"
-_LESS = {
-    **{None: 1, "gptq": 1, "auto_round:auto_gptq": 1},
-    **{"gptq_v2": 0, "auto_round": 0, "auto_round:gptqmodel": 0},
+_LESS: Mapping[str | None, int] = {
+    **dict.fromkeys((None, "gptq", "auto_round:auto_gptq"), 1),
+    **dict.fromkeys(("gptq_v2", "auto_round", "auto_round:gptqmodel"), 0),
 }
 """What is taken from the zeros of GPTQ before they are stored, by the format that is named."""
 _UNNAMED = frozenset(
@@ -241,7 +241,8 @@ def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deri
     if wide == 8 * n_out:
         return _of_awq(store, stem, shapes)
     form = settings.get("checkpoint_format", settings.get("packing_format"))
-    if store.tensors[f"{stem}.qweight"].dtype not in ("I32", "U32") or form not in _LESS:
+    less = _LESS.get(form) if form is None or isinstance(form, str) else None
+    if store.tensors[f"{stem}.qweight"].dtype not in ("I32", "U32") or less is None:
         return None
     bits = next((bits for bits in _BITS if packed * 32 == n_out * bits), None)
     if bits is None or wide != n_out or n_zeros != n_groups or rows * 32 % bits:
@@ -249,7 +250,6 @@ def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deri
     n_in, ordered = rows * 32 // bits, f"{stem}.g_idx" in store.tensors
     if not n_groups or (n_in % n_groups and not ordered):
         return None
-    less = _LESS[form]
 
     def make(q: Array, scales: Array, zeros: Array, *index: Array) -> Array:
         group = index[0] if index else np.arange(n_in) // (n_in // n_groups)

@@ -194,17 +194,17 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
         if error.missing != "file" or address.file:
             raise
     listing = network.hub.list_files(address, network.transfer)
-    found = HubFiles(HubAddress(address.repo, listing.commit), network)
+    files = HubFiles(HubAddress(address.repo, listing.commit), network)
     names = sorted(name for name in listing.files if "/" not in name)
     advice = f"Name one of them, as in {address.repo}/FILE, or download it and open it."
     gguf_files = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
     if gguf_files and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
         weights = only_gguf(address, gguf_files)
     else:
-        contents = ((name, found.small(name)) for name in PARTS if name in names)
+        contents = ((name, files.small(name)) for name in PARTS if name in names)
         named = [part for name, content in contents if content for part in parts_in(name, content)]
         weights = choose_path(listing.files, f"{address}", advice, named)
-    return found, weights
+    return files, weights
 
 
 def known_commit(cache: TensorCache, address: HubAddress) -> str | None:

@@ -1,5 +1,8 @@
 """Files that are not opened: each is described by what it is, whatever its name."""
 
+import pickle
+import sys
+import types
 import zipfile
 
 import numpy as np
@@ -79,3 +82,44 @@ def test_vectors_of_fasttext_as_text(tmp_path):
     lines = [f"w{n} {' '.join(map(str, row))}\n" for n, row in enumerate(rows)]
     (tmp_path / "a.vec").write_text("".join(["3 4\n", *lines]))
     np.testing.assert_array_equal(open_model(tmp_path / "a.vec").W_pos, rows)
+
+
+def test_attributes_of_a_pickled_object(tmp_path):
+    """As of gensim's KeyedVectors: the state of an object, whose class is not needed."""
+    rows = np.arange(12.0).reshape(3, 4)
+    module = types.ModuleType("gensim.models.keyedvectors")
+    module.KeyedVectors = type("KeyedVectors", (), {"__module__": module.__name__})
+    vectors = module.KeyedVectors()
+    vectors.vectors, vectors.index_to_key = rows, ["a", "b", "c"]
+    parents = {name: types.ModuleType(name) for name in ("gensim", "gensim.models")}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, made in (parents | {module.__name__: module}).items():
+            patch.setitem(sys.modules, name, made)
+        (tmp_path / "a.kv").write_bytes(pickle.dumps(vectors))
+        model = module.KeyedVectors()
+        model.wv, model.syn1neg = vectors, rows + 1
+        (tmp_path / "a.model").write_bytes(pickle.dumps(model))
+    np.testing.assert_array_equal(open_model(tmp_path / "a.kv").W_pos, rows)
+    with pytest.raises(SourceError, match="gensim"):  # and not other matrices of its
+        open_model(tmp_path / "a.model")
+
+
+def test_a_long_table_names_the_way_to_a_shorter_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("geometry.checkpoints.column_files.MAX_FILE", 20)
+    (tmp_path / "glove.txt").write_text("the 1 2 3\n" * 9)
+    with pytest.raises(SourceError) as raised:
+        open_model(tmp_path / "glove.txt")
+    assert "head -n" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["emb.weight", "blocks.0.att.time_decay", "blocks.0.att.key.weight"], "rwkv"),
+        (["backbone.embedding.weight", "backbone.layers.0.mixer.A_log"], "mamba"),
+    ],
+)
+def test_recurrent_networks_are_named(tmp_path, names, kind):
+    torch.save({name: torch.ones(8, 4) for name in names}, tmp_path / "a.pth")
+    with pytest.raises(SourceError, match=f"{kind} model is not opened, since it is recurrent"):
+        open_model(tmp_path / "a.pth")
