@@ -64,8 +64,14 @@ _CUT = "._weight"
 """What torchao writes before the parts of a weight in safetensors."""
 
 
+def settings_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a model's quantisation in its configuration; {} if there are none."""
+    groups = (config.get(key) for key in ("quantization_config", "quantization"))
+    return next((group for group in groups if isinstance(group, dict)), {})
+
+
 def dequantised(
-    store: TensorStore, config: Mapping[str, Any], *, whole: bool = True
+    store: TensorStore, config: Mapping[str, Any], *, remote: bool = False
 ) -> tuple[TensorStore, str]:
     """Return a store in which quantised matrices are of float32, and a sentence about them.
 
@@ -78,15 +84,13 @@ def dequantised(
         The stored tensors.
     config
         The model's configuration, perhaps with "quantization_config" or "quantization".
-    whole
-        Whether all of the index is known. Otherwise a matrix is looked for once it is needed, which
-        may take requests, and only of a model whose configuration says that it is quantised.
+    remote
+        Whether to look at a matrix takes requests. It is then looked at when it is needed, if the
+        configuration says that the model is quantised.
     """
-    groups = (config.get(key) for key in ("quantization_config", "quantization"))
-    settings = next((group for group in groups if isinstance(group, dict)), {})
-    if not whole:
-        deferred = _Deferred(store, settings)
-        if not (settings and deferred):
+    settings = settings_of(config)
+    if remote and settings:
+        if not (deferred := _Deferred(store, settings)):
             return store, ""
         note = "Matrices are quantised, and their numbers approximate."
         return DerivedStore(store, deferred, deferred.at_hand), note
@@ -152,8 +156,7 @@ class _Deferred(Mapping[str, Derived]):
     def __getitem__(self, name: str) -> Derived:
         if name not in self._found:
             asking: Any = _Asking(self._store)
-            found = (find(asking, stem, self._settings) for find, stem, _ in self._parts[name])
-            self._found[name] = next((d for d in found if d is not None), None)
+            self._found[name] = self._look(asking, name)
         if (derived := self._found[name]) is not None:
             return derived
         if name in self._store.tensors:
@@ -161,11 +164,18 @@ class _Deferred(Mapping[str, Derived]):
         info = self._store.tensors[self._parts[name][0][2]]._replace(name=name)
         return Derived(info, (), partial(_unread, info))
 
+    def _look(self, store: TensorStore, name: str) -> Derived | None:
+        found = (find(store, stem, self._settings) for find, stem, _ in self._parts[name])
+        return next((derived for derived in found if derived is not None), None)
+
     def at_hand(self, name: str) -> Derived | None:
-        """Return a matrix if it was looked for, or the index of the file with its part was read."""
+        """Return a matrix if what it is known by was read."""
         parts = self._parts.get(name, ())
-        here = name in self._found or any(self._store.known(part) for *_, part in parts)
-        return self.get(name) if here else None
+        if name not in self._found and any(self._store.known(part) for *_, part in parts):
+            if (derived := self._look(self._store, name)) is None:
+                return None
+            self._found[name] = derived
+        return self.get(name) if name in self._found else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)

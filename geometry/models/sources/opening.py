@@ -28,7 +28,7 @@ from geometry.checkpoints.files import (
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
-from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised
+from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised, settings_of
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -445,8 +445,9 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
-        # The matrices of several files are known only once the index of each was downloaded.
-        whole, note = dequantised(store, config, whole=store.in_one_file)
+        # Without settings, those of several files are known once the index of each was downloaded.
+        known = store.in_one_file or settings_of(config)
+        whole, note = dequantised(store, config, remote=True) if known else (store, "")
         whole = as_in_torch(whole)
         return PositionalModel(
             whole,

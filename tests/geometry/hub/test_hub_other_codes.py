@@ -280,6 +280,28 @@ def quantised(kind: str) -> dict[str, dict[str, torch.Tensor]]:
     return files
 
 
+def of_opt(kind: str) -> dict[str, object]:
+    return {"model_type": "opt", "hidden_size": D, "num_attention_heads": HEADS,
+            "num_hidden_layers": 2, "vocab_size": 100, "max_position_embeddings": N,
+            "word_embed_proj_dim": D, "quantization_config": {"quant_method": kind}}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["gptq", "compressed-tensors", "fp8"])
+def test_quantised_matrices_of_one_file(kind, loopback_hub, tmp_path, opened):
+    (tmp_path / "files").mkdir()
+    tensors = {name: value for part in quantised(kind).values() for name, value in part.items()}
+    save_file(tensors, tmp_path / "files" / "model.safetensors")
+    write_json(tmp_path / "files" / "config.json", of_opt(kind))
+    serve(loopback_hub, tmp_path / "files")
+    model, local = opened(), open_model(tmp_path / "files")
+    n_asked = len(loopback_hub.requests)
+    assert dict(model.missing) == dict(local.missing)
+    assert len(loopback_hub.requests) == n_asked
+    np.testing.assert_array_equal(model.weight("W_Q", 1), local.weight("W_Q", 1))
+    with loopback_hub.unasked():
+        np.testing.assert_array_equal(opened().weight("W_Q", 1), local.weight("W_Q", 1))
+
+
 @pytest.mark.parametrize("kind", ["gptq", "compressed-tensors", "fp8", "other"])
 def test_quantised_matrices_of_several_files(kind, loopback_hub, tmp_path, opened):
     """Only the files of the matrices that are read are asked for, and of these the parts alone."""
@@ -289,11 +311,7 @@ def test_quantised_matrices_of_several_files(kind, loopback_hub, tmp_path, opene
         save_file(tensors, folder / f"{file}.safetensors")
     places = {name: f"{file}.safetensors" for file, tensors in files.items() for name in tensors}
     write_json(folder / "model.safetensors.index.json", {"weight_map": places})
-    settings = {"quant_method": kind}
-    config = {"model_type": "opt", "hidden_size": D, "num_attention_heads": HEADS,
-              "num_hidden_layers": 2, "vocab_size": 100, "max_position_embeddings": N,
-              "word_embed_proj_dim": D, "quantization_config": settings}  # fmt: skip
-    write_json(folder / "config.json", config)
+    write_json(folder / "config.json", of_opt(kind))
     serve(loopback_hub, folder)
     model, local = opened(), open_model(folder)
     np.testing.assert_array_equal(model.W_pos, local.W_pos)
