@@ -73,12 +73,12 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "npz": ("`.npz`", "`numpy.savez`: Google's ViT, big_vision, MLX", "single arrays"),
     "pickle": (
         "`.pkl`, `.pickle`",
-        "`pickle.dump` of arrays: picoGPT, JAX scripts",
+        "`pickle.dump` of arrays: picoGPT, JAX scripts; gensim's `.kv`",
         f"{WHOLE}, as data",
     ),
     "llm.c": ("`.bin`", "llm.c, in 32 bits or bfloat16", IN_PARTS),
     "tensorflow": (
-        "`.ckpt.index` with `.ckpt.data-…`",
+        "`.ckpt.index` with `.ckpt.data-…`, also in a SavedModel's `variables`",
         "TensorFlow 1 and 2: GPT-2 and BERT as OpenAI and Google released them",
         IN_PARTS,
     ),
