@@ -17,7 +17,7 @@ import numpy as np
 
 from tests.true_sizes import tensors, write_config
 
-DTYPES = {"float32": 1, "float64": 2, "int32": 3, "int64": 9, "float16": 19}
+DTYPES = {"uint8": 4, "float32": 1, "float64": 2, "int32": 3, "int64": 9, "float16": 19}
 MAGIC = bytes.fromhex("57fb808b247547db")
 
 

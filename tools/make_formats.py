@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from geometry.checkpoints import files
+from geometry.checkpoints.other_formats import OTHER_FORMATS, OTHER_SUFFIXES
 from geometry.checkpoints.quantised import _LAYOUTS
 from geometry.checkpoints.settings_beside import NAMES
 from geometry.models.families.code_families import CODES
@@ -55,6 +56,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
         "scripts; `torch.jit.save` (TorchScript), as of OpenAI's CLIP",
         IN_PARTS,
     ),
+    "rust": ("`.ot`", "tch and rust-bert, in Rust", IN_PARTS),
     "legacy torch": (
         "the same files in PyTorch's legacy format",
         "`torch.save` before PyTorch 1.6: early checkpoints of transformers and fairseq",
@@ -70,12 +72,12 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "npz": ("`.npz`", "`numpy.savez`: Google's ViT, big_vision, MLX", "single arrays"),
     "pickle": (
         "`.pkl`, `.pickle`",
-        "`pickle.dump` of arrays: picoGPT, JAX scripts; that of Python 2",
+        "`pickle.dump` of arrays: picoGPT, JAX scripts, gensim's `.kv`; that of Python 2",
         f"{IN_PARTS}, as data",
     ),
     "llm.c": ("`.bin`", "llm.c, in 32 bits or bfloat16", IN_PARTS),
     "tensorflow": (
-        "`.ckpt.index` with `.ckpt.data-…`",
+        "`.ckpt.index` with `.ckpt.data-…`, also in a SavedModel's `variables`",
         "TensorFlow 1 and 2: GPT-2 and BERT as OpenAI and Google released them",
         IN_PARTS,
     ),
@@ -92,6 +94,11 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "openvino": (
         "`.xml`, with its numbers in a `.bin` of the same name",
         "OpenVINO, Optimum Intel",
+        IN_PARTS,
+    ),
+    "tar": (
+        "`.nemo`, `.tar` and `.zip`, not compressed",
+        "NeMo; archives of a file or a folder with weights that `torch.save` or safetensors wrote",
         IN_PARTS,
     ),
     "flax": ("`.msgpack`", "Flax: transformers' JAX models", IN_PARTS),
@@ -111,6 +118,7 @@ TABLES = {
     ".csv": ("spreadsheets, pandas", "numbers and labels in columns"),
     ".tsv": ("TensorFlow's Embedding Projector", "`tensors.tsv`, with `metadata.tsv` beside it"),
     ".txt": ("word2vec, GloVe, fastText; `numpy.savetxt`", "a word and its vector in each line"),
+    ".vec": ("fastText", "the same, without its subwords"),
     ".parquet": ("pandas, Polars, Hugging Face Datasets", "columns of numbers, or one of lists"),
     ".feather": ("pandas", "the same"),
     ".arrow": ("Apache Arrow, Hugging Face Datasets", "the same"),
@@ -119,7 +127,9 @@ TABLES = {
 QUANTISED = {
     "SCB": "bitsandbytes, 8 bits",
     ".weight.quant_state.bitsandbytes__": "bitsandbytes, 4 bits (nf4, fp4)",
-    "qweight": "GPTQ and AWQ",
+    "qweight": "GPTQ and AWQ, as of AutoGPTQ, GPTQModel, AutoAWQ and AutoRound",
+    "W_q": "HQQ, of 1 to 4 and 8 bits",
+    ".weight._scale": "quanto, of 8 bits",
     "weight_packed": "compressed-tensors: integers of 2 to 8 bits, MXFP4, NVFP4",
     "biases": "MLX",
     "scales": "MLX, MXFP4",
@@ -142,12 +152,16 @@ def formats_page() -> str:
     for name, known, described in (
         ("kinds of files", kinds, KINDS),
         ("suffixes of tables", set(files.TABLE_SUFFIXES), TABLES),
-        ("quantised layouts", {last for _, last in _LAYOUTS}, QUANTISED),
+        ("quantised layouts", set(_LAYOUTS), QUANTISED),
     ):
         if missing := known - set(described):
             raise KeyError(f"{name} without a description: {', '.join(sorted(missing))}")
     named = [(f"`{name}`", f"It {what}.", advice) for name, what, advice in files.OTHER_FOLDERS]
-    named += [("a file", f"It {what}.", advice) for _, what, advice in files.OTHER_FORMATS]
+    named += [("a file", f"It {what}.", advice) for _, what, advice in OTHER_FORMATS]
+    named += [
+        (", ".join(f"`{suffix}`" for suffix in suffixes), f"It {what}.", advice)
+        for suffixes, what, advice in OTHER_SUFFIXES
+    ]
     tables = ((f"`{suffix}`", *row) for suffix, row in TABLES.items())
     codes = (row for name, stacks in CODES.items() for row in _code(name, stacks))
     layouts = ((what, f"`…{end}`") for end, what in QUANTISED.items())

@@ -134,6 +134,11 @@ def read_rows(path: Path) -> NumberRows:
         Its reading was cancelled.
     """
     with reading_file(path, _ADVICE, fault="cannot be read as a table"):
+        if path.stat().st_size > MAX_FILE:  # as of millions of words
+            raise SourceError(
+                f"{path.name} is longer than {MAX_FILE} bytes.",
+                f"Open its first lines: head -n 20000 {path.name} > first.txt",
+            )
         text = read_text(path, MAX_FILE, _ADVICE)
         delimiter = _delimiter(text)
         comma = delimiter == ";"

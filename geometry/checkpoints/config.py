@@ -10,7 +10,7 @@ from typing import Any
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
-from geometry.checkpoints.stores import LocalFile
+from geometry.checkpoints.stores import ByteFile, LocalFile
 
 MAX_JSON = 32_000_000
 """Maximum bytes of a JSON file: three times the largest index of a sharded checkpoint. As text it
@@ -37,7 +37,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return parse_file(LocalFile(path))
 
 
-def parse_file(file: LocalFile) -> dict[str, Any]:
+def parse_file(file: ByteFile) -> dict[str, Any]:
     """Like :func:`read_json`, for a file whose identity is known."""
     size = file.size()
     # A weights file under a wrong name is not read completely.

@@ -47,11 +47,20 @@ class DerivedStore:
     store
         The stored tensors.
     derived
-        The computed ones by name, which is perhaps that of a stored one that it replaces.
+        The computed ones by name, which is perhaps that of a stored one that it replaces. A name
+        may have none after all, if there is a stored one.
+    at_hand
+        Returns a computed one that takes no request; None: none does.
     """
 
-    def __init__(self, store: TensorStore, derived: Mapping[str, Derived]) -> None:
+    def __init__(
+        self,
+        store: TensorStore,
+        derived: Mapping[str, Derived],
+        at_hand: Callable[[str], Derived | None] | None = None,
+    ) -> None:
         self.stored, self._derived = store, derived
+        self._at_hand = at_hand or derived.get
         self.tensors: Mapping[str, TensorInfo] = _Index(store.tensors, derived)
 
     @property
@@ -61,9 +70,8 @@ class DerivedStore:
 
     def known(self, name: str) -> TensorInfo | None:
         """Return an entry of the index; None if there is none, or it would need a request."""
-        if name in self._derived:
-            return self._derived[name].info
-        return self.stored.known(name)
+        derived = self._at_hand(name)
+        return self.stored.known(name) if derived is None else derived.info
 
     def read(self, name: str) -> FloatArray:
         """Read or compute a tensor."""
@@ -97,7 +105,8 @@ class DerivedStore:
 
     def _sources_of(self, names: Iterable[str]) -> list[str]:
         """Return the stored tensors from which these are read or computed."""
-        sources = (self._derived[n].sources if n in self._derived else (n,) for n in names)
+        derived = {name: self._derived.get(name) for name in names}
+        sources = ((name,) if d is None else d.sources for name, d in derived.items())
         return [name for some in sources for name in some]
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
@@ -25,10 +23,10 @@ from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.sharded_store import is_file_name
 from geometry.checkpoints.stored_settings import KEYS, settings_in
 from geometry.checkpoints.stores import (
-    ByteFile,
     FloatArray,
     LocalFile,
     OnThisMachine,
+    Part,
     TensorInfo,
     check_shape,
     numbers,
@@ -45,36 +43,12 @@ MAX_SETTINGS = 200
 """Maximum values of settings that are read, each from its own place in a part."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A range of a file, as a file."""
-
-    file: ByteFile
-    start: int
-    length: int
-
-    @property
-    def name(self) -> str:
-        """Name of the whole file."""
-        return self.file.name
-
-    def size(self) -> int:
-        """Return the number of bytes in the range."""
-        return self.length
-
-    def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Return exactly ``nbytes`` bytes from ``offset`` within the range."""
-        if offset + nbytes > self.length:
-            raise SourceError(f"{self.name} is damaged: a part of it ends early.", AGAIN)
-        return self.file.read_at(self.start + offset, nbytes)
-
-
 class _Chunk(NamedTuple):
     """A block of a tensor, and where it is."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
-    place: _Part
+    place: Part
 
 
 class DistributedStore(OnThisMachine):
@@ -203,7 +177,7 @@ class _Index:
             raise self._damaged(f"gives a part of {name!r} too few bytes")
         return _Chunk(offsets, sizes, place)
 
-    def _place(self, name: str, offsets: tuple[int, ...] | None = None) -> _Part:
+    def _place(self, name: str, offsets: tuple[int, ...] | None = None) -> Part:
         state = _state(self._places.get((name, offsets), self._places.get((name, None))))
         start, length = state.get("offset"), state.get("length")
         file = self.files.get(str(state.get("relative_path")))
@@ -218,7 +192,7 @@ class _Index:
             raise SourceError(
                 f"{file.name} is truncated: a part of {name!r} is beyond its end.", AGAIN
             )
-        return _Part(file, start, length)
+        return Part(file, start, length)
 
     def settings(self) -> Mapping[str, Any]:
         """Return the settings of the model among the other values, each of which is read."""

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
+from geometry.checkpoints.archives import UNTAR, UNZIP, in_archive, members_of
 from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
-from geometry.checkpoints.config import load_json, read_json
+from geometry.checkpoints.config import load_json, parse_file, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.openvino_store import open_openvino
+from geometry.checkpoints.other_formats import UNFINISHED, other_format, unknown_format
 from geometry.checkpoints.plain_text import some_of
-from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors
-from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors, read_header
+from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
+from geometry.checkpoints.sharded_store import Shards, open_sharded, read_weight_map
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
+    ByteFile,
+    FileIndex,
     LocalFile,
+    Part,
+    Region,
+    RegionStore,
     TensorStore,
     cannot_read,
     open_regular,
@@ -43,8 +51,10 @@ SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 GGUF = ".gguf"
 LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
 """Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow")
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".vec", ".parquet", ".feather", ".arrow")
 """Suffixes of tables of numbers with labels."""
+_SHARD_OF = re.compile(r"-\d{5}-of-\d{5}\.(safetensors|bin)$")
+"""The end of the names of a model's parts as transformers saves it."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 OPENVINO = ".xml"
@@ -53,14 +63,17 @@ _PICKLES = (".pkl", ".pickle")
 SCRIPT_SUFFIXES = (
     *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
     *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
-    *(*_PICKLES, OPENVINO),
+    *(*_PICKLES, OPENVINO, ".nemo"),
+    ".ot",  # of tch, in Rust
 )
 """Suffixes of weights that are used if there are no others."""
+ARCHIVES = (".tar", ".zip")
+"""Suffixes of archives, which are used if there are no weights."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
-FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *TABLE_SUFFIXES)
+FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *ARCHIVES, *TABLE_SUFFIXES)
 """Suffixes by which a text is a file's name, and not a model's id."""
 
-_OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack")
+_OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")
 """The same model as transformers saves it for other libraries, in order of preference."""
 
 LLMC = (20240326).to_bytes(4, "little")
@@ -85,9 +98,6 @@ _OBJECTS = b"'descr': '|O'"
 """The dtype of an array of objects in the header of NumPy's files."""
 _FLAX = re.compile(rb"[\x81-\x8f][\xa1-\xbf][\w.]")
 """The first bytes of a map with a name in MessagePack: Flax writes files without a suffix, too."""
-_WORD2VEC = re.compile(rb"\d{1,9} \d{1,5}\n")
-"""The first line of word2vec's files: the numbers of words and of dimensions."""
-
 _LEGACY = b"l\xfc\x9cF\xf9 j\xa8P\x19."
 """The number in the first pickle of a file of PyTorch's legacy format."""
 
@@ -95,12 +105,22 @@ _PIPELINE = "config.cfg"
 _OF_SPACY = ((_PIPELINE, "transformer/model"), ("cfg", "model"))
 """A file in spaCy's folders of a pipeline and of its transformer, and the path of the weights."""
 
+_OF_ORBAX = (
+    "is a checkpoint of Orbax, of JAX, whose arrays are cut into small files",
+    "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
+)
 OTHER_FOLDERS: tuple[tuple[str, str, str], ...] = (
-    (
-        "_CHECKPOINT_METADATA",
-        "is a checkpoint of Orbax, of JAX, whose arrays are cut into small files",
-        "Restore it with orbax.checkpoint, and save its arrays with numpy.savez.",
+    ("_CHECKPOINT_METADATA", *_OF_ORBAX),
+    ("manifest.ocdbt", *_OF_ORBAX),
+    *(
+        (
+            name,
+            "is a group of arrays of Zarr",
+            "Save them: numpy.savez('P.npz', P=zarr.open(FOLDER)['P']).",
+        )
+        for name in (".zgroup", ".zarray", "zarr.json")
     ),
+    ("Manifest.json", "is a model for Core ML", "Open the model that it was converted from."),
     (
         _PIPELINE,
         "is a pipeline of spaCy without a transformer",
@@ -129,6 +149,10 @@ NOT_WEIGHTS = re.compile(
 LATEST = ("last", "checkpoint_last")
 """Names, without suffix, of the file to open among several of the same training."""
 
+PARTS = ("modules.json", "model_index.json")
+"""The files of sentence-transformers and diffusers that name folders with networks: of the first,
+the first folder, of the other, those of transformers."""
+
 _LAST_FOLDER, _NAMES_LAST = "checkpoint-last", "latest"
 """The folder to open among several of the same training, and DeepSpeed's file with the name of its
 last one."""
@@ -144,31 +168,6 @@ _LEVELS = re.compile(
 """Names of folders that training scripts make inside that of a training."""
 _MAX_LEVELS = 2
 """How many such folders may be inside each other, below the first folder of any name."""
-
-OTHER_FORMATS: tuple[tuple[bytes, str, str], ...] = (
-    (
-        b"version https://git-lfs",
-        "is a Git LFS pointer: the weights themselves were not downloaded",
-        "Run `git lfs pull` in its folder.",
-    ),
-    (
-        b"MATLAB",
-        "is a MATLAB file",
-        "Convert it: numpy.save('P.npy', scipy.io.loadmat(FILE)['P']), or with h5py if it is of "
-        "version 7.3.",
-    ),
-    (b"<", "is a web page, not a weights file", "Download the file itself."),
-    *(
-        (magic, f"is compressed, by {name}", "Unpack it, and open what is in it.")
-        for magic, name in (
-            (b"\x1f\x8b", "gzip"),
-            (b"BZh", "bzip2"),
-            (b"\xfd7zXZ\0", "xz"),
-            (b"\x28\xb5\x2f\xfd", "Zstandard"),
-        )
-    ),
-)
-"""First bytes of files often mistaken for weights, with a description and advice."""
 
 
 def open_store(path: Path) -> TensorStore:
@@ -195,7 +194,12 @@ def open_part(path: Path) -> TensorStore:
             from geometry.checkpoints.distributed_store import DistributedStore
 
             return DistributedStore(path)
-        return _opener(path, head)(path)
+        store = _opener(path, head)(path)
+        if not store.tensors:
+            raise SourceError(
+                f"{path.name} holds no tensors.", "Open the file with the model's weights."
+            )
+        return store
 
 
 def adapter_settings(weights: Path) -> dict[str, Any] | None:
@@ -209,7 +213,7 @@ def adapter_settings(weights: Path) -> dict[str, Any] | None:
 def _head(path: Path) -> bytes:
     try:
         with open_regular(path) as file:
-            return file.read(64)
+            return file.read(HEAD)
     except OSError as error:
         raise cannot_read(path, error) from error
 
@@ -218,11 +222,10 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     if path.suffix == ".bin" and (graph := path.with_suffix(OPENVINO)).is_file():
         return lambda _: open_openvino(graph)
     kind = kind_of(path.name, head)
+    if kind == "tar":
+        return ArchiveStore
     if kind == "zip":
-        # Imported lazily: most models do not need it.
-        from geometry.checkpoints.torch_store import open_torch
-
-        return NpzStore if _holds_arrays(path) else open_torch
+        return _opener_of_zip(path)
     if kind == "legacy torch":
         from geometry.checkpoints.legacy_torch_store import open_legacy
 
@@ -260,6 +263,9 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     return open_npy if kind == "npy" else open_safetensors
 
 
+HEAD = 512
+"""Bytes from which a file's format is known: the header of a tar archive's first member."""
+
 Kind = Literal[
     "safetensors",
     "npy",
@@ -273,11 +279,12 @@ Kind = Literal[
     "onnx",
     "flax",
     "openvino",
+    "tar",
 ]
 
 
 def kind_of(name: str, head: bytes) -> Kind:
-    """Return a weights file's format, from its first 64 bytes.
+    """Return a weights file's format, from its first :data:`HEAD` bytes.
 
     Raises
     ------
@@ -303,8 +310,6 @@ def kind_of(name: str, head: bytes) -> Kind:
             f"{name[: match.start()]}{INDEX} beside it.",
             "Open that file, or the folder.",
         )
-    if name.endswith(INDEX):
-        return "tensorflow"
     # Eight bytes of header length, then JSON. Checked first, since the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
@@ -312,6 +317,14 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "npy"
     if head.startswith(b"PK") and not name.endswith(".keras"):
         return "zip"
+    if head[257:262] == b"ustar":
+        return "tar"
+    if head.startswith(b"<?xml"):
+        return "openvino"
+    if other := other_format(name, head):
+        raise other
+    if name.endswith(INDEX):
+        return "tensorflow"
     if name.endswith(".onnx"):
         return "onnx"
     if head.startswith(b"\x89HDF") or name.endswith(".keras"):
@@ -320,36 +333,127 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "gguf"
     if head.startswith(LLMC):
         return "llm.c"
-    if head.startswith(b"<?xml"):
-        return "openvino"
-    for magic, description, advice in OTHER_FORMATS:
-        if head.startswith(magic):
-            raise SourceError(f"{name} {description}.", advice)
     if _LEGACY in head:
         return "legacy torch"
     if head.startswith(b"\x80") or name.endswith(_PICKLES):
         return "pickle"
     if name.endswith(".msgpack") or _FLAX.match(head):
         return "flax"
+    if other := unknown_format(name, head):
+        raise other
     if name.endswith(".safetensors"):
         # The safetensors reader gives the error message.
         return "safetensors"
-    if _WORD2VEC.match(head):
-        raise SourceError(
-            f"{name} has word2vec's vectors in its binary format.",
-            "Save them as text: KeyedVectors.load_word2vec_format(FILE, binary=True)"
-            '.save_word2vec_format("vectors.txt").',
-        )
     raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
 
-def _holds_arrays(path: Path) -> bool:
-    if path.suffix == ".npz":
-        return True
+def _opener_of_zip(path: Path) -> Callable[[Path], TensorStore]:
+    # Imported lazily: most models do not need it.
+    from geometry.checkpoints.torch_store import open_torch
+
     try:
-        return any(e.filename.endswith(".npy") for e in read_directory(LocalFile(path)))
-    except SourceError:  # the torch reader gives the error message
-        return False
+        names = [entry.filename for entry in read_directory(LocalFile(path))]
+    except SourceError:  # these readers give the error message
+        return NpzStore if path.suffix == ".npz" else open_torch
+    if path.suffix == ".npz" or any(name.endswith(".npy") for name in names):
+        return NpzStore
+    if any(name.endswith("/archive_format") for name in names):
+        raise SourceError(
+            f"{path.name} is a program that torch.export saved.",
+            f"Save its weights: torch.save(torch.export.load('{path.name}').state_dict, "
+            "'weights.pt').",
+        )
+    if any(name.endswith("/data.pkl") for name in names):
+        return open_torch
+    inside = any(_has_weights([name.rpartition("/")[2]]) for name in names)
+    return ArchiveStore if inside else open_torch
+
+
+class ArchiveStore(RegionStore):
+    """A checkpoint in a tar or a zip archive, with its settings in ``config.json`` or another file.
+
+    Raises
+    ------
+    SourceError
+        See :func:`read_archive`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        file = LocalFile(path)
+        index = read_archive(file)
+        super().__init__(index.regions, [file], index.settings)
+
+
+def read_archive(
+    file: ByteFile, seekable: Callable[[ByteFile], ByteFile] = lambda file: file
+) -> FileIndex:
+    """Find the tensors of the checkpoint in an archive, and its settings.
+
+    Parameters
+    ----------
+    file
+        A tar or a zip archive.
+    seekable
+        Returns a member as a file whose end is read in many pieces.
+
+    Raises
+    ------
+    SourceError
+        It is damaged, has no checkpoint or several, or one that cannot be read in place.
+    """
+    members = members_of(file)
+    path = choose_path(members, f"The archive {file.name}", _unpacking(file))
+    weights = path.rpartition("/")[2]
+    begin = path.removesuffix(weights)
+
+    def regions_in(name: str) -> dict[str, Region]:
+        return read_member(name).regions
+
+    def read_member(name: str) -> FileIndex:
+        if begin + name not in members:
+            raise SourceError(f"{file.name} lacks {name}, a part of its weights.", AGAIN)
+        member = members[begin + name]()
+        index = _read_in_place(file, member, seekable)
+        placed = {tensor: in_archive(r, member) for tensor, r in index.regions.items()}
+        return FileIndex(placed, index.settings)
+
+    if weights.endswith(".index.json"):
+        places = read_weight_map(weights, parse_file(members[begin + weights]()))
+        index = FileIndex(dict(Shards(weights, places, regions_in)))
+    else:
+        index = read_member(weights)
+    for settings in ("config.json", *NAMES):
+        for path in dict.fromkeys((begin + settings, settings)):
+            if path in members and (member := members[path]()).size() <= MAX_BYTES:
+                content = member.read_at(0, member.size()).tobytes()
+                if found := read_settings_file(settings, content):
+                    return FileIndex(index.regions, found)
+    return index
+
+
+def _unpacking(file: ByteFile) -> str:
+    zipped = file.name.endswith(".zip")
+    return (UNZIP if zipped else UNTAR).format(file.name)
+
+
+def _read_in_place(
+    file: ByteFile, member: Part, seekable: Callable[[ByteFile], ByteFile]
+) -> FileIndex:
+    kind = kind_of(member.name, member.read_at(0, min(HEAD, member.size())).tobytes())
+    if kind == "safetensors":
+        return read_header(member)
+    if kind == "zip":
+        from geometry.checkpoints.torch_store import read_places
+
+        return read_places(seekable(member))
+    if kind == "legacy torch":
+        from geometry.checkpoints.legacy_torch_store import read_legacy_places
+
+        return read_legacy_places(member)
+    raise SourceError(
+        f"{file.name} is an archive with {member.name} in it, which cannot be read there.",
+        _unpacking(file),
+    )
 
 
 def weights_in(folder: Path) -> Path:
@@ -419,27 +523,32 @@ def _with_weights(paths: Iterable[Path], levels: int = _MAX_LEVELS) -> Iterator[
 
 
 def _named(folder: Path) -> list[str]:
-    """Return the folders of networks for text, as named by a file beside them.
-
-    In sentence-transformers' ``modules.json`` this is the first, in diffusers' ``model_index.json``
-    all those of transformers, and in DeepSpeed's ``latest`` the last one.
-    """
-    modules, parts = _json(folder / "modules.json"), _json(folder / "model_index.json")
-    if isinstance(modules, list) and modules and isinstance(modules[0], dict):
-        return [modules[0].get("path", "")]
-    if isinstance(parts, dict):
-        return [name for name, part in parts.items() if _is_of_transformers(part)]
+    """Return the folders of networks for text, or the last step, as named by a file beside them."""
+    for name in PARTS:
+        if (content := _content(folder / name)) is not None:
+            return parts_in(name, content)
     latest = _content(folder / _NAMES_LAST)
     return [] if latest is None else [latest.decode("utf-8", "replace").strip()]
 
 
+def parts_in(name: str, content: bytes) -> list[str]:
+    """Return the folders of networks for text that one of :data:`PARTS` names.
+
+    Raises
+    ------
+    SourceError
+        It is not valid JSON.
+    """
+    parts = load_json(name, content)
+    if isinstance(parts, list):
+        return [p.get("path", "") for p in parts[:1] if isinstance(p, dict)]
+    if isinstance(parts, dict):
+        return [name for name, part in parts.items() if _is_of_transformers(part)]
+    return []
+
+
 def _is_of_transformers(part: Any) -> bool:
     return isinstance(part, list) and part[:1] == ["transformers"]
-
-
-def _json(path: Path) -> Any:
-    content = _content(path)
-    return None if content is None else load_json(path.name, content)
 
 
 def _content(path: Path) -> bytes | None:
@@ -532,7 +641,8 @@ def choose_weights(
     if METADATA in names and any(name.endswith(SHARD) for name in names):
         return METADATA
     weights = [name for name in names if _is_weights(name, suffixes)]
-    weights = weights or [name for name in names if _is_weights(name, SCRIPT_SUFFIXES)]
+    for others in (SCRIPT_SUFFIXES, ARCHIVES):
+        weights = weights or [name for name in names if _is_weights(name, others)]
     weights = [name for name in _OTHER_LIBRARIES if name in weights][:1] or weights
     latest = [name for name in weights if name.partition(".")[0] in LATEST]
     if len(weights) == 1 or len(latest) == 1:
@@ -541,6 +651,12 @@ def choose_weights(
         rest = [name for name in weights if name not in steps and "best" not in name.lower()]
         if len(rest) < 2:
             return (rest or [*steps])[-1]
+    if weights and all(map(_SHARD_OF.search, weights)):
+        raise SourceError(
+            f"{where} holds parts of a model, without the index of what is in each: "
+            f"{some_of(weights, 4)}.",
+            "Download model.safetensors.index.json or pytorch_model.bin.index.json, too.",
+        )
     if weights:
         raise SourceError(
             f"{where} holds {len(weights)} weights files and no model.safetensors: "
@@ -552,10 +668,42 @@ def choose_weights(
     raise _without_weights(names, where)
 
 
+def choose_path(paths: Iterable[str], where: str, advice: str, named: Collection[str] = ()) -> str:
+    """Choose the weights in folders inside each other: in the least deep folder with weights.
+
+    Parameters
+    ----------
+    paths
+        Paths of all files.
+    where, advice
+        As of :func:`choose_weights`.
+    named
+        Folders of which one is taken, if several are as deep.
+
+    Raises
+    ------
+    SourceError
+        There are none, or the choice is ambiguous.
+    """
+    folders = dict[str, list[str]]()
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    depths = {f: f.count("/") + bool(f) for f, names in folders.items() if _has_weights(names)}
+    first = [f for f, depth in depths.items() if depth == min(depths.values())]
+    first = [folder for folder in first if folder in named] or first
+    if len(first) > 1:
+        raise SourceError(f"{where} has weights in several folders: {some_of(first, 4)}.", advice)
+    folder = first[0] if first else ""
+    weights = choose_weights(folders.get(folder, sorted(paths)), where, advice)
+    return f"{folder}/{weights}" if folder else weights
+
+
 def _without_weights(names: list[str], where: str) -> SourceError:
-    if any(name.endswith((".ot", ".gguf")) for name in names):
+    if unfinished := [name for name in names if name.endswith(UNFINISHED)]:
         return SourceError(
-            f"{where} has weights only for another framework.", f"Helixscope needs {KINDS}."
+            f"{where} has no weights, only a part of a download: {some_of(unfinished, 4)}.",
+            "Download the model again, or wait for the download to end.",
         )
     if any(name.endswith(SHARD) for name in names):
         return SourceError(

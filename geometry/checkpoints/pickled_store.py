@@ -51,15 +51,28 @@ def open_pickle(path: Path) -> RegionStore:
     file = LocalFile(path)
     with reading(path.name, _ADVICE, fault=_FAULT):
         content = without_array(_content(file))
+    kind = content.of if isinstance(content, StandIn) else None
+    if kind is not None:
+        content = _attributes(content)
     regions = {region.info.name: region for region in _regions(file, content)}
     if not regions:
-        kind = content.of if isinstance(content, StandIn) else None
         of = f", but an object of {kind}" if kind else ""
         raise SourceError(
             f"{path.name} is a pickle without arrays of numbers{of}. It was not run.",
             "Save the arrays with numpy.savez, or the model with safetensors.",
         )
     return RegionStore(regions, [file], settings_in(content))
+
+
+def _attributes(content: StandIn) -> Any:
+    """Return the attributes of an object, unless they are objects, too: gensim's vectors have none.
+
+    Of a model the most important may be deeper.
+    """
+    state = content.state
+    values = state.values() if type(state) is dict else ()
+    deeper = any(isinstance(v, StandIn) and not isinstance(v, StoredArray) for v in values)
+    return state if values and not deeper else content
 
 
 def _content(file: LocalFile) -> Any:

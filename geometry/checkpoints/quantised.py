@@ -1,11 +1,12 @@
 """Quantised matrices of PyTorch checkpoints, dequantised one by one.
 
 Layouts: bitsandbytes (8 bit by rows; 4 bit by blocks, with a table of 16 values), GPTQ (as of
-AutoGPTQ and GPTQModel), AWQ (AutoAWQ's GEMM), compressed-tensors ("pack-quantized"), MLX, integers
-and floats of 8 bits with scales of tensors, rows or blocks (as of vLLM, compressed-tensors and
-DeepSeek), and floats of 4 bits: MXFP4 (the Open Compute Project's Microscaling Formats 1.0; of
-gpt-oss, compressed-tensors and MLX) and NVFP4 (of compressed-tensors and NVIDIA's ModelOpt). Of
-torchao tensors with a number of 8 bits for each entry.
+AutoGPTQ, GPTQModel and AutoRound), AWQ (AutoAWQ's GEMM), HQQ, compressed-tensors
+("pack-quantized"), MLX, integers and floats of 8 bits with scales of tensors, rows or blocks (as of
+vLLM, compressed-tensors, quanto and DeepSeek), and floats of 4 bits: MXFP4 (the Open Compute
+Project's Microscaling Formats 1.0; of gpt-oss, compressed-tensors and MLX) and NVFP4 (of
+compressed-tensors and NVIDIA's ModelOpt). Of torchao tensors with a number of 8 bits for each
+entry.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +24,20 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.derived_store import Derived, DerivedStore
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.stores import FLOATS, UNQUANTISED, TensorInfo, TensorStore
+from geometry.checkpoints.stores import (
+    FLOATS,
+    INTEGERS,
+    UNQUANTISED,
+    TensorInfo,
+    TensorStore,
+    unreadable,
+)
 
 Array = npt.NDArray[Any]
 Finder = Callable[[TensorStore, str, Mapping[str, Any]], "Derived | None"]
 
+SETTINGS_FILE = "quantize_config.json"
+"""The file of AutoGPTQ and GPTQModel with what others write into the model's configuration."""
 _AWQ_ORDER = (0, 4, 1, 5, 2, 6, 3, 7)
 """The place in a packed integer of each of eight numbers that follow each other, in AWQ."""
 _FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
@@ -39,15 +50,33 @@ _BLOCK = 128
 """The usual rows and columns of a block with a scale, of DeepSeek and others."""
 _STATE = ".weight.quant_state.bitsandbytes__"
 _MAX_STATE = 10_000
+_OF_QUANTO = ".weight._scale"
+_LESS: Mapping[str | None, int] = {
+    **dict.fromkeys((None, "gptq", "auto_round:auto_gptq"), 1),
+    **dict.fromkeys(("gptq_v2", "auto_round", "auto_round:gptqmodel"), 0),
+}
+"""What is taken from the zeros of GPTQ before they are stored, by the format that is named."""
+_UNNAMED = frozenset(
+    {"qweight", "W_q", _OF_QUANTO, "weight_packed", "_blocks", "blocks", "qdata", "_qdata"}
+)
+"""Ends of names of the parts of matrices whose own name no stored tensor has."""
 _CUT = "._weight"
 """What torchao writes before the parts of a weight in safetensors."""
 
 
-def dequantised(store: TensorStore, config: Mapping[str, Any]) -> tuple[TensorStore, str]:
+def settings_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a model's quantisation in its configuration; {} if there are none."""
+    groups = (config.get(key) for key in ("quantization_config", "quantization"))
+    return next((group for group in groups if isinstance(group, dict)), {})
+
+
+def dequantised(
+    store: TensorStore, config: Mapping[str, Any], *, remote: bool = False
+) -> tuple[TensorStore, str]:
     """Return a store in which quantised matrices are of float32, and a sentence about them.
 
     Those of unknown layouts, and those that do not fit, stay as they are: unreadable. The sentence
-    is "" if there are no others.
+    is "" if nothing is quantised.
 
     Parameters
     ----------
@@ -55,10 +84,23 @@ def dequantised(store: TensorStore, config: Mapping[str, Any]) -> tuple[TensorSt
         The stored tensors.
     config
         The model's configuration, perhaps with "quantization_config" or "quantization".
+    remote
+        Whether to look at a matrix takes requests. It is then looked at when it is needed, if the
+        configuration says that the model is quantised.
     """
-    derived = dict(_found(store, config))
+    settings = settings_of(config)
+    if remote and settings:
+        if not (deferred := _Deferred(store, settings)):
+            return store, ""
+        note = "Matrices are quantised, and their numbers approximate."
+        return DerivedStore(store, deferred, deferred.at_hand), note
+    derived = dict(_found(store, settings))
     if not derived:
-        return store, ""
+        method = settings.get("quant_method")
+        codes = (info.dtype in INTEGERS and len(info.shape) > 1 for info in store.tensors.values())
+        if not isinstance(method, str) or not any(codes):
+            return store, ""
+        return store, f"Matrices are quantised by {method}, in a layout that is not read."
     types = Counter(store.tensors[matrix.sources[0]].dtype for matrix in derived.values())
     return DerivedStore(store, derived), approximate(types)
 
@@ -69,20 +111,88 @@ def approximate(types: Counter[str]) -> str:
     return f"Tensors are quantised, and their numbers approximate: {kinds}."
 
 
-def _found(store: TensorStore, config: Mapping[str, Any]) -> Iterator[tuple[str, Derived]]:
-    groups = (config.get(key) for key in ("quantization_config", "quantization"))
-    settings = next((group for group in groups if isinstance(group, dict)), {})
-    method = settings.get("quant_method")
+def _found(store: TensorStore, settings: Mapping[str, Any]) -> Iterator[tuple[str, Derived]]:
+    for find, stem, *_ in _candidates(store):
+        if (derived := find(store, stem, settings)) is not None:
+            yield derived.info.name, derived
+
+
+def _candidates(store: TensorStore) -> Iterator[tuple[Finder, str, str, str]]:
+    """Yield what may find a matrix, its stem, and the name of one of its parts with its end."""
     for name in store.tensors:
         stem, _, last = name.rpartition(".")
-        if _STATE in name:
-            stem, last = name.partition(_STATE)[0], _STATE
+        for end in (_STATE, _OF_QUANTO):
+            if end in name:
+                stem, last = name.partition(end)[0], end
         for end in ("_blocks", "_qdata"):
             if last.endswith(end):
                 stem, last = name.removesuffix(end), end
-        find = _LAYOUTS.get((method, last)) or _LAYOUTS.get((None, last))
-        if find is not None and (derived := find(store, stem, settings)) is not None:
-            yield derived.info.name, derived
+        if (find := _LAYOUTS.get(last)) is not None:
+            yield find, stem, name, last
+
+
+class _Asking:
+    """A store that is asked for the few bytes that a matrix has to be known by."""
+
+    def __init__(self, store: TensorStore) -> None:
+        self.tensors, self.read_stored = store.tensors, store.read_stored
+
+    def bytes_to_fetch(self, *names: str) -> int:
+        return 0
+
+
+class _Deferred(Mapping[str, Derived]):
+    """Quantised matrices by the names of their parts; whether these fit is seen on access."""
+
+    def __init__(self, store: TensorStore, settings: Mapping[str, Any]) -> None:
+        self._store, self._settings = store, settings
+        self._found = dict[str, Derived | None]()
+        self._parts = dict[str, list[tuple[Finder, str, str]]]()
+        for find, stem, part, last in _candidates(store):
+            name = _name_of(stem, last)
+            if last in _UNNAMED or name in store.tensors:
+                self._parts.setdefault(name, []).append((find, stem, part))
+
+    def __getitem__(self, name: str) -> Derived:
+        if name not in self._found:
+            asking: Any = _Asking(self._store)
+            self._found[name] = self._look(asking, name)
+        if (derived := self._found[name]) is not None:
+            return derived
+        if name in self._store.tensors:
+            raise KeyError(name)  # it is not quantised
+        info = self._store.tensors[self._parts[name][0][2]]._replace(name=name)
+        return Derived(info, (), partial(_unread, info))
+
+    def _look(self, store: TensorStore, name: str) -> Derived | None:
+        found = (find(store, stem, self._settings) for find, stem, _ in self._parts[name])
+        return next((derived for derived in found if derived is not None), None)
+
+    def at_hand(self, name: str) -> Derived | None:
+        """Return a matrix if what it is known by was read."""
+        parts = self._parts.get(name, ())
+        if name not in self._found and any(self._store.known(part) for *_, part in parts):
+            if (derived := self._look(self._store, name)) is None:
+                return None
+            self._found[name] = derived
+        return self.get(name) if name in self._found else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def _name_of(stem: str, last: str) -> str:
+    """Return the name of a matrix, by that of one of its parts."""
+    if last.endswith("blocks") or (last.endswith("qdata") and not stem.endswith(_CUT)):
+        return stem if last.endswith("blocks") else stem.rpartition(".")[0]
+    return f"{stem.removesuffix(_CUT)}.weight"
+
+
+def _unread(info: TensorInfo) -> Array:
+    raise TensorUnavailable(f"{unreadable(info)}.", UNQUANTISED)
 
 
 def _matrix(
@@ -135,18 +245,21 @@ def _unpacked(packed: Array, bits: int, axis: int) -> Array:
 
 def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
     shapes = _shapes(store, stem, "qweight", "scales", "qzeros")
-    form = settings.get("checkpoint_format", "gptq")
-    if shapes is None or form not in ("gptq", "gptq_v2") or any(len(s) != 2 for s in shapes):
+    if shapes is None or any(len(s) != 2 for s in shapes):
         return None
     (rows, n_out), (n_groups, wide), (n_zeros, packed) = shapes
+    if wide == 8 * n_out:
+        return _of_awq(store, stem, shapes)
+    form = settings.get("checkpoint_format", settings.get("packing_format"))
+    less = _LESS.get(form) if form is None or isinstance(form, str) else None
+    if store.tensors[f"{stem}.qweight"].dtype not in ("I32", "U32") or less is None:
+        return None
     bits = next((bits for bits in _BITS if packed * 32 == n_out * bits), None)
     if bits is None or wide != n_out or n_zeros != n_groups or rows * 32 % bits:
         return None
     n_in, ordered = rows * 32 // bits, f"{stem}.g_idx" in store.tensors
     if not n_groups or (n_in % n_groups and not ordered):
         return None
-    # Since its second format, zeros are stored as they are, and not less 1.
-    less = 0 if form == "gptq_v2" else 1
 
     def make(q: Array, scales: Array, zeros: Array, *index: Array) -> Array:
         group = index[0] if index else np.arange(n_in) // (n_in // n_groups)
@@ -158,12 +271,11 @@ def _of_gptq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deri
     return _matrix(stem, (n_out, n_in), sources, make)
 
 
-def _of_awq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
-    shapes = _shapes(store, stem, "qweight", "scales", "qzeros")
-    if shapes is None or settings.get("bits", 4) != 4 or any(len(shape) != 2 for shape in shapes):
-        return None
+def _of_awq(store: TensorStore, stem: str, shapes: list[tuple[int, ...]]) -> Derived | None:
     (n_in, packed), (n_groups, n_out), zeros = shapes
-    if packed * 8 != n_out or zeros != (n_groups, packed) or not n_groups or n_in % n_groups:
+    if zeros != (n_groups, packed) or not n_groups or n_in % n_groups:
+        return None
+    if store.tensors[f"{stem}.qweight"].dtype not in ("I32", "U32"):
         return None
 
     def numbers(words: Array) -> Array:
@@ -175,6 +287,37 @@ def _of_awq(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deriv
         return ((numbers(q) - numbers(zeros)[group]) * scales[group]).T
 
     return _matrix(stem, (n_out, n_in), ["qweight", "scales", "qzeros"], make)
+
+
+def _of_hqq(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived | None:
+    """Return a matrix of HQQ: its rows, or columns, are groups, and stand in parts of bytes.
+
+    Of 4, 2 and 1 bits, a byte has numbers of as many blocks of groups, the first in its highest
+    bits; of 3 bits, an integer has ten.
+    """
+    shapes = _shapes(store, stem, "W_q", "scale", "zero")
+    if shapes is None or _shapes(store, stem, "shape") != [(2,)] or shapes[1] != shapes[2]:
+        return None
+    (n_packed, n_columns), scale = shapes[0], shapes[1]
+    name, kind = f"{stem}.shape", store.tensors[f"{stem}.W_q"].dtype
+    if kind not in ("U8", "I32") or not n_columns or store.bytes_to_fetch(name):
+        return None
+    n_out, n_in = store.read_stored(name).tolist()
+    n_rows, left = divmod(n_out * n_in, n_columns)
+    if left or n_rows < 1 or scale not in ((n_rows, 1), (1, n_columns)):
+        return None
+    per = 10 if kind == "I32" else n_rows // max(n_packed, 1)
+    if per not in (1, 2, 4, 8, 10) or -(-n_rows // per) != n_packed:
+        return None
+    bits = 3 if kind == "I32" else 8 // per
+
+    def make(q: Array, scales: Array, zeros: Array) -> Array:
+        firsts = range(bits * (per - 1), -1, -bits)
+        parts = [(q >> first) & (2**bits - 1) for first in firsts]
+        whole = np.concatenate(parts)[:n_rows].astype(np.float32)
+        return ((whole - zeros) * scales).reshape(n_out, n_in)
+
+    return _matrix(stem, (n_out, n_in), ["W_q", "scale", "zero"], make)
 
 
 def _of_compressed(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
@@ -344,15 +487,15 @@ def _of_mlx(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Deriv
     return _matrix(stem, (n_out, n_in), ["weight", "scales", "biases"], make)
 
 
-def _of_8_bits(scale_name: str, largest: int = 1) -> Finder:
+def _of_8_bits(scale_name: str, largest: int = 1, stored: str = "weight") -> Finder:
     """Return what finds numbers of 8 bits with scales of the whole, of rows, or of blocks.
 
     Scales of ``largest`` times the numbers are divided by it.
     """
 
     def find(store: TensorStore, stem: str, settings: Mapping[str, Any]) -> Derived | None:
-        shapes = _shapes(store, stem, "weight", scale_name)
-        kind = "" if shapes is None else store.tensors[f"{stem}.weight"].dtype
+        shapes = _shapes(store, stem, stored, scale_name)
+        kind = "" if shapes is None else store.tensors[f"{stem}.{stored}"].dtype
         if shapes is None or len(shapes[0]) != 2 or kind not in ("I8", "F8_E4M3", "F8_E5M2"):
             return None
         shape, scale = shapes
@@ -360,7 +503,7 @@ def _of_8_bits(scale_name: str, largest: int = 1) -> Finder:
         given = settings.get("weight_block_size")
         given = given if isinstance(given, list) and len(given) == 2 else (_BLOCK, _BLOCK)
         sizes = [*map(_size_of_block, shape, counts, given)]
-        sources = ["weight", scale_name]
+        sources = [stored, scale_name]
         if not all(sizes):
             return None
         if (zero := store.tensors.get(f"{stem}.weight_zero_point")) is not None:
@@ -421,23 +564,23 @@ def _of_torchao(store: TensorStore, stem: str, _: Mapping[str, Any]) -> Derived 
     return _derived(name, stored.shape, names if zero is None else [*names, zero.name], make)
 
 
-_LAYOUTS: Mapping[tuple[str | None, str], Finder] = {
-    ("gptq", "qweight"): _of_gptq,
-    ("awq", "qweight"): _of_awq,
-    (None, "weight_packed"): _of_compressed,
-    (None, "SCB"): _of_8_bits("SCB", 127),
-    (None, _STATE): _of_4_bits,
-    (None, "biases"): _of_mlx,
-    (None, "scales"): _of_mlx_fp4,
-    (None, "_blocks"): _of_blocks("_"),
-    (None, "blocks"): _of_blocks("."),
-    (None, "qdata"): _of_torchao,
-    (None, "_qdata"): _of_torchao,
-    (None, "weight_scale_2"): _of_modelopt,
-    (None, "weight_scale"): _of_8_bits("weight_scale"),
-    (None, "weight_scale_inv"): _of_8_bits("weight_scale_inv"),
-    (None, "scale_weight"): _of_8_bits("scale_weight"),
-    (None, "scale"): _of_8_bits("scale"),
+_LAYOUTS: Mapping[str, Finder] = {
+    "qweight": _of_gptq,
+    "W_q": _of_hqq,
+    _OF_QUANTO: _of_8_bits("weight._scale", stored="weight._data"),
+    "weight_packed": _of_compressed,
+    "SCB": _of_8_bits("SCB", 127),
+    _STATE: _of_4_bits,
+    "biases": _of_mlx,
+    "scales": _of_mlx_fp4,
+    "_blocks": _of_blocks("_"),
+    "blocks": _of_blocks("."),
+    "qdata": _of_torchao,
+    "_qdata": _of_torchao,
+    "weight_scale_2": _of_modelopt,
+    "weight_scale": _of_8_bits("weight_scale"),
+    "weight_scale_inv": _of_8_bits("weight_scale_inv"),
+    "scale_weight": _of_8_bits("scale_weight"),
+    "scale": _of_8_bits("scale"),
 }
-"""What finds quantised matrices, by the method in a configuration, if it is needed, and by the last
-part of the name of one of their tensors."""
+"""What finds quantised matrices, by the last part of the name of one of their tensors."""

@@ -266,6 +266,41 @@ class LocalFile:
         return data
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A range of a file, as a :class:`ByteFile`.
+
+    Attributes
+    ----------
+    file
+        The whole file.
+    start, length
+        Its first byte and number of bytes in that.
+    named
+        Its own name, such as that of a member of an archive; "" for that of the whole file.
+    """
+
+    file: ByteFile
+    start: int
+    length: int
+    named: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name for messages."""
+        return self.named or self.file.name
+
+    def size(self) -> int:
+        """Return the number of bytes in the range."""
+        return self.length
+
+    def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Return exactly ``nbytes`` bytes from ``offset`` within the range."""
+        if offset + nbytes > self.length:
+            raise SourceError(f"{self.name} is damaged: a part of it ends early.", AGAIN)
+        return self.file.read_at(self.start + offset, nbytes)
+
+
 def cannot_read(path: Path, error: OSError) -> SourceError:
     """Return the error for a file that could not be read."""
     if isinstance(error, FileNotFoundError):

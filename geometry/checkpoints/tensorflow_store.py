@@ -8,7 +8,8 @@ each without what it shares with the one before. Its values are small messages o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,12 @@ MAX_INDEX = 4_000_000
 """Maximum bytes of an index; that of GPT-2 XL has 30,000."""
 MAX_NAME = 1_000
 """Maximum bytes of a name, each of which can repeat the one before it."""
+
+_GRAPH, _VALUE = "_CHECKPOINTABLE_OBJECT_GRAPH", "/.ATTRIBUTES/VARIABLE_VALUE"
+"""The entry with the objects that TensorFlow 2 saved, and the end of the names of their variables,
+which are their places among these."""
+_SAVED_TWICE = "_all_variables/"
+"""The beginning of names in models that Keras exports, of variables with other names as well."""
 
 _FOOTER = 48
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
@@ -95,6 +102,10 @@ def open_tensorflow(path: Path) -> RegionStore:
         )
     files = [LocalFile(path.with_name(name)) for name in names]
     regions = {name: _region(path.name, name, entry, files) for name, entry in entries.items()}
+    if (graph := regions.pop(_GRAPH, None)) is not None and graph.info.nbytes <= MAX_INDEX:
+        with reading(path.name):
+            data = graph.file.read_at(graph.offset, graph.info.nbytes).tobytes()
+            regions = _renamed(regions, dict(_own_names(data)))
     store = RegionStore(regions, [index, *files])
     store.check_files()
     return store
@@ -113,6 +124,35 @@ def _region(index: str, name: str, entry: _Entry, files: list[LocalFile]) -> Reg
             f"{index} is damaged: {name!r} does not have the size of its shape.", AGAIN
         )
     return Region(file, entry.offset, TensorInfo(name, entry.shape, entry.dtype, entry.nbytes))
+
+
+def _own_names(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the entries of variables and their own names (trackable_object_graph.proto)."""
+    length, at = _varint(data, 0)
+    graph = data[at + 4 : at + 4 + length]  # after a checksum of the length
+    for field, node in _fields(graph):
+        attributes = _fields(node) if field == 1 and isinstance(node, bytes) else ()
+        for number, attribute in attributes:
+            if number == 2 and isinstance(attribute, bytes):
+                parts = dict(_fields(attribute))
+                own, key = parts.get(2), parts.get(3)
+                if isinstance(own, bytes) and isinstance(key, bytes):
+                    yield key.decode(), own.decode()
+
+
+def _renamed(regions: Mapping[str, Region], own: Mapping[str, str]) -> dict[str, Region]:
+    """Return the regions of variables by their own names, if no other one has the same."""
+    kept = [key for key in regions if not key.startswith(_SAVED_TWICE)]
+    kept = kept if any(key.endswith(_VALUE) for key in kept) else [*regions]
+    counts = Counter(own.get(key) for key in kept)
+    names = {
+        key: name if (name := own.get(key)) and counts[name] == 1 else key.removesuffix(_VALUE)
+        for key in kept
+    }
+    return {
+        name: regions[key]._replace(info=regions[key].info._replace(name=name))
+        for key, name in names.items()
+    }
 
 
 def _table(name: str, data: bytes) -> Iterator[tuple[bytes, bytes]]:

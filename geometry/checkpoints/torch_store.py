@@ -87,7 +87,8 @@ def read_places(file: ByteFile) -> FileIndex:
     big_endian = order is not None and record_of(file, order).read_at(0, 3).tobytes() == b"big"
     regions: dict[str, Region] = {}
     content = _load(file, record_of(file, pickled))
-    for name, tensor in tensors_in(file.name, content):
+    for stored, tensor in tensors_in(file.name, content):
+        name = stored.replace("|", ".")  # which tch, in Rust, writes for a dot
         entry = entries.get(f"{folder}data/{tensor.storage.key}")
         if entry is None:
             regions[name] = _without_record(file, name, tensor)

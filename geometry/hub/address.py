@@ -27,11 +27,12 @@ _MAX_REPO_LENGTH = 96
 COMMIT = re.compile(r"[0-9a-f]{40}")
 """The id of a commit."""
 
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9._+= -]{0,240}"
 _FILE = re.compile(
-    r"(?!model\.safetensors$)[A-Za-z0-9_][A-Za-z0-9._+= -]{0,240}"
-    r"\.(gguf|safetensors|bin|pt|pth|pth\.tar|ckpt)"
+    rf"(?!model\.safetensors$)({_NAME}/){{0,4}}{_NAME}"
+    r"\.(gguf|safetensors|bin|pt|pth|pth\.tar|ckpt|nemo|(safetensors|bin)\.index\.json)"
 )
-"""Name of a file with a complete model, but for that which is opened without a name."""
+"""Path of a file with a complete model, but for that which is opened without a name."""
 
 _FORBIDDEN_REVISION = re.compile(
     r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
@@ -53,7 +54,8 @@ class HubAddress:
     revision
         A branch, a tag, a commit, or "refs/pr/3".
     file
-        The file with the weights, since a repository may have several; "" for its usual one.
+        The path of the file with the weights, since a repository may have several; "" for its
+        usual one.
     """
 
     repo: str
@@ -69,7 +71,7 @@ class HubAddress:
         """The name for captions: "gpt2", or "gpt2@revision", with seven digits of a commit."""
         name, file = self.repo.rsplit("/", 1)[-1], self.file
         if file.endswith(".gguf"):
-            name = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", file)
+            name = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", file.rpartition("/")[2])
         elif file:
             name = f"{name} · {file.rpartition('.')[0]}"
         revision = self.revision[:7] if COMMIT.fullmatch(self.revision) else self.revision
@@ -121,8 +123,8 @@ def parse_address(text: str) -> HubAddress | None:
     ----------
     text
         "id", "id@revision", "hf://id@revision", or the address of a page of the model, such as
-        "https://huggingface.co/id/tree/revision"; or that of a file in its main folder:
-        "owner/name/file.gguf", "owner/name/file.gguf@revision", or its page.
+        "https://huggingface.co/id/tree/revision"; or that of a file in it: "owner/name/file.gguf",
+        "owner/name/folder/file.bin@revision", or its page.
 
     Returns
     -------
@@ -139,8 +141,8 @@ def parse_address(text: str) -> HubAddress | None:
 
 def _split(path: str) -> tuple[str, str]:
     """Split "owner/name/file.gguf" into the model and the file; "" if there is none."""
-    repo, _, name = path.rpartition("/")
-    return (repo, name) if "/" in repo and _FILE.fullmatch(name) else (path, "")
+    owner, name, file = [*path.split("/", 2), "", ""][:3]
+    return (f"{owner}/{name}", file) if _FILE.fullmatch(file) else (path, "")
 
 
 def _from_page(url: str) -> HubAddress | None:
@@ -157,10 +159,9 @@ def _from_page(url: str) -> HubAddress | None:
         return None
     for length in (2, 1):
         if words[length : length + 1] and words[length] in _PAGES:
-            rest, file = words[length + 1 :], unquote(words[-1])
-            top = len(rest) == (4 if rest[:1] == ["refs"] else 2)  # the file is in the main folder
-            if not (top and _FILE.fullmatch(file)):
-                file = ""
+            rest = words[length + 1 :]
+            file = unquote("/".join(rest[3 if rest[:1] == ["refs"] else 1 :]))
+            file = file if _FILE.fullmatch(file) else ""
             return _address("/".join(words[:length]), _revision(rest), file)
     return _address("/".join(words), "main")
 

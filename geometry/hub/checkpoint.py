@@ -12,7 +12,15 @@ from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import GGUF, SUFFIXES, WEIGHTS, choose_weights, is_later_part
+from geometry.checkpoints.files import (
+    GGUF,
+    PARTS,
+    SUFFIXES,
+    WEIGHTS,
+    choose_path,
+    is_later_part,
+    parts_in,
+)
 from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
 from geometry.checkpoints.sharded_store import Shards, read_weight_map
@@ -46,7 +54,7 @@ class HubCheckpoint:
     config
         Its ``config.json``; empty if it has none.
     file
-        The GGUF file; "" for other formats.
+        The path of the weights, or of their index.
     gguf
         The index of the GGUF file; None for other formats.
     adapter
@@ -60,7 +68,7 @@ class HubCheckpoint:
     _files: HubFiles
     _network: Network
     _asked: bool
-    file: str = ""
+    file: str
     gguf: GgufIndex | None = None
     adapter: Mapping[str, Any] | None = None
 
@@ -87,7 +95,7 @@ class HubCheckpoint:
         """
         if self.gguf is not None and TOKENS in self.gguf.lengths:
             return gguf_tokenizer(self._files, self._network, self.file)
-        return tokenizer_folder(self._files, self._network)
+        return tokenizer_folder(self._files, self._network, _folder_of(self.file))
 
 
 def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
@@ -112,30 +120,38 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
             store, commit = HubStore(files, index.regions), files.address.revision
             return HubCheckpoint(address, commit, store, {}, files, network, asked, weights, index)
         single = None if weights.endswith(".json") else files.index(weights)
-        content = files.small("config.json")
+        folder = _folder_of(weights)
+        content = files.small(f"{folder}config.json")
         config = {} if content is None else parse_json("config.json", content)
         adapter = None
-        if weights.startswith(f"{ADAPTER}."):
-            beside = files.small(ADAPTER_CONFIG)
+        if weights.removeprefix(folder).startswith(f"{ADAPTER}."):
+            beside = files.small(folder + ADAPTER_CONFIG)
             adapter = parse_json(ADAPTER_CONFIG, beside or b"{}")
         if single is not None:
             settings = single.settings
-            if content is None and not settings and "/" not in weights:
-                settings = _settings_beside(files)
+            if content is None and not settings:
+                settings = _settings_beside(files, folder)
             store = HubStore(files, single.regions, settings)
         else:
             places = read_weight_map(weights, parse_json(weights, files.small(weights) or b""))
             store = HubStore(
-                files, Shards(weights, places, lambda shard: files.index(shard).regions)
+                files, Shards(weights, places, lambda shard: files.index(folder + shard).regions)
             )
     commit = files.address.revision
-    return HubCheckpoint(address, commit, store, config, files, network, asked, adapter=adapter)
+    return HubCheckpoint(
+        address, commit, store, config, files, network, asked, weights, adapter=adapter
+    )
 
 
-def _settings_beside(files: HubFiles) -> Mapping[str, Any]:
+def _folder_of(path: str) -> str:
+    """Return the folder of a file, with "/" at its end; "" for the main one."""
+    return path.removesuffix(path.rpartition("/")[2])
+
+
+def _settings_beside(files: HubFiles, folder: str) -> Mapping[str, Any]:
     """Return the settings in another file than ``config.json``; {} if they cannot be used."""
     try:
-        found = files.first_small(NAMES)
+        found = files.first_small(folder, NAMES)
     except Offline:  # of a model that was cached without them
         found = None
     if found is None or len(found[1]) > MAX_BYTES:
@@ -178,14 +194,17 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
         if error.missing != "file" or address.file:
             raise
     listing = network.hub.list_files(address, network.transfer)
+    files = HubFiles(HubAddress(address.repo, listing.commit), network)
     names = sorted(name for name in listing.files if "/" not in name)
     advice = f"Name one of them, as in {address.repo}/FILE, or download it and open it."
     gguf_files = [name for name in names if name.endswith(GGUF) and not is_later_part(name)]
     if gguf_files and not any(name.endswith((*SUFFIXES, WEIGHTS[1])) for name in names):
         weights = only_gguf(address, gguf_files)
     else:
-        weights = choose_weights(names, f"{address}", advice)
-    return HubFiles(HubAddress(address.repo, listing.commit), network), weights
+        contents = ((name, files.small(name)) for name in PARTS if name in names)
+        named = [part for name, content in contents if content for part in parts_in(name, content)]
+        weights = choose_path(listing.files, f"{address}", advice, named)
+    return files, weights
 
 
 def known_commit(cache: TensorCache, address: HubAddress) -> str | None:

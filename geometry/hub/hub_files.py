@@ -14,7 +14,7 @@ import numpy as np
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import GGUF, KINDS, kind_of
+from geometry.checkpoints.files import GGUF, HEAD, KINDS, kind_of, read_archive
 from geometry.checkpoints.gguf_store import (
     GgufIndex,
     joined_index,
@@ -47,8 +47,8 @@ DAMAGED = "The file on the Hub is damaged; tell its authors."
 GGUF_TOKENIZER = "gguf tokenizer"
 """Cached entries: a GGUF file's settings alone, which include its tokenizer."""
 
-_NONE_OF_THESE = "absent/settings"
-"""A cached mark: the model has no file with settings other than ``config.json``."""
+_NONE_OF_THESE = "absent/{}settings"
+"""A cached mark: a folder of the model has no file with settings other than ``config.json``."""
 
 _TURN_S = 0.05
 """Interval at which a thread that waits for its turn checks for cancellation."""
@@ -211,21 +211,23 @@ class HubFiles:
         self.keep(file_key(name), fetched)
         return fetched
 
-    def first_small(self, names: Iterable[str]) -> tuple[str, bytes] | None:
-        """Return the first of several small files that the model has, and its content, or None.
+    def first_small(self, folder: str, names: Iterable[str]) -> tuple[str, bytes] | None:
+        """Return the path of the first of several small files that there is, and its content.
+
+        None if there is none in the folder, which is "" or ends with "/".
 
         This takes a request for the list of files, and one for the file.
         """
-        if self.has(_NONE_OF_THESE):
+        if self.has(none := _NONE_OF_THESE.format(folder)):
             return None
-        names = tuple(names)
+        names = tuple(folder + name for name in names)
         name = next((name for name in names if self.has(file_key(name))), None)
         if name is None:
             listed = self._network.hub.list_files(self._asked, self.transfer).files
             name = next((name for name in names if name in listed), None)
         content = None if name is None else self.small(name)
         if name is None or content is None:
-            self.keep(_NONE_OF_THESE, b"")
+            self.keep(none, b"")
             return None
         return name, content
 
@@ -427,13 +429,15 @@ def only_gguf(address: HubAddress, names: list[str]) -> str:
 
 
 def _places(file: RangedFile) -> FileIndex:
-    kind = kind_of(file.name, file.read_at(0, min(64, file.size())).tobytes())
+    kind = kind_of(file.name, file.read_at(0, min(HEAD, file.size())).tobytes())
     if kind == "safetensors":
         return read_header(file)
     if kind == "zip":
         return read_places(WithTail(file))
     if kind == "legacy torch":
         return read_legacy_places(file)
+    if kind == "tar":
+        return read_archive(file, WithTail)
     raise SourceError(
         f"{file.name} can only be read from this machine.",
         f"Download it and open it there; from the Hub, open {KINDS.split(', or')[0]}.",

@@ -26,8 +26,10 @@ _LIST = "tokenizer"
 """Cached entry with the files and their checksums; without it, the folder is incomplete."""
 
 
-def tokenizer_folder(files: HubFiles, network: Network) -> Path:
+def tokenizer_folder(files: HubFiles, network: Network, beside: str = "") -> Path:
     """Return a folder with the tokenizer's files, downloaded unless complete.
+
+    They are those in the folder ``beside``, which ends with "/", or else in the main one.
 
     Raises
     ------
@@ -39,25 +41,28 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
         They cannot be downloaded or written.
     """
     address, transfer = files.address, files.transfer
-    folder = network.cache.folder(address.repo, address.revision)
-    if _is_complete(folder, files.kept(_LIST)):
+    folder = network.cache.folder(address.repo, address.revision) / beside
+    if _is_complete(folder, files.kept(_LIST + beside)):
         return folder
     listed = network.hub.list_files(address, transfer).files
-    wanted = tokenizer_files(listed)
+    own = [name.removeprefix(beside) for name in listed if name.startswith(beside)]
+    place, wanted = beside, tokenizer_files(own)
+    if not wanted:
+        place, wanted = "", tokenizer_files(listed)
     if not wanted:
         raise TensorUnavailable(
             f"{address.repo} has no tokenizer, so a prompt cannot be split into tokens.",
             "Open a model that has one, such as openai-community/gpt2.",
         )
-    sizes = [listed[name] or 0 for name in wanted]
+    sizes = [listed[place + name] or 0 for name in wanted]
     if sum(sizes) > LARGE and not files.tokenizer_agreed:
         raise LargeTokenizer(address.repo, sum(sizes))
     sums = {}
     for name in wanted:
-        content = network.hub.fetch(address, name, transfer)
+        content = network.hub.fetch(address, place + name, transfer)
         _write(folder / name, content)
         sums[name] = hashlib.sha256(content).hexdigest()
-    files.keep(_LIST, json.dumps(sums).encode("ascii"))
+    files.keep(_LIST + beside, json.dumps(sums).encode("ascii"))
     return folder
 
 

@@ -20,8 +20,9 @@ MAX_LAYERS = 2_000
 """Maximum layers in a configuration: ten times those of any model. Panels have a row or a curve for
 each layer, as for each head."""
 
-PACKED = ("qweight", "weight_packed")
-"""Names of quantised matrices in place of "weight": of GPTQ and AWQ, and of compressed-tensors."""
+PACKED = ("qweight", "weight_packed", "W_q", "weight._data", "weight._data._data")
+"""Names of quantised matrices in place of "weight": of GPTQ and AWQ, of compressed-tensors, of HQQ,
+and of quanto."""
 
 FULL = "Open the full checkpoint of this model."
 LEARNED = "Open a model with learned positions."

@@ -32,9 +32,10 @@ TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 
 def file_filter() -> str:
     """Return the kinds of files that open as models, for a file dialog."""
-    from geometry.checkpoints.files import LOCAL_SUFFIXES, SCRIPT_SUFFIXES, TABLE_SUFFIXES
+    from geometry.checkpoints.files import FILE_SUFFIXES, TABLE_SUFFIXES
 
-    kinds = {"Weights": (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES), "Tables": TABLE_SUFFIXES}
+    weights = [suffix for suffix in FILE_SUFFIXES if suffix not in TABLE_SUFFIXES]
+    kinds = {"Weights": weights, "Tables": TABLE_SUFFIXES}
     parts = [f"{kind} ({' '.join(f'*{s}' for s in kinds[kind])})" for kind in kinds]
     return ";;".join([*parts, "All files (*)"])
 

@@ -62,8 +62,9 @@ def kept(root: Path) -> dict[str, bytes]:
 
 
 def serve(hub: LoopbackHub, folder: Path, name: str = "someone/model", **options: str) -> str:
-    """Serve a folder's files as a model."""
-    return hub.add(name, {path.name: path for path in folder.iterdir()}, **options)
+    """Serve a folder's files, also those in folders in it, as a model."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return hub.add(name, {path.relative_to(folder).as_posix(): path for path in files}, **options)
 
 
 def asked(hub: LoopbackHub) -> list[str]:

@@ -561,12 +561,14 @@ _OF_OTHER_LIBRARIES = {
     "spacy": _of_another(weight_kinds.spacy, "transformer/model", folder=True),
     "hdf5": _of_another(weight_kinds.hdf5, "a.h5", table="wpe/weight"),
     "pickle": _of_another(weight_kinds.pickled, "a.pkl"),
+    "tar": _of_another(weight_kinds.tar, "a.nemo"),
+    "zip": _of_another(weight_kinds.zipped, "a.zip"),
     "parquet": _of_another(weight_kinds.parquet, "a.parquet"),
     "feather": _of_another(weight_kinds.feather, "a.feather"),
     "vectors": _of_another(weight_kinds.vectors, "a.txt"),
     "projector": _of_another(weight_kinds.projector, "tensors.tsv", "metadata.tsv", folder=True),
     "llm.c": Kind(weight_kinds.llmc, ("a.bin",), _open_only("a.bin"), watched=True),
-    "quantised": Kind(_quantised, tuple(f"{n}/{name}" for n in range(7) for name in
+    "quantised": Kind(_quantised, tuple(f"{n}/{name}" for n in range(8) for name in
                                         ("model.safetensors", "config.json")),
                       _open_quantised, watched=True),
 }  # fmt: skip

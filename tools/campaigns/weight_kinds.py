@@ -6,8 +6,10 @@ import io
 import json
 import pickle
 import struct
+import tarfile
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -171,6 +173,36 @@ def pickled(tensors: Tensors) -> Files:
     return {"a.pkl": pickle.dumps(content)}
 
 
+def tar(tensors: Tensors) -> Files:
+    """Write a tar archive of NeMo with a pickle of torch's, one member with a long path."""
+    import torch
+
+    stream, content = io.BytesIO(), io.BytesIO()
+    torch.save({name: torch.from_numpy(array) for name, array in tensors.items()}, content)
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, data in (
+            ("model_config.yaml", b"hidden_size: 8\nnum_attention_heads: 2\n"),
+            (f"{'x' * 80}/{'y' * 80}", b""),
+            ("model_weights.ckpt", content.getvalue()),
+        ):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return {"a.nemo": stream.getvalue()}
+
+
+def zipped(tensors: Tensors) -> Files:
+    """Write a zip archive of a folder with a pickle of torch's."""
+    import torch
+
+    stream, content = io.BytesIO(), io.BytesIO()
+    torch.save({name: torch.from_numpy(array) for name, array in tensors.items()}, content)
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("run/config.json", json.dumps({"model_type": "gpt2", "n_head": 2}))
+        archive.writestr("run/pytorch_model.bin", content.getvalue())
+    return {"a.zip": stream.getvalue()}
+
+
 def _table(tensors: Tensors) -> Any:
     import pyarrow
 
@@ -237,6 +269,9 @@ def quantised(tensors: Tensors) -> Iterator[tuple[Tensors, dict[str, Any]]]:
         ({"quant_method": "compressed-tensors"},
          {"weight_packed": words(8, 1), "weight_scale": np.ones((8, 1), half),
           "weight_shape": np.array([8, 8])}),
+        ({},
+         {"W_q": words(8, 4).astype(np.uint8), "scale": np.ones((16, 1), half),
+          "zero": np.ones((16, 1), half), "shape": np.array([8, 8])}),
         ({"quant_method": "bitsandbytes"},
          {"weight": words(8, 8).astype(np.int8), "SCB": np.ones(8, np.float32)}),
         ({"quant_method": "bitsandbytes"},

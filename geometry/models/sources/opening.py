@@ -17,6 +17,7 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.files import (
     TABLE_SUFFIXES,
+    ArchiveStore,
     adapter_settings,
     checkpoints_in,
     open_part,
@@ -27,7 +28,7 @@ from geometry.checkpoints.files import (
 from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
-from geometry.checkpoints.quantised import dequantised
+from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised, settings_of
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
 from geometry.checkpoints.tokenizer_files import FILES
@@ -308,9 +309,13 @@ def _open_once(
         config = read_settings(store.index, store, weights.name)
         if TOKENS in store.index.lengths:
             place_of_tokenizer = weights.with_name(part_names(weights.name)[0])
+    elif isinstance(store, ArchiveStore):
+        config = dict(store.settings) if "model_type" in store.settings else {}
     else:
         config = read_json(config_file) if config_file.is_file() else {}
-    store, note = dequantised(store, config)
+    quantisation = folder / SETTINGS_FILE
+    own = {"quantization_config": read_json(quantisation)} if quantisation.is_file() else {}
+    store, note = dequantised(store, {**own, **config})
     store = as_in_torch(store)
     place = _with_note(_place(store, config, table, weights), note)
     if path.is_dir():
@@ -440,8 +445,9 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         config = checkpoint.config
         if gguf is not None:
             config = read_settings(gguf, store, checkpoint.file)
-        # The matrices of several files are known only once the index of each was downloaded.
-        whole, note = dequantised(store, config) if store.in_one_file else (store, "")
+        # Without settings, those of several files are known once the index of each was downloaded.
+        known = store.in_one_file or settings_of(config)
+        whole, note = dequantised(store, config, remote=True) if known else (store, "")
         whole = as_in_torch(whole)
         return PositionalModel(
             whole,

@@ -41,7 +41,7 @@ def stream(numbers, bits, axis):
     return np.moveaxis(words, -1, axis)
 
 
-def opened(tmp_path, tensors, method=None, **settings):
+def opened(tmp_path, tensors, quant_method=None, **settings):
     tensors = {
         f"q_proj.{name}": torch.from_numpy(np.ascontiguousarray(value))
         if isinstance(value, np.ndarray)
@@ -49,7 +49,7 @@ def opened(tmp_path, tensors, method=None, **settings):
         for name, value in tensors.items()
     }
     save_file(tensors, tmp_path / "model.safetensors")
-    config = {"quantization_config": {"quant_method": method, **settings}}
+    config = {"quantization_config": {"quant_method": quant_method, **settings}}
     return dequantised(open_store(tmp_path / "model.safetensors"), config)[0]
 
 
@@ -60,8 +60,18 @@ def assert_read(store, expected, tolerance=1e-6):
 
 
 @pytest.mark.parametrize("bits", [2, 3, 4, 8])
-@pytest.mark.parametrize("form", ["gptq", "gptq_v2"])
-def test_gptq(tmp_path, form, bits):
+@pytest.mark.parametrize(
+    ("form", "less"),
+    [
+        ({"quant_method": "gptq", "checkpoint_format": "gptq"}, 1),
+        ({"quant_method": "gptq", "checkpoint_format": "gptq_v2"}, 0),
+        ({"quant_method": "auto-round", "packing_format": "auto_round:auto_gptq"}, 1),
+        ({"quant_method": "auto-round", "packing_format": "auto_round:gptqmodel"}, 0),
+        ({"quant_method": "auto-round", "packing_format": "auto_round"}, 0),
+        ({}, 1),
+    ],
+)
+def test_gptq(tmp_path, form, less, bits):
     """A module's bits are those of its shapes: GPTQModel's differ between modules."""
     n_out = 32  # of which three bits fill whole integers
     whole = RANDOM.integers(0, 2**bits, (n_out, N_IN))
@@ -69,7 +79,7 @@ def test_gptq(tmp_path, form, bits):
     scales = RANDOM.uniform(0.01, 0.1, zeros.shape).astype(np.float16)
     order = RANDOM.permutation(N_IN) // GROUP  # groups in the order of activations
     expected = (whole - zeros[:, order]) * scales[:, order].astype(np.float32)
-    stored = (zeros.T - (form == "gptq")) % 2**bits
+    stored = (zeros.T - less) % 2**bits
     store = opened(
         tmp_path,
         {
@@ -78,9 +88,8 @@ def test_gptq(tmp_path, form, bits):
             "scales": scales.T,
             "g_idx": order.astype(np.int32),
         },
-        "gptq",
         bits=4,
-        checkpoint_format=form,
+        **form,
     )
     assert_read(store, expected, 1e-5)
 
@@ -103,6 +112,69 @@ def test_awq(tmp_path):
         "scales": SCALES.T,
     }
     assert_read(opened(tmp_path, tensors, "awq", bits=4), EXPECTED)
+    settings = {"bits": 4, "packing_format": "auto_round:auto_awq"}
+    assert_read(opened(tmp_path, tensors, "auto-round", **settings), EXPECTED)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_hqq(tmp_path, bits, axis):
+    """As ``hqq.core.bitpack.BitPack``: numbers of as many blocks of rows, the first one on top."""
+    n_groups, per = N_OUT * N_IN // GROUP, 10 if bits == 3 else 8 // bits
+    shape = (n_groups, GROUP) if axis else (GROUP, n_groups)
+    scale = (n_groups, 1) if axis else (1, n_groups)
+    whole = RANDOM.integers(0, 2**bits, shape)
+    scales, zeros = (RANDOM.uniform(0.1, 1, scale).astype(np.float32) for _ in range(2))
+    filled = np.pad(whole, [(0, -len(whole) % per), (0, 0)]).reshape(per, -1, shape[1])
+    places = bits * np.arange(per)[::-1, None, None]
+    tensors = {
+        "W_q": (filled << places).sum(0).astype(np.int32 if bits == 3 else np.uint8),
+        "scale": scales,
+        "zero": zeros,
+        "shape": np.array([N_OUT, N_IN]),
+    }
+    assert_read(opened(tmp_path, tensors), ((whole - zeros) * scales).reshape(N_OUT, N_IN), 1e-5)
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.float8_e4m3fn])
+def test_quanto(tmp_path, kind):
+    q = torch.from_numpy(RANDOM.integers(-9, 9, (N_OUT, N_IN))).to(kind)
+    scale = RANDOM.uniform(0.01, 0.1, (N_OUT, 1)).astype(np.float32)
+    store = opened(tmp_path, {"weight._data": q, "weight._scale": scale})
+    assert_read(store, q.float().numpy() * scale, 1e-5)
+
+
+def test_a_method_that_is_not_read_is_named(tmp_path):
+    table = torch.from_numpy(RANDOM.standard_normal((20, 16))).float()
+    tensors = {
+        "wpe.weight": table, "wte.weight": table + 1, "h.0.ln_1.weight": torch.ones(16),
+        "h.0.attn.c_attn.weight": torch.ones(16, 48, dtype=torch.int8),
+        "h.0.attn.c_attn.weight_scales": torch.ones(48),
+    }  # fmt: skip
+    save_file(tensors, tmp_path / "model.safetensors")
+    config = {"model_type": "gpt2", "n_head": 2, "quantization_config": {"quant_method": "eetq"}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model = open_model(tmp_path)
+    assert any("eetq" in note for note in model.warnings)
+    assert "quantised (I8)" in model.missing["W_Q"]
+
+
+def test_settings_of_a_quantisation_beside(tmp_path):
+    """AutoGPTQ and GPTQModel write them into a file of their own."""
+    zeros = packed(ZEROS.T, 1)
+    tensors = {"qweight": packed(WHOLE.T, 0), "qzeros": zeros, "scales": SCALES.T}
+    tensors = {
+        f"model.layers.0.self_attn.q_proj.{name}": torch.from_numpy(np.ascontiguousarray(value))
+        for name, value in tensors.items()
+    }
+    tensors["wpe.weight"] = torch.ones(30, N_OUT)
+    save_file(tensors, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"hidden_size": N_OUT}))
+    settings = {"bits": 4, "checkpoint_format": "gptq_v2"}
+    (tmp_path / "quantize_config.json").write_text(json.dumps(settings))
+    model = open_model(tmp_path, table="wpe.weight")
+    read = model.store.read("model.layers.0.self_attn.q_proj.weight")
+    np.testing.assert_allclose(read, EXPECTED, atol=1e-5)
 
 
 @pytest.mark.parametrize("bits", [3, 4, 8])

@@ -210,3 +210,31 @@ def test_changed_bytes(tmp_path):
             continue
         for name in store.tensors:
             assert store.tensors[name].nbytes <= sum(a.nbytes for a in ARRAYS.values())
+
+
+def graph_of(names):
+    """Return the objects of TensorFlow 2, whose variables have names of their own, as a text."""
+    attributes = (
+        field(2, field(1, b"VARIABLE_VALUE") + field(2, own.encode()) + field(3, key.encode()))
+        for key, own in names.items()
+    )
+    graph = b"".join(field(1, field(1, b"child") + attribute) for attribute in attributes)
+    return np.frombuffer(varint(len(graph)) + bytes(4) + graph, np.uint8)
+
+
+END = "/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+def test_variables_of_tensorflow_2_have_their_own_names(tmp_path):
+    """As of a SavedModel that Keras exports, which lists variables twice, and of a checkpoint."""
+    wpe, wte = RANDOM.standard_normal((2, 30, 8)).astype(np.float32)
+    arrays = {f"variables/{n}{END}": array for n, array in enumerate((wpe, wte, wte + 1, wte + 2))}
+    arrays |= {f"_all_variables/0{END}": wpe, f"step{END}": np.float32(3).reshape(())}
+    own = ("gpt/wpe/embeddings", "gpt/wte/embeddings", "dense", "dense", "gpt/wpe/embeddings")
+    graph = graph_of(dict(zip(arrays, own, strict=False)))
+    arrays["_CHECKPOINTABLE_OBJECT_GRAPH"] = graph
+    store = open_store(written(tmp_path, arrays, changed={"dtype": 7, "shape": ()}))
+    read = {name: store.read(name) for name in store.tensors}
+    assert set(read) == {*own[:2], "variables/2", "variables/3", "step"}
+    np.testing.assert_array_equal(read["gpt/wpe/embeddings"], wpe)
+    np.testing.assert_array_equal(read["variables/3"], wte + 2)

@@ -59,10 +59,25 @@ def test_what_is_the_address_of_a_gguf_file(text, revision):
     assert address.short == ("x-Q4_K_M" if revision == "main" else f"x-Q4_K_M@{revision}")
 
 
-def test_a_gguf_file_in_a_folder_is_not_meant():
-    page = "https://huggingface.co/a/b/blob/main/sub/x.gguf"
-    assert parse_address(page) == HubAddress("a/b")
-    for text in ("a/b/sub/x.gguf", "b/x.gguf", "a/b/.gguf", "a/b/x.gguf/", "a/b/x.GGUF"):
+@pytest.mark.parametrize(
+    ("text", "revision", "file"),
+    [
+        ("a/b/sub/x.gguf", "main", "sub/x.gguf"),
+        ("a/b/x/y/ckpt.pt@v2", "v2", "x/y/ckpt.pt"),
+        ("a/b/unet/model.safetensors", "main", "unet/model.safetensors"),
+        ("a/b/x/model.safetensors.index.json", "main", "x/model.safetensors.index.json"),
+        ("https://huggingface.co/a/b/blob/main/sub/x.gguf", "main", "sub/x.gguf"),
+        ("https://huggingface.co/a/b/resolve/refs/pr/3/x/y.bin", "refs/pr/3", "x/y.bin"),
+    ],
+)
+def test_what_is_the_address_of_a_file_in_a_folder(text, revision, file):
+    address = parse_address(text)
+    assert address == HubAddress("a/b", revision, file)
+    assert parse_address(str(address)) == address
+
+
+def test_what_is_no_file_in_a_folder():
+    for text in ("b/x.gguf", "a/b/.gguf", "a/b/x.gguf/", "a/b/x.GGUF", "a/b/../x.pt", "a/b//x.pt"):
         assert parse_address(text) in (None, HubAddress("b/x.gguf"))
 
 

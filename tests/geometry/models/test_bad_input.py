@@ -88,7 +88,10 @@ def test_an_installation_without_its_model(monkeypatch):
     [
         ([], "is empty"),
         (["notes.txt"], "has no weights, only notes.txt"),
-        (["notes.txt", "rust_model.ot"], "another framework"),
+        (["config.json", "model.safetensors.crdownload"], "part of a download"),
+        ([f"model-0000{n}-of-00002.safetensors" for n in (1, 2)], "parts of a model"),
+        (["manifest.ocdbt", "_METADATA"], "Orbax"),
+        ([".zgroup", ".zattrs"], "Zarr"),
         (["a.bin", "b.bin", "training_args.bin"], "holds 2 weights files"),
         (["__0_0.distcp", "__1_0.distcp"], "parts of a distributed checkpoint"),
     ],

@@ -199,7 +199,7 @@ def test_model_in_panels_alone_gets_a_view(application, settle, write_table, hel
     assert not action.isEnabled()
     menu.close()
     broken = tmp_path / "broken.npy"
-    broken.write_bytes(b"this is no table")
+    broken.write_bytes(bytes(16))
     # What was opened before can be laid over.
     earlier = str(broken), str(write_table(helix(260), "other"))
     session.recent = (*session.recent, *map(Source.parse, earlier))
