@@ -200,6 +200,7 @@ _OPEN_CLIP = Stack(
     fan_out="transformer.resblocks.{layer}.mlp.c_fc.weight",
     attention_norm="transformer.resblocks.{layer}.ln_1.weight",
     mlp_norm="transformer.resblocks.{layer}.ln_2.weight",
+    epsilon=("layer_norm_eps", 1e-5),
     fused="side by side",
     side="text",
     marks=("ln_final.weight",),
@@ -222,6 +223,7 @@ _OPEN_CLIP_VISION = Stack(
     attention_norm="visual.transformer.resblocks.{layer}.ln_1.weight",
     mlp_norm="visual.transformer.resblocks.{layer}.ln_2.weight",
     sum_norm="visual.ln_pre.weight",
+    epsilon=("layer_norm_eps", 1e-5),
     fused="side by side",
     side="vision",
     causal=False,
@@ -326,6 +328,7 @@ _MEGATRON = Stack(
     fan_out="decoder.layers.{layer}.mlp.linear_fc1.weight",
     attention_norm="decoder.layers.{layer}.self_attention.linear_qkv.layer_norm_weight",
     mlp_norm="decoder.layers.{layer}.mlp.linear_fc1.layer_norm_weight",
+    epsilon=("norm_epsilon", 1e-5),
     fused="by head",
 )
 # Without Transformer Engine, norms have their own names.

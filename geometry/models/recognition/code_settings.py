@@ -18,7 +18,17 @@ _WHISPER = {
     "n_positions": "n_{}_ctx",
     "n_embd": "n_{}_state",
 }
-_OPEN_CLIP = {"n_layer": "model_cfg.{}_cfg.layers", "n_embd": "model_cfg.{}_cfg.width"}
+_OPEN_CLIP = {
+    "n_layer": "model_cfg.{}_cfg.layers",
+    "n_embd": "model_cfg.{}_cfg.width",
+    "layer_norm_eps": "model_cfg.{}_cfg.norm_kwargs.eps",
+}
+# Of Megatron Core's own configuration, and of earlier releases.
+_MEGATRON = {
+    "apply_layernorm_1p": "layernorm_zero_centered_gamma",
+    "normalization_type": "normalization",
+    "norm_epsilon": "layernorm_epsilon",
+}
 
 _TIMM = {"image_size": "pretrained_cfg.input_size"}
 
@@ -34,6 +44,9 @@ NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyTy
             "vision",
             {**_OPEN_CLIP, "image_size": "model_cfg.vision_cfg.image_size"},
         ),
+        ("megatron", "decoder"): ("", _MEGATRON),
+        ("megatron without transformer engine", "decoder"): ("", _MEGATRON),
+        ("megatron before core", "decoder"): ("", _MEGATRON),
         ("timm", "vision"): ("", _TIMM),
         ("timm's CLIP", "vision"): ("", _TIMM),
     }

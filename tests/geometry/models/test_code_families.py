@@ -267,14 +267,14 @@ def x_transformers_vision(folder: Path) -> Known:
     )  # fmt: skip
 
 
-def open_clip(folder: Path, side: str, causal: bool = True) -> Known:
+def open_clip(folder: Path, side: str, causal: bool = True, **more: Any) -> Known:
     package = pytest.importorskip("open_clip", reason="open_clip is not installed")
     settings = {
         "embed_dim": 16,
         "text_cfg": {"context_length": 10, "vocab_size": 30, "width": D, "heads": HEADS,
-                     "layers": LAYERS, **({} if causal else {"no_causal_mask": True})},
+                     "layers": LAYERS, **more, **({} if causal else {"no_causal_mask": True})},
         "vision_cfg": {"image_size": 32, "patch_size": 8, "width": D, "head_width": 8,
-                       "layers": LAYERS},
+                       "layers": LAYERS, **more},
     }  # fmt: skip
     module = random_numbers(package.CLIP(**settings))
     folder = folder / "open_clip"
@@ -418,6 +418,12 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "x-transformers ViT": x_transformers_vision,
     "open_clip text": lambda folder: open_clip(folder, "text"),
     "open_clip text of SigLIP": lambda folder: open_clip(folder, "text", causal=False),
+    "open_clip text, another epsilon": lambda folder: open_clip(
+        folder, "text", norm_kwargs={"eps": 0.1}
+    ),
+    "open_clip vision, another epsilon": lambda folder: open_clip(
+        folder, "vision", norm_kwargs={"eps": 0.1}
+    ),
     "open_clip CoCa": coca,
     "open_clip vision": lambda folder: open_clip(folder, "vision"),
     "whisper decoder": lambda folder: whisper(folder, "decoder"),

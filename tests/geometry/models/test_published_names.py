@@ -369,6 +369,28 @@ def test_norms_before_the_first_attention(tensors, over_sum, before, causal, tmp
                 np.testing.assert_array_equal(norm.bias, bias[0])
 
 
+@pytest.mark.parametrize("tensors", [of_megatron(), of_early_megatron()])
+@pytest.mark.parametrize(
+    ("settings", "added", "centred", "epsilon"),
+    [
+        ({"apply_layernorm_1p": True, "norm_epsilon": 1e-6}, 1.0, True, 1e-6),
+        ({"layernorm_zero_centered_gamma": True, "normalization": "RMSNorm"}, 1.0, False, 1e-5),
+        ({"apply_layernorm_1p": False, "layernorm_epsilon": 1e-3}, 0.0, True, 1e-3),
+    ],
+)
+def test_megatrons_settings_of_norms(tensors, settings, added, centred, epsilon, tmp_path):
+    model = open_model(
+        write(Case(tensors, {"args": {"num_attention_heads": 2, **settings}}), tmp_path)
+    )
+    _, norm = AttentionLayer(model.layers).norms()
+    assert norm is not None
+    own = next(array for name, array in tensors.items() if name.endswith(
+        ("linear_qkv.layer_norm_weight", "input_layernorm.weight")))  # fmt: skip
+    np.testing.assert_allclose(norm.gain, own + added, rtol=1e-6)
+    np.testing.assert_allclose(model.layers.norm_gain("attention"), own + added, rtol=1e-6)
+    assert (norm.centred, norm.epsilon) == (centred, epsilon)
+
+
 def test_positions_that_are_added_to_queries_and_keys_only_are_asked_about(tmp_path):
     settings = {"n_heads": HEADS, "positional_embedding_type": "shortformer"}
     path = write(Case(of_lens(norm=True), {"config": settings}), tmp_path)
