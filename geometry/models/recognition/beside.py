@@ -9,7 +9,7 @@ from types import MappingProxyType
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"distance_embedding\.weight$|\brel_embeddings\.weight$", "vectors by distance in attention"),
     (
-        r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
+        r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$|\brel_pos\.mlp\.\d",
         "a bias of attention scores by distance",
     ),
     (

@@ -59,6 +59,12 @@ _HEAD_OF_OPEN_CLIP = 64
 META = "attention.wq.weight"
 """The end of the names of queries in Meta's Llama."""
 
+_NO_TABLE = "embed_positions._float_tensor"
+_SWIN_2 = re.compile(
+    r"^swinv2_[a-z]+_window(\d{1,3})(?:to(\d{1,3}))?_(\d{1,4})(?:to(\d{1,4}))?(?!\d)"
+)
+_PATCH_OF_SWIN, _STAGES_OF_SWIN = 4, 4
+
 _ADJUSTMENTS, _RATIO = "rope_adjustments", "rope_condense_ratio"
 """LitGPT's settings of scaling."""
 
@@ -96,6 +102,9 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
             "max_position_embeddings": config.get("block_size"),
             "rope_scaling": _scaling_of_litgpt(config),
         }
+    found |= _of_fairseq(index, config)
+    if match := _SWIN_2.search(str(config.get("architecture"))):
+        found |= _windows_of_swin_2(*(int(n or 0) for n in match.groups()))
     if isinstance(unscaled := config.get("no_scale_embedding"), bool):
         found["scale_embedding"] = not unscaled
     if isinstance(text := _at(config, "model_cfg.text_cfg"), dict):
@@ -104,6 +113,37 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
         found["position_embedding_type"] = "shortformer"
     kept = {key: value for key, value in config.items() if key not in (_ADJUSTMENTS, _RATIO)}
     return {**{usual: value for usual, value in found.items() if value is not None}, **kept}
+
+
+def _of_fairseq(index: Index, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the family and sizes of a model of fairseq that computes its sines and cosines.
+
+    In place of a table it stores a tensor of one number. Two families of transformers were
+    converted from such models: with norms after each block, or before it and after the last one.
+    """
+    name = next((name for name in index if name.endswith(_NO_TABLE)), "")
+    root = name.removesuffix(_NO_TABLE)
+    tokens = index.get(f"{root}embed_tokens.weight")
+    if not name or tokens is None:
+        return {}
+    keys = ("max_target_positions", "max_source_positions", "tokens_per_sample")
+    return {
+        "model_type": "m2m_100" if f"{root}layer_norm.weight" in index else "fsmt",
+        "d_model": tokens.shape[-1],
+        "max_position_embeddings": next(filter(None, map(config.get, keys)), None),
+    }
+
+
+def _windows_of_swin_2(before: int, window: int, size: int, larger: int) -> dict[str, Any]:
+    """Return the settings in the name of a Swin 2 of timm, such as "window12to16_192to256"."""
+    patches = size // _PATCH_OF_SWIN
+    own = [min(before, patches >> stage) for stage in range(_STAGES_OF_SWIN)] if window else None
+    return {
+        "window_size": window or before,
+        "image_size": larger or size,
+        "patch_size": _PATCH_OF_SWIN,
+        "pretrained_window_sizes": own,
+    }
 
 
 def _scaling_of_litgpt(config: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -42,6 +42,7 @@ from geometry.models.recognition.without_table import (
     RELATIVE_TABLE,
     ROTARY,
     WITHOUT_TABLE,
+    by_names,
     inside_attention,
     why_no_table,
 )
@@ -79,7 +80,7 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if GGUF in config:
         return _of_gguf(index, config)
     if isinstance(kind, str) and kind in LEFT_OUT:
-        return [], WITHOUT_TABLE.get(kind, "")
+        return [], WITHOUT_TABLE.get(kind) or by_names(index)
     if not isinstance(kind, str) or not kind:
         return _without_family(index, config)
     if kind in PARTS:
@@ -127,7 +128,7 @@ def _without_family(index: Index, config: Mapping[str, Any]) -> tuple[list[Archi
     tables, why = recognised(index, config), why_no_table(index, config)
     if tables and why not in ("", RELATIVE):
         return _in_doubt(tables, why), ""
-    inside, reason = _without_table(index, config) if why else ([], "")
+    inside, reason = _without_table(index, config) if why or not tables else ([], "")
     # There may be both a bias of attention scores and a table, as in MPNet.
     return tables + inside, reason
 
@@ -144,7 +145,7 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
             towers += more
         return towers, "" if towers else reason_beside or reason
     if reason != ROTARY:
-        return [], reason
+        return [], reason or by_names(index)
     rotary = read_rotary(config)
     if GGUF in config:
         rotary = replace(rotary, note=of_file(rotary.note))
@@ -272,7 +273,7 @@ def match_row(
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
-    for suffix in (in_layer(stack.query, 0), *stack.tokens):
+    for suffix in (in_layer(stack.query, 0),) if stack.layers_known else stack.tokens:
         for name in endings(index, suffix):
             return Architecture(family, stack, name.removesuffix(suffix), "", config)
     return None
