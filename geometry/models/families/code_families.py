@@ -437,7 +437,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "minGPT": (_MINGPT,),
         "LLMs from scratch": (_FROM_SCRATCH,),
         "Karpathy's lecture": (_LECTURE,),
-        "whisper": (_WHISPER, _WHISPER_ENCODER),
+        "openai-whisper": (_WHISPER, _WHISPER_ENCODER),
         "megatron": (_MEGATRON,),
         "megatron without transformer engine": (_MEGATRON_LOCAL,),
         "megatron before core": (_EARLY_MEGATRON,),

@@ -254,6 +254,7 @@ _WHISPER = (
         tokens=("decoder.embed_tokens.weight",),
         scaled_tokens=None,
         without_bias=("W_K",),
+        marks=(*_BLENDERBOT[0].marks, "*encoder.conv1.weight"),
     ),
     # The encoder reads audio, not tokens.
     replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor", without_bias=("W_K",)),

@@ -115,7 +115,11 @@ _CLIP_TABLE = only_table(_CLIP_VISION)
 _SIGLIP_TABLE = only_table(_SIGLIP_VISION)
 _VIT_TABLE = only_table(_VIT)
 _WITHOUT_CLASS = replace(_VIT_TABLE, row_of_position_0=0)
-_BLIP = replace(_CLIP_TABLE, positions="embeddings.position_embedding")
+_BLIP = replace(
+    _CLIP_TABLE,
+    positions="embeddings.position_embedding",
+    marks=("embeddings.class_embedding", "post_layernorm.weight"),
+)
 _SAM = replace(_WITHOUT_CLASS, positions="pos_embed", resizing="", used_if=("use_abs_pos", True))
 _VITDET = replace(_VIT_TABLE, used_if=(_ABSOLUTE, True))
 _SAM3 = replace(_WITHOUT_CLASS, resizing="tiled")

@@ -11,6 +11,7 @@ from geometry.checkpoints.config import pair
 from geometry.checkpoints.errors import SourceError
 from geometry.models.families.stack import Side
 from geometry.models.recognition.names_and_shapes import Index, class_rows, rows_and_width
+from geometry.models.schemes.relative_tables import EMBEDDINGS
 
 _WHISPER = {
     "n_head": "n_{}_head",
@@ -34,8 +35,8 @@ _TIMM = {"image_size": "pretrained_cfg.input_size"}
 
 NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
-        ("whisper", "decoder"): ("text", _WHISPER),
-        ("whisper", "encoder"): ("audio", _WHISPER),
+        ("openai-whisper", "decoder"): ("text", _WHISPER),
+        ("openai-whisper", "encoder"): ("audio", _WHISPER),
         (
             "open_clip",
             "text",
@@ -59,6 +60,8 @@ _HEAD_OF_OPEN_CLIP = 64
 META = "attention.wq.weight"
 """The end of the names of queries in Meta's Llama."""
 
+_OF_DEBERTA = "attention.self.in_proj.weight"
+"""Matrices of DeBERTa before its version 2."""
 _NO_TABLE = "embed_positions._float_tensor"
 _SWIN_2 = re.compile(
     r"^swinv2_[a-z]+_window(\d{1,3})(?:to(\d{1,3}))?_(\d{1,4})(?:to(\d{1,4}))?(?!\d)"
@@ -102,6 +105,9 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
             "max_position_embeddings": config.get("block_size"),
             "rope_scaling": _scaling_of_litgpt(config),
         }
+    if any(name.endswith(EMBEDDINGS) for name in index):
+        of_first = any(name.endswith(_OF_DEBERTA) for name in index)
+        found |= {"model_type": "deberta" if of_first else None}
     found |= _of_fairseq(index, config)
     if match := _SWIN_2.search(str(config.get("architecture"))):
         found |= _windows_of_swin_2(*(int(n or 0) for n in match.groups()))

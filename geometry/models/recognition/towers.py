@@ -126,11 +126,12 @@ def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
 def _without_family(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
     """Return the towers of a checkpoint without a ``model_type``, with or without a table."""
     tables, why = recognised(index, config), why_no_table(index, config)
-    if tables and why not in ("", RELATIVE):
+    if tables and why not in ("", RELATIVE, RELATIVE_TABLE):
         return _in_doubt(tables, why), ""
     inside, reason = _without_table(index, config) if why or not tables else ([], "")
-    # There may be both a bias of attention scores and a table, as in MPNet.
-    return tables + inside, reason
+    # There may be both: a bias of attention scores and a table, as in MPNet, or vectors by distance
+    # and a table that is not added, as in BERT under relative keys.
+    return inside + tables if why == RELATIVE_TABLE else tables + inside, reason
 
 
 def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:

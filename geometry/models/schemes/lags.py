@@ -357,8 +357,9 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
     """
     of_mpnet = config.get("model_type") == "mpnet"
     far = None if of_mpnet else first_int(config, ("relative_attention_max_distance",))
-    farthest = FARTHEST if far is None else far
-    biases = []
+    farthest, biases, note = FARTHEST if far is None else far, [], ""
+    if far is None and not config.get("model_type"):
+        note = f"Usual settings assumed: relative_attention_max_distance = {farthest}."
     for side in ("encoder", "decoder"):
         own = in_order(name for name in index if _side_of(name) == side)
         if own:
@@ -382,6 +383,7 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
                     farthest=farthest,
                     n_buckets=used,
                     tensors=own,
+                    note=note,
                 )
             )
     return biases
