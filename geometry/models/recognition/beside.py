@@ -21,6 +21,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"\b[xyhw]_position_embeddings\.weight$", "a table of places on a page"),
     (r"\btoken_type_embeddings_\d\.weight$", "a table of segments, rows or columns"),
     (r"mid_position_embeddings$", "a table before each later layer"),
+    (r"\bglobal_pos_emb$", "a table of steps in time"),
     (r"time_embeddings$|temporal_embeddings\.position_embeddings$", "a table of frames"),
     (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),

@@ -86,9 +86,11 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if kind in PARTS:
         return _parts(index, config, PARTS[kind])
     if kind in FAMILIES:
-        if inside_attention(index, config):
-            return _without_table(index, config)
-        return _tables(index, config, kind, FAMILIES[kind])
+        inside = inside_attention(index, config)
+        towers, reason = ([], "") if inside else _tables(index, config, kind, FAMILIES[kind])
+        # Others have the names of a family, and another scheme in place of its table.
+        inside = inside or not (towers or reason or not why_no_table(index, config))
+        return _without_table(index, config) if inside else (towers, reason)
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
         towers, reason = _parts(index, config, ("text_config",))  # of a model for pictures and text
@@ -300,6 +302,10 @@ _QUERY_NORMS = re.compile(r"(^|[._])(q_?norm|q_?ln|q_layernorm|qk_?norm|query_no
 """Parts of the names of norms of queries and keys in some models."""
 
 
+_DECODER = re.compile(r"(^|[._])decoder\.")
+"""The word for a decoder in the names of a model whose family is usually an encoder."""
+
+
 def _of_match(
     index: Index, config: Mapping[str, Any], match: Match, matches: list[Match]
 ) -> Architecture:
@@ -308,6 +314,9 @@ def _of_match(
     for fit in (match, *matches):
         notes = _assumptions(fit, matches, config)
         own = with_usual_names(fit.kind, fit.stack.side, config, index, fit.table)
+        if not fit.stack.causal and not fit.stack.patches and _DECODER.search(fit.root):
+            own = {"is_decoder": True, **own}
+            notes += (f"By its name, {fit.root.rstrip('.')} attends to earlier positions only.",)
         place = Architecture(fit.kind, fit.stack, fit.root, fit.table, own, notes)
         for reading in readings_of(place, index):
             readings.setdefault(reading.row_of_position_0, reading)

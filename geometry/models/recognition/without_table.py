@@ -59,16 +59,19 @@ nanochat, modded-nanogpt."""
 
 _SIGNS: tuple[tuple[str, str], ...] = (
     (r"pos_conv|pos_block\.#\.proj|\bcpe#?\.proj|mlp\.dwconv\.", BY_CONVOLUTION),
-    (r"rel_attn\.r\b|\br_net\.|r_kernel$|pos_bias_u$|embed_positions\.pe_k\.", WITHIN),
+    (
+        r"rel_attn\.r\b|\br_net\.|r_kernel$|pos_bias_[uv]$|linear_pos\.|embed_positions\.pe_k\.",
+        WITHIN,
+    ),
     (r"rel_content_bias$|to_rel_k\.|rel_pos_[hw]$", WITHIN),
     (r"attention_biases$|rel_pos\.mlp\.fc#\.|meta_mlp\.", IN_TWO),
-    (r"rel_pos\.mlp\.#\.|gru_rel_pos_", RELATIVE),
+    (r"rel_pos\.mlp\.#\.|gru_rel_pos_|relpos_bias.rel_embedding$", RELATIVE),
     (r"rope_embed\.periods$|\blayer\.#\.attention\.o_proj\.", TURNED_IN_TWO),
     (r"word_embeddings_layernorm\.|\bffn\.up_proj\.|mlp\.gated_layers\.", ALIBI),
-    (r"\bh\.#\.self_attention\.query_key_value\.bias$", ALIBI),
-    (r"\blayers\.#\.attention\.query_key_value\.|\bself_attention\.query_key_value\.", ROTARY),
+    (r"\bh\.#\.self_attention\.query_key_value\.bias$|\b(alibi|alibi_bias|slopes)$", ALIBI),
+    (r"\battention\.query_key_value\.|\bself_attention\.query_key_value\.", ROTARY),
     (r"\bh\.#\.mlp\.fc_in\.|\blayers\.#\.attn\.(Wqkv|q_proj)\.", ROTARY),
-    (r"\bself_attn\.(o_proj|dense)\.", ROTARY),
+    (r"\bself_attn\.(o_proj|dense)\.|\battention\.wqkv\.|\bblocks\.#\.att_proj\.", ROTARY),
     (r"\blayers\.#\.fc#\.|\bmulti_head_attention\.Wq\.|\bpos_emb\.scale$", COMPUTED),
     (r"\bA_log$|\btime_decay$", RECURRENT),
 )
@@ -102,7 +105,8 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         return NO_POSITIONS
     turned, of_mpt = flag(attention, "rope"), family == "mpt"
     alibi = flag(attention, "alibi", default=of_mpt and not turned)
-    if kind == "alibi" or flag(config, "alibi") or alibi:
+    of_mosaic = family == "bert" and config.get("alibi_starting_size") is not None
+    if kind == "alibi" or flag(config, "alibi") or alibi or of_mosaic:
         return ALIBI
     if turned or of_mpt:
         return ROTARY if turned else ""

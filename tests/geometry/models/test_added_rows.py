@@ -162,6 +162,8 @@ def test_positions_beside_the_table_are_named(kind, config, words, tmp_path):
         ("transformer.h.0.attn.rotary_emb.inv_freq", "turning"),
         ("transformer.h.0.attn.slopes", "penalty"),
         ("transformer.h.0.attn.relative_attention_bias.weight", "bias"),
+        ("transformer.global_pos_emb", "steps"),
+        ("transformer.attn_layers.rel_pos.mlp.0.0.weight", "bias"),
         ("transformer.h.0.attn.mask", ""),
     ],
 )

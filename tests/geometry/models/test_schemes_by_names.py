@@ -9,6 +9,7 @@ import torch
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings
+from geometry.measures.lag_bias import alibi_slopes
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.families.left_out import (
     BY_CONVOLUTION,
@@ -37,6 +38,13 @@ def random(*shape: int) -> np.ndarray:
 
 NAMES: dict[str, tuple[str, list[str]]] = {
     "GPT-NeoX": (ROTARY, ["gpt_neox.layers.0.attention.query_key_value.weight"]),
+    "a layer of GPT-NeoX": (ROTARY, ["attention.query_key_value.weight"]),
+    "gpt-fast": (ROTARY, ["layers.0.attention.wqkv.weight", "tok_embeddings.weight"]),
+    "OLMo": (ROTARY, ["transformer.blocks.0.att_proj.weight", "transformer.wte.weight"]),
+    "Jais": (ALIBI, ["transformer.relative_pe.slopes", "transformer.h.0.attn.c_attn.weight"]),
+    "T5X": (RELATIVE, ["target/encoder/relpos_bias/rel_embedding"]),
+    "NeMo's Conformer": (WITHIN, ["encoder.layers.0.self_attn.pos_bias_u",
+                                  "encoder.layers.0.self_attn.linear_pos.weight"]),
     "GPT-J": (ROTARY, ["transformer.h.0.attn.q_proj.weight", "transformer.h.0.mlp.fc_in.weight"]),
     "Falcon": (ROTARY, ["transformer.h.0.self_attention.query_key_value.weight"]),
     "ModernBERT": (ROTARY, ["model.layers.0.attn.Wqkv.weight", "model.layers.0.mlp.Wi.weight"]),
@@ -113,6 +121,25 @@ def test_a_tensor_named_like_a_table_is_offered(name, written):
     with pytest.raises(UnknownArchitecture) as raised:
         open_model(written(tensors, {}))
     assert raised.value.candidates[0].name == name
+
+
+def test_the_settings_of_mosaicbert_tell_its_penalty(written):
+    tensors = {name: random(D, D) for name in NAMES["MosaicBERT"][1]}
+    settings = {"model_type": "bert", "num_attention_heads": 2, "alibi_starting_size": 512}
+    model = open_model(written(tensors, settings))
+    assert (model.scheme, model.causal) == ("alibi", False)
+    np.testing.assert_array_equal(model.lags.slopes, alibi_slopes(2))
+
+
+@pytest.mark.parametrize(("root", "causal"), [("text_decoder.bert.", True), ("bert.", False)])
+def test_the_name_of_a_part_tells_that_it_is_a_decoder(root, causal, written):
+    layer = f"{root}encoder.layer.0."
+    names = [f"{layer}{kind}.self.{one}.weight" for kind in ("attention", "crossattention")
+             for one in ("query", "key", "value")]  # fmt: skip
+    tensors = {f"{root}embeddings.position_embeddings.weight": random(64, D),
+               f"{root}embeddings.word_embeddings.weight": random(9, D),
+               **{name: random(D, D) for name in names}}  # fmt: skip
+    assert open_model(written(tensors, {})).causal is causal
 
 
 def of_fairseq(sides: list[str], norms_first: bool) -> dict[str, np.ndarray]:
