@@ -84,11 +84,11 @@ class Layers:
         count = self.architecture.setting(
             "{side}_layers",
             "num_{side}_layers",
+            "l_layers",
             "n_layer",
             "num_hidden_layers",
             "n_layers",
             "num_layers",
-            "l_layers",
             listed=True,
         )
         return count if count is None or 0 <= count <= MAX_LAYERS else None

@@ -350,7 +350,7 @@ _EARLY_MEGATRON = replace(
 _NEOX = replace(
     only_table(_MEGATRON, tokens=("word_embeddings.weight",)),
     positions="position_embeddings.weight",
-    marks=("word_embeddings.weight",),
+    marks=("word_embeddings.weight", "!LayerNorm.weight"),
 )
 _MLX_BERT = replace(
     FAMILIES["bert"][0],

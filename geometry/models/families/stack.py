@@ -123,7 +123,7 @@ class Stack:
     marks
         Suffixes of other tensors of every checkpoint of the family, by which it is recognised
         without a configuration. A leading star marks a tensor that no other family has, anywhere in
-        the checkpoint.
+        the checkpoint; a leading "!" one that this family never has.
     variants
         A setting of the configuration, its value, and the row to use in that case.
     """
@@ -200,7 +200,8 @@ class Stack:
     def suffixes(self) -> tuple[str, ...]:
         """Suffixes of the names of the first layer's tensors, norms, maps and marks."""
         own = [getattr(self, field) for field in (*_OF_LAYERS, "map_in")]
-        named = dict.fromkeys(filter(None, (*own, *self.marks)))
+        own += [mark for mark in self.marks if not mark.startswith("!")]
+        named = dict.fromkeys(filter(None, own))
         return tuple(in_layer(suffix, 0, before=0) for suffix in named)
 
 

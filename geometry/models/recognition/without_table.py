@@ -12,7 +12,6 @@ from geometry.models.families.left_out import (
     BY_CONVOLUTION,
     IN_TWO,
     LEFT_OUT,
-    RECURRENT,
     TURNED_IN_TWO,
     WITHIN,
     WITHOUT_TABLE_OF_ANY_KIND,
@@ -29,6 +28,7 @@ ALIBI = "it adds a penalty that grows with distance to the attention scores (ALi
 RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
 COMPUTED = "its positions are sines and cosines, which its code computes"
+WITH_RECURRENCE = "its recurrent layers know the order"
 NO_POSITIONS = "its attention has no positions"
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
 
@@ -56,11 +56,14 @@ _OF_ROTARY_MODELS = (
 )
 """Ends of names of tensors that only rotary models have: Llama's kin, also as Meta publishes it,
 nanochat, modded-nanogpt."""
+_OF_SINES = "pos_emb.inv_freq"
+"""The same of rates of a sinusoid: Transformer-XL, BROS."""
 
 _SIGNS: tuple[tuple[str, str], ...] = (
+    (r"\bA_log$|\btime_decay$", WITH_RECURRENCE),
     (r"pos_conv|pos_block\.#\.proj|\bcpe#?\.proj|mlp\.dwconv\.", BY_CONVOLUTION),
     (
-        r"rel_attn\.r\b|\br_net\.|r_kernel$|pos_bias_[uv]$|linear_pos\.|embed_positions\.pe_k\.",
+        r"rel_attn\.r\b|\br_net\.|\br_[wr]_bias$|r_kernel$|pos_bias_[uv]$|linear_pos\.|distance_embedding\.|embed_positions\.pe_k\.",
         WITHIN,
     ),
     (r"rel_content_bias$|to_rel_k\.|rel_pos_[hw]$", WITHIN),
@@ -72,8 +75,7 @@ _SIGNS: tuple[tuple[str, str], ...] = (
     (r"\battention\.query_key_value\.|\bself_attention\.query_key_value\.", ROTARY),
     (r"\bh\.#\.mlp\.fc_in\.|\blayers\.#\.attn\.(Wqkv|q_proj)\.", ROTARY),
     (r"\bself_attn\.(o_proj|dense)\.|\battention\.wqkv\.|\bblocks\.#\.att_proj\.", ROTARY),
-    (r"\blayers\.#\.fc#\.|\bmulti_head_attention\.Wq\.|\bpos_emb\.scale$", COMPUTED),
-    (r"\bA_log$|\btime_decay$", RECURRENT),
+    (r"\blayers\.#\.(ffn\.)?fc#\.|\bmulti_head_attention\.Wq\.|\bpos_emb\.scale$", COMPUTED),
 )
 """Patterns of names, with # for a number, of tensors of models without a table, and their scheme.
 Of several schemes the first counts. GPT-NeoX, Falcon, GPT-J, CodeGen, torchtune, ModernBERT and Phi
@@ -119,7 +121,7 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     settings = any(config.get(key) is not None for key in SIGNS)
     if settings:
         return ROTARY
-    if any("rotary" in name or name.endswith(_OF_ROTARY_MODELS) for name in index):
+    if any("rotary" in name or _of_rotary_model(name) for name in index):
         return ROTARY
     if config.get("relative_attention_num_buckets") is not None or any(
         "relative_attention_bias" in name for name in index
@@ -145,6 +147,10 @@ def by_names(index: Mapping[str, TensorInfo]) -> str:
 
 def _scheme(name: str) -> str:
     return next((why for sign, why in _SIGNS if re.search(sign, name)), "")
+
+
+def _of_rotary_model(name: str) -> bool:
+    return name.endswith(_OF_ROTARY_MODELS) and not name.endswith(_OF_SINES)
 
 
 def _has_none(config: Mapping[str, Any]) -> bool:

@@ -18,7 +18,8 @@ from geometry.claims.report import report
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
-from tests.geometry.family_cases import BART, SPECIAL, VISION, WHISPER
+from tests import small_models
+from tests.geometry.family_cases import BART, PROPHET, SPECIAL, VISION, WHISPER
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "resources" / "sample"
@@ -349,6 +350,47 @@ def test_whisper_by_transformers_is_known_by_its_names(tmp_path):
         model = open_model(tmp_path, table=side)
         np.testing.assert_array_equal(model.W_pos, part.embed_positions.weight.detach().numpy())
         assert (model.family, model.causal) == ("whisper", side == "decoder")
+
+
+TEXT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 30,
+        "intermediate_size": 24, "max_position_embeddings": 64}  # fmt: skip
+PICTURES = {**VISION, "image_size": 12}
+SAM = {"vision_config": {**PICTURES, "output_channels": 8, "mlp_dim": 16}}
+UNNAMED = {
+    "fnet": TEXT,
+    "squeezebert": {**TEXT, "embedding_size": 16},
+    "imagegpt": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 12, "vocab_size": 30},
+    "prophetnet": PROPHET["config"],
+    "lxmert": {**{key: value for key, value in TEXT.items() if key != "num_hidden_layers"},
+               "l_layers": 2, "x_layers": 1, "r_layers": 3},
+    "bros": TEXT,
+    "flava": {"text_config": TEXT, "image_config": PICTURES, "multimodal_config": PICTURES},
+    "sam": SAM,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", UNNAMED)
+def test_a_family_is_read_alike_without_its_configuration(kind, tmp_path):
+    small_models.saved(kind, tmp_path, **UNNAMED[kind])
+    weights = load_file(tmp_path / "model.safetensors")
+    for name, values in weights.items():  # as torch begins with padding, and LXMERT's module
+        if name.endswith("position_embeddings.weight") and kind in ("lxmert", "prophetnet"):
+            values[0] = 0.0
+    save_file(weights, tmp_path / "model.safetensors")
+    known = open_model(tmp_path)
+    (tmp_path / "config.json").unlink()
+    model = open_model(tmp_path)
+    np.testing.assert_array_equal(model.W_pos, known.W_pos)
+    for what in ("scheme", "causal", "side", "sides", "prefix_rows", "grid"):
+        assert getattr(model, what) == getattr(known, what), what
+    assert not any("rotates" in warning for warning in model.warnings)
+    if kind == "imagegpt":
+        assert [norm and norm.centred for norm in AttentionLayer(model.layers).norms()] == [
+            None,
+            False,
+        ]
+    if kind == "lxmert":
+        assert known.n_layers == 2
 
 
 def test_pictures_of_blip_beside_its_text(tmp_path):

@@ -14,7 +14,6 @@ from geometry.models.attention_layer import AttentionLayer
 from geometry.models.families.left_out import (
     BY_CONVOLUTION,
     IN_TWO,
-    RECURRENT,
     TURNED_IN_TWO,
     WITHIN,
 )
@@ -25,6 +24,7 @@ from geometry.models.recognition.without_table import (
     RELATIVE,
     RELATIVE_IN_TWO,
     ROTARY,
+    WITH_RECURRENCE,
 )
 from geometry.models.sources.opening import open_model
 
@@ -84,14 +84,22 @@ NAMES: dict[str, tuple[str, list[str]]] = {
     "x-transformers' sinusoid": (COMPUTED, ["pos_emb.scale", "attn_layers.layers.0.1.to_q.weight"]),
     "M2M100": (COMPUTED, ["model.decoder.layers.0.fc1.weight",
                           "model.decoder.layers.0.self_attn.q_proj.weight"]),
-    "Mamba": (RECURRENT, ["backbone.layers.0.mixer.A_log", "backbone.embeddings.weight"]),
+    "NLLB-MoE": (COMPUTED, ["model.decoder.layers.0.ffn.fc1.weight"]),
+    "Mamba": (WITH_RECURRENCE, ["backbone.layers.0.mixer.A_log", "backbone.embeddings.weight"]),
+    "Jamba": (WITH_RECURRENCE, ["model.layers.0.mamba.A_log",
+                                "model.layers.1.self_attn.o_proj.weight"]),
+    "Transformer-XL": (WITHIN, ["transformer.pos_emb.inv_freq", "transformer.r_w_bias",
+                                "transformer.layers.0.dec_attn.r_net.weight"]),
+    "wav2vec 2.0 BERT": (WITHIN, ["encoder.layers.0.self_attn.distance_embedding.weight",
+                                  "encoder.layers.0.self_attn.linear_q.weight"]),
 }  # fmt: skip
 
 
 def shape_of(name: str) -> tuple[int, ...]:
     if name.endswith("cpb_mlp.0.weight"):
         return (D, 2)
-    return (D, 2, 4) if "conv" in name else (1,) if name.endswith("scale") else (D, D)
+    one_axis = name.endswith(("scale", "inv_freq"))
+    return (D, 2, 4) if "conv" in name else (D,) if one_axis else (D, D)
 
 
 @pytest.mark.parametrize("code", NAMES)
