@@ -174,7 +174,7 @@ _X_CROSS = replace(
 
 def _in_x(row: Stack, root: str, **changes: Any) -> Stack:
     """Return a row of x-transformers below a root."""
-    names = {name: f"{root}{getattr(row, name)}" for name in _OF_X_LAYERS}
+    names: dict[str, Any] = {name: f"{root}{getattr(row, name)}" for name in _OF_X_LAYERS}
     return replace(row, **names, tokens=(f"{root}token_emb.emb.weight",), **changes)
 
 

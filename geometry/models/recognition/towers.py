@@ -86,11 +86,12 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if kind in PARTS:
         return _parts(index, config, PARTS[kind])
     if kind in FAMILIES:
-        inside = inside_attention(index, config)
-        towers, reason = ([], "") if inside else _tables(index, config, kind, FAMILIES[kind])
-        # Others have the names of a family, and another scheme in place of its table.
-        inside = inside or not (towers or reason or not why_no_table(index, config))
-        return _without_table(index, config) if inside else (towers, reason)
+        if inside_attention(index, config):
+            return _without_table(index, config)
+        towers, reason = _tables(index, config, kind, FAMILIES[kind])
+        if towers or reason or not why_no_table(index, config):
+            return towers, reason
+        return _without_table(index, config)  # another code has this name, and another scheme
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
         towers, reason = _parts(index, config, ("text_config",))  # of a model for pictures and text
