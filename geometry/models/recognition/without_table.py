@@ -70,7 +70,7 @@ _SIGNS: tuple[tuple[str, str], ...] = (
     (r"attention_biases$|rel_pos\.mlp\.fc#\.|meta_mlp\.", IN_TWO),
     (r"rel_pos\.mlp\.#\.|gru_rel_pos_|relpos_bias.rel_embedding$", RELATIVE),
     (r"rope_embed\.periods$|\blayer\.#\.attention\.o_proj\.", TURNED_IN_TWO),
-    (r"word_embeddings_layernorm\.|\bffn\.up_proj\.|mlp\.gated_layers\.", ALIBI),
+    (r"word_embeddings_layernorm\.|\bblocks\.#\.ffn\.up_proj\.|mlp\.gated_layers\.", ALIBI),
     (r"\bh\.#\.self_attention\.query_key_value\.bias$|\b(alibi|alibi_bias|slopes)$", ALIBI),
     (r"\battention\.query_key_value\.|\bself_attention\.query_key_value\.", ROTARY),
     (r"\bh\.#\.mlp\.fc_in\.|\blayers\.#\.attn\.(Wqkv|q_proj)\.", ROTARY),
