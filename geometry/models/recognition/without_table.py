@@ -62,10 +62,8 @@ _OF_SINES = "pos_emb.inv_freq"
 _SIGNS: tuple[tuple[str, str], ...] = (
     (r"\bA_log$|\btime_decay$", WITH_RECURRENCE),
     (r"pos_conv|pos_block\.#\.proj|\bcpe#?\.proj|mlp\.dwconv\.", BY_CONVOLUTION),
-    (
-        r"rel_attn\.r\b|\br_net\.|\br_[wr]_bias$|r_kernel$|pos_bias_[uv]$|linear_pos\.|distance_embedding\.|embed_positions\.pe_k\.",
-        WITHIN,
-    ),
+    (r"rel_attn\.r\b|\br_net\.|\br_[wr]_bias$|r_kernel$|pos_bias_[uv]$|linear_pos\.", WITHIN),
+    (r"distance_embedding\.|embed_positions\.pe_k\.", WITHIN),
     (r"rel_content_bias$|to_rel_k\.|rel_pos_[hw]$", WITHIN),
     (r"attention_biases$|rel_pos\.mlp\.fc#\.|meta_mlp\.", IN_TWO),
     (r"rel_pos\.mlp\.#\.|gru_rel_pos_|relpos_bias.rel_embedding$", RELATIVE),
