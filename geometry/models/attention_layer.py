@@ -138,7 +138,7 @@ class AttentionLayer:
         name = self._layers.name_of(suffix, self.layer)
         if self._layers.folded(suffix, self.layer):
             return BlockNorm(None, None, epsilon, centred) if self._layers.has_norms else None
-        gain = self._layers.vector(name, width)
+        gain = self._layers.gain(name, width)
         bias = None
         if centred and flag(self._config, "bias", default=True) and self._has(bias_of(name)):
             bias = self._layers.vector(bias_of(name), width)

@@ -10,7 +10,7 @@ from geometry.models.attention_layer import (
     window_of_layer,
 )
 from geometry.models.families.names import names_in
-from geometry.models.layers import Layers
+from geometry.models.layers import GAINS_LESS_1, Layers
 
 FLAGS = names_in("""
     bias enable_bias is_decoder layer_norm_elementwise_affine scale_attn_by_inverse_layer_idx
@@ -31,7 +31,7 @@ def check_settings(layers: Layers) -> None:
     for key in ("vocab_size", "type_vocab_size", "num_hidden_groups"):
         place.setting(key)
     _ = layers.count, layers.n_heads, layers.width, layers.neurons, layers.d_head
-    for key in FLAGS:
+    for key in (*FLAGS, GAINS_LESS_1):
         flag(config, key)
     if place.stack is None:
         return

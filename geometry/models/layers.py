@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.config import flag
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorStore, unreadable
 from geometry.models.families.stack import NOT_ADDED, TABLE_ALONE, Stack, in_layer
@@ -25,6 +26,8 @@ PACKED = ("qweight", "weight_packed", "W_q", "weight._data", "weight._data._data
 and of quanto."""
 
 FULL = "Open the full checkpoint of this model."
+GAINS_LESS_1 = "apply_layernorm_1p"
+"""Megatron's setting for norms whose gains are stored minus 1."""
 LEARNED = "Open a model with learned positions."
 OTHER_FAMILY = "Open a model of another family."
 
@@ -82,11 +85,11 @@ class Layers:
         count = self.architecture.setting(
             "{side}_layers",
             "num_{side}_layers",
+            "l_layers",
             "n_layer",
             "num_hidden_layers",
             "n_layers",
             "num_layers",
-            "l_layers",
             listed=True,
         )
         return count if count is None or 0 <= count <= MAX_LAYERS else None
@@ -285,9 +288,13 @@ class Layers:
         self.check_norms(stack)
         if self.folded(suffix, layer):
             return None
-        gain = self.vector(self.name_of(suffix, layer))
+        gain = self.gain(self.name_of(suffix, layer))
         gain.setflags(write=False)
         return gain
+
+    def gain(self, name: str, size: int | None = None) -> npt.NDArray[np.float64]:
+        """Read a norm's gain, of ``size`` numbers if given; it may be stored without its 1."""
+        return self.vector(name, size) + float(flag(self.architecture.config, GAINS_LESS_1))
 
     def folded(self, norm: str, layer: int) -> bool:
         """Return whether the gain of a norm is not stored, since it is part of the matrices."""

@@ -163,23 +163,25 @@ _X_TRANSFORMERS = Stack(
     norms_unknown="whether x-transformers adds 1 to a norm's gains depends on its version",
     divided=True,
 )
-# Layers of its decoder, which also attend to the encoder, are numbered otherwise.
-_X_DECODER = replace(
-    only_table(_X_TRANSFORMERS, tokens=("decoder.net.token_emb.emb.weight",)),
-    positions="decoder.net.pos_emb.emb.weight",
-    norms_unknown="",
-    marks=("decoder.net.attn_layers.layers.0.1.to_q.weight",),
+_OF_X_LAYERS = names_in("positions query key value out fan_out attention_norm mlp_norm")
+# A decoder may also attend to an encoder, between attention and MLP.
+_X_CROSS = replace(
+    _X_TRANSFORMERS,
+    **{name: getattr(_X_TRANSFORMERS, name).replace("{twice", "{thrice") for name in _OF_X_LAYERS},
+    marks=("attn_layers.layers.1.1.to_q.weight",),
 )
-_OF_X_ENCODER: dict[str, Any] = {
-    name: f"encoder.{getattr(_X_TRANSFORMERS, name)}"
-    for name in names_in("positions query key value out fan_out attention_norm mlp_norm")
-}
-_X_ENCODER = replace(
-    replace(_X_TRANSFORMERS, **_OF_X_ENCODER),
-    tokens=("encoder.token_emb.emb.weight",),
-    side="encoder",
-    causal=False,
+
+
+def _in_x(row: Stack, root: str, **changes: Any) -> Stack:
+    """Return a row of x-transformers below a root."""
+    names: dict[str, Any] = {name: f"{root}{getattr(row, name)}" for name in _OF_X_LAYERS}
+    return replace(row, **names, tokens=(f"{root}token_emb.emb.weight",), **changes)
+
+
+_X_DECODER = _in_x(
+    _X_CROSS, "decoder.net.", marks=("decoder.net.attn_layers.layers.1.1.to_q.weight",)
 )
+_X_ENCODER = _in_x(_X_TRANSFORMERS, "encoder.", side="encoder", causal=False)
 _X_TRANSFORMERS_VISION = replace(
     _X_TRANSFORMERS,
     positions="pos_embedding",
@@ -198,6 +200,7 @@ _OPEN_CLIP = Stack(
     fan_out="transformer.resblocks.{layer}.mlp.c_fc.weight",
     attention_norm="transformer.resblocks.{layer}.ln_1.weight",
     mlp_norm="transformer.resblocks.{layer}.ln_2.weight",
+    epsilon=("layer_norm_eps", 1e-5),
     fused="side by side",
     side="text",
     marks=("ln_final.weight",),
@@ -220,6 +223,7 @@ _OPEN_CLIP_VISION = Stack(
     attention_norm="visual.transformer.resblocks.{layer}.ln_1.weight",
     mlp_norm="visual.transformer.resblocks.{layer}.ln_2.weight",
     sum_norm="visual.ln_pre.weight",
+    epsilon=("layer_norm_eps", 1e-5),
     fused="side by side",
     side="vision",
     causal=False,
@@ -324,6 +328,7 @@ _MEGATRON = Stack(
     fan_out="decoder.layers.{layer}.mlp.linear_fc1.weight",
     attention_norm="decoder.layers.{layer}.self_attention.linear_qkv.layer_norm_weight",
     mlp_norm="decoder.layers.{layer}.mlp.linear_fc1.layer_norm_weight",
+    epsilon=("norm_epsilon", 1e-5),
     fused="by head",
 )
 # Without Transformer Engine, norms have their own names.
@@ -345,7 +350,7 @@ _EARLY_MEGATRON = replace(
 _NEOX = replace(
     only_table(_MEGATRON, tokens=("word_embeddings.weight",)),
     positions="position_embeddings.weight",
-    marks=("word_embeddings.weight",),
+    marks=("word_embeddings.weight", "!LayerNorm.weight"),
 )
 _MLX_BERT = replace(
     FAMILIES["bert"][0],
@@ -423,6 +428,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "vit-pytorch": (_VIT_PYTORCH,),
         "vit-pytorch before 2023": (_FIRST_VIT_PYTORCH,),
         "x-transformers": (_X_TRANSFORMERS,),
+        "x-transformers with cross-attention": (_X_CROSS,),
         "x-transformers' XTransformer": (_X_DECODER, _X_ENCODER),
         "x-transformers' ViT": (_X_TRANSFORMERS_VISION,),
         "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),
@@ -431,7 +437,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "minGPT": (_MINGPT,),
         "LLMs from scratch": (_FROM_SCRATCH,),
         "Karpathy's lecture": (_LECTURE,),
-        "whisper": (_WHISPER, _WHISPER_ENCODER),
+        "openai-whisper": (_WHISPER, _WHISPER_ENCODER),
         "megatron": (_MEGATRON,),
         "megatron without transformer engine": (_MEGATRON_LOCAL,),
         "megatron before core": (_EARLY_MEGATRON,),

@@ -14,7 +14,7 @@ from geometry.models.families.names import names_in
 NONE_NEEDED = "it is convolutional and needs no positions"
 RECURRENT = "it is recurrent and needs no positions"
 HYBRID = "the order is known to its recurrent layers, and its attention has no positions"
-BY_CONVOLUTION = "its positions come from convolutions inside the layers"
+BY_CONVOLUTION = "its positions come from convolutions"
 IN_TWO = "it adds a relative bias in two dimensions"
 TURNED_IN_TWO = "it turns queries and keys in two or three dimensions"
 WITHIN = "it encodes relative distance inside attention"

@@ -254,6 +254,7 @@ _WHISPER = (
         tokens=("decoder.embed_tokens.weight",),
         scaled_tokens=None,
         without_bias=("W_K",),
+        marks=(*_BLENDERBOT[0].marks, "*encoder.conv1.weight"),
     ),
     # The encoder reads audio, not tokens.
     replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor", without_bias=("W_K",)),
@@ -327,6 +328,7 @@ _PROPHETNET = tuple(
         row_of_position_0=None,
         padding=0,
         scaled_tokens=None,
+        marks=tuple(mark.replace("encoder_attn.q", "cross_attn.query") for mark in row.marks),
     )
     for row in _BART
 )
@@ -379,7 +381,12 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = families(
         "gpt2": _GPT2,
         "gpt_neo": _GPT_NEO,
         "gpt_bigcode": _BIGCODE,
-        "imagegpt": replace(_GPT2, begin=False, root_mean_square=True),
+        "imagegpt": replace(
+            _GPT2,
+            begin=False,
+            root_mean_square=True,
+            marks=("!h.0.ln_1.bias", "h.0.attn.c_attn.bias"),
+        ),
         "decision_transformer": replace(
             _GPT2, tokens=(), begin=False, marks=("*embed_timestep.weight",)
         ),
@@ -407,7 +414,9 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = families(
         "marian": _MARIAN,
         "xglm": _XGLM,
         "m2m_100": _M2M100,
-        "bert-generation ernie splinter visual_bert lxmert dpr layoutlm tapas": _BERT,
+        "bert-generation ernie splinter visual_bert dpr layoutlm tapas": _BERT,
+        # Its position 0 is a row of zeros.
+        "lxmert": replace(_BERT, marks=("*encoder.x_layers.0.lang_inter.dense.weight",)),
         "git": replace(_BERT, causal=True),
         "rembert": replace(
             _BERT,

@@ -115,8 +115,18 @@ _CLIP_TABLE = only_table(_CLIP_VISION)
 _SIGLIP_TABLE = only_table(_SIGLIP_VISION)
 _VIT_TABLE = only_table(_VIT)
 _WITHOUT_CLASS = replace(_VIT_TABLE, row_of_position_0=0)
-_BLIP = replace(_CLIP_TABLE, positions="embeddings.position_embedding")
-_SAM = replace(_WITHOUT_CLASS, positions="pos_embed", resizing="", used_if=("use_abs_pos", True))
+_BLIP = replace(
+    _CLIP_TABLE,
+    positions="embeddings.position_embedding",
+    marks=("embeddings.class_embedding", "post_layernorm.weight"),
+)
+_SAM = replace(
+    _WITHOUT_CLASS,
+    positions="pos_embed",
+    resizing="",
+    used_if=("use_abs_pos", True),
+    marks=("neck.conv1.weight", "patch_embed.projection.weight"),
+)
 _VITDET = replace(_VIT_TABLE, used_if=(_ABSOLUTE, True))
 _SAM3 = replace(_WITHOUT_CLASS, resizing="tiled")
 _MGP_STR = replace(_VIT_TABLE, positions="embeddings.pos_embed", resizing="")
@@ -185,7 +195,7 @@ OF_PICTURES: Mapping[str, tuple[Stack, ...]] = families(
             positions="spatial_embeddings.position_embeddings",
             resizing="bilinear, antialiased",
         ),
-        "got_ocr2_vision sam_vision_model sam_hq_vision_model": _SAM,
+        "sam_vision_model sam_hq_vision_model got_ocr2_vision": _SAM,
     }
 )
 """Stacks by ``model_type``, as in :data:`geometry.models.families.model_types.FAMILIES`."""

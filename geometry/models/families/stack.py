@@ -62,8 +62,9 @@ class Stack:
     query, key, value, out, fan_out
         Suffixes of W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{twice}``
         and ``{twice_after}`` that of its attention and of its MLP where these are numbered
-        together, ``{group}`` ALBERT's shared group. With ``fused``, ``query`` names the matrix with
-        W_Q, W_K and W_V. All are "" if only the table of a family is read.
+        together, ``{thrice}`` and ``{thrice_after}`` where attention to another part of the model
+        is numbered between them, ``{group}`` ALBERT's shared group. With ``fused``, ``query`` names
+        the matrix with W_Q, W_K and W_V. All are "" if only the table of a family is read.
     attention_norm, mlp_norm
         The LayerNorm before the attention and the MLP ("" for none); ``{before}`` is the previous
         layer.
@@ -122,7 +123,7 @@ class Stack:
     marks
         Suffixes of other tensors of every checkpoint of the family, by which it is recognised
         without a configuration. A leading star marks a tensor that no other family has, anywhere in
-        the checkpoint.
+        the checkpoint; a leading "!" one that this family never has.
     variants
         A setting of the configuration, its value, and the row to use in that case.
     """
@@ -199,14 +200,16 @@ class Stack:
     def suffixes(self) -> tuple[str, ...]:
         """Suffixes of the names of the first layer's tensors, norms, maps and marks."""
         own = [getattr(self, field) for field in (*_OF_LAYERS, "map_in")]
-        named = dict.fromkeys(filter(None, (*own, *self.marks)))
+        own += [mark for mark in self.marks if not mark.startswith("!")]
+        named = dict.fromkeys(filter(None, own))
         return tuple(in_layer(suffix, 0, before=0) for suffix in named)
 
 
 def in_layer(suffix: str, layer: int, **others: int) -> str:
     """Return the suffix of a tensor in a layer; ``others`` replace further numbers in it."""
     numbers = {"before": layer - 1, "twice": 2 * layer, "twice_after": 2 * layer + 1, "group": 0}
-    return suffix.format(layer=layer, **{**numbers, "group_before": 0, **others})
+    numbers |= {"thrice": 3 * layer, "thrice_after": 3 * layer + 2, "group_before": 0}
+    return suffix.format(layer=layer, **{**numbers, **others})
 
 
 def only_table(row: Stack, **changes: Any) -> Stack:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"distance_embedding\.weight$|\brel_embeddings\.weight$", "vectors by distance in attention"),
     (
-        r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$",
+        r"relative_attention_bias\.weight$|\brel_pos_bias\.weight$|\brel_pos\.mlp\.\d",
         "a bias of attention scores by distance",
     ),
     (
@@ -18,7 +18,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ),
     (r"\brel_pos_h$", "vectors by offset in rows and columns in attention"),
     (r"relative_pos_embeddings\.weight$", "a bias of attention scores by distance and content"),
+    (r"\b[xyhw]_position_embeddings\.weight$", "a table of places on a page"),
+    (r"\btoken_type_embeddings_\d\.weight$", "a table of segments, rows or columns"),
     (r"mid_position_embeddings$", "a table before each later layer"),
+    (r"\bglobal_pos_emb$", "a table of steps in time"),
     (r"time_embeddings$|temporal_embeddings\.position_embeddings$", "a table of frames"),
     (r"(rotary|rope).*inv_freq$", "a turning of queries and keys"),
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
@@ -34,6 +37,10 @@ _OF_FAMILIES: Mapping[str, str] = MappingProxyType(
             "Its queries and keys are also turned, in two directions, which is not shown.",
         ),
         "pvt": "Each of its four stages has a table: shown is the first one.",
+        "tapas": (
+            "Positions begin anew in each cell of a text's table, unless "
+            "reset_position_index_per_cell is false."
+        ),
         "bark": "Each of its three transformers has a table: shown is that of the semantic one.",
         "decision_transformer": (
             "Its own code gives every token position 0 of this table, and adds embed_timestep by "

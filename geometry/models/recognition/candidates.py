@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import FLOATS, TensorInfo
@@ -60,7 +62,7 @@ def candidates(index: Index) -> tuple[TensorInfo, ...]:
 def named_like_positions(name: str) -> bool:
     """Return whether a tensor has a name like those of position tables."""
     name = name.lower()
-    return "pos" in name or not _SHORT_NAMES.isdisjoint(name.split("."))
+    return bool(re.search("pos(?!t)", name)) or not _SHORT_NAMES.isdisjoint(name.split("."))
 
 
 def can_be_positions(info: TensorInfo) -> bool:

@@ -11,6 +11,7 @@ from geometry.checkpoints.config import pair
 from geometry.checkpoints.errors import SourceError
 from geometry.models.families.stack import Side
 from geometry.models.recognition.names_and_shapes import Index, class_rows, rows_and_width
+from geometry.models.schemes.relative_tables import EMBEDDINGS
 
 _WHISPER = {
     "n_head": "n_{}_head",
@@ -18,14 +19,24 @@ _WHISPER = {
     "n_positions": "n_{}_ctx",
     "n_embd": "n_{}_state",
 }
-_OPEN_CLIP = {"n_layer": "model_cfg.{}_cfg.layers", "n_embd": "model_cfg.{}_cfg.width"}
+_OPEN_CLIP = {
+    "n_layer": "model_cfg.{}_cfg.layers",
+    "n_embd": "model_cfg.{}_cfg.width",
+    "layer_norm_eps": "model_cfg.{}_cfg.norm_kwargs.eps",
+}
+# Of Megatron Core's own configuration, and of earlier releases.
+_MEGATRON = {
+    "apply_layernorm_1p": "layernorm_zero_centered_gamma",
+    "normalization_type": "normalization",
+    "norm_epsilon": "layernorm_epsilon",
+}
 
 _TIMM = {"image_size": "pretrained_cfg.input_size"}
 
 NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
-        ("whisper", "decoder"): ("text", _WHISPER),
-        ("whisper", "encoder"): ("audio", _WHISPER),
+        ("openai-whisper", "decoder"): ("text", _WHISPER),
+        ("openai-whisper", "encoder"): ("audio", _WHISPER),
         (
             "open_clip",
             "text",
@@ -34,6 +45,9 @@ NAMES: Mapping[tuple[str, Side], tuple[str, Mapping[str, str]]] = MappingProxyTy
             "vision",
             {**_OPEN_CLIP, "image_size": "model_cfg.vision_cfg.image_size"},
         ),
+        ("megatron", "decoder"): ("", _MEGATRON),
+        ("megatron without transformer engine", "decoder"): ("", _MEGATRON),
+        ("megatron before core", "decoder"): ("", _MEGATRON),
         ("timm", "vision"): ("", _TIMM),
         ("timm's CLIP", "vision"): ("", _TIMM),
     }
@@ -45,6 +59,14 @@ _HEAD_OF_OPEN_CLIP = 64
 
 META = "attention.wq.weight"
 """The end of the names of queries in Meta's Llama."""
+
+_OF_DEBERTA = "attention.self.in_proj.weight"
+"""Matrices of DeBERTa before its version 2."""
+_NO_TABLE = "embed_positions._float_tensor"
+_SWIN_2 = re.compile(
+    r"^swinv2_[a-z]+_window(\d{1,3})(?:to(\d{1,3}))?_(\d{1,4})(?:to(\d{1,4}))?(?!\d)"
+)
+_PATCH_OF_SWIN, _STAGES_OF_SWIN = 4, 4
 
 _ADJUSTMENTS, _RATIO = "rope_adjustments", "rope_condense_ratio"
 """LitGPT's settings of scaling."""
@@ -83,6 +105,12 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
             "max_position_embeddings": config.get("block_size"),
             "rope_scaling": _scaling_of_litgpt(config),
         }
+    if any(name.endswith(EMBEDDINGS) for name in index):
+        of_first = any(name.endswith(_OF_DEBERTA) for name in index)
+        found |= {"model_type": "deberta" if of_first else None}
+    found |= _of_fairseq(index, config)
+    if match := _SWIN_2.search(str(config.get("architecture"))):
+        found |= _windows_of_swin_2(*(int(n or 0) for n in match.groups()))
     if isinstance(unscaled := config.get("no_scale_embedding"), bool):
         found["scale_embedding"] = not unscaled
     if isinstance(text := _at(config, "model_cfg.text_cfg"), dict):
@@ -91,6 +119,37 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
         found["position_embedding_type"] = "shortformer"
     kept = {key: value for key, value in config.items() if key not in (_ADJUSTMENTS, _RATIO)}
     return {**{usual: value for usual, value in found.items() if value is not None}, **kept}
+
+
+def _of_fairseq(index: Index, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the family and sizes of a model of fairseq that computes its sines and cosines.
+
+    In place of a table it stores a tensor of one number. Two families of transformers were
+    converted from such models: with norms after each block, or before it and after the last one.
+    """
+    name = next((name for name in index if name.endswith(_NO_TABLE)), "")
+    root = name.removesuffix(_NO_TABLE)
+    tokens = index.get(f"{root}embed_tokens.weight")
+    if not name or tokens is None:
+        return {}
+    keys = ("max_target_positions", "max_source_positions", "tokens_per_sample")
+    return {
+        "model_type": "m2m_100" if f"{root}layer_norm.weight" in index else "fsmt",
+        "d_model": tokens.shape[-1],
+        "max_position_embeddings": next(filter(None, map(config.get, keys)), None),
+    }
+
+
+def _windows_of_swin_2(before: int, window: int, size: int, larger: int) -> dict[str, Any]:
+    """Return the settings in the name of a Swin 2 of timm, such as "window12to16_192to256"."""
+    patches = size // _PATCH_OF_SWIN
+    own = [min(before, patches >> stage) for stage in range(_STAGES_OF_SWIN)] if window else None
+    return {
+        "window_size": window or before,
+        "image_size": larger or size,
+        "patch_size": _PATCH_OF_SWIN,
+        "pretrained_window_sizes": own,
+    }
 
 
 def _scaling_of_litgpt(config: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -55,12 +55,14 @@ from geometry.models.recognition.towers import (
     rows_of_family,
     towers_of,
 )
-from geometry.models.recognition.without_table import ADDED, INSIDE_TYPES
+from geometry.models.recognition.without_table import ADDED, INSIDE_TYPES, SHOWN_BY_SETTINGS
 
 INSTEAD = (
     "Measure the positions inside it with “helixscope positions”, or open a model with learned "
     "absolute positions, such as GPT-2, BERT or OPT."
 )
+
+WITH_SETTINGS = "Put the model's config.json beside the weights to see them."
 
 _ROWS = re.compile(r"(.+)\[(-?\d{1,9})?:(-?\d{1,9})?\]", re.DOTALL)
 """Rows of a tensor, in Python's notation: "wpe.weight[1:]", "[:-100]"."""
@@ -116,8 +118,13 @@ def find_architecture(
     without a configuration, so that no further files of a sharded index are read.
     """
     lenient = bool(stored) and not config
+    notes = tuple[str, ...]()
     if not config.get("model_type"):
         config = of_codes(index, {**_of_model(stored), **config})
+        if kind := config.get("model_type"):
+            notes = (
+                f"No model_type in a config.json: assumed to be {kind} from its tensor names.",
+            )
     choice = Choice(table or "") if not table or table in index else Choice.parse(table)
     kind = family_named(choice.family) if choice.family else ""
     try:
@@ -127,8 +134,10 @@ def find_architecture(
             raise
         towers, reason = [], ""
     sides = tuple(dict.fromkeys(tower.stack.side for tower in towers if tower.stack is not None))
-    if len(sides) > 1:
-        towers = [replace(tower, sides=sides) for tower in towers]
+    more = sides if len(sides) > 1 else ()
+    towers = [
+        replace(tower, sides=more or tower.sides, notes=(*tower.notes, *notes)) for tower in towers
+    ]
     if table is not None:
         place = _chosen(index, config, towers, choice, kind, reason)
         side = "" if place.stack is None else place.stack.side
@@ -151,9 +160,10 @@ def _found(
         return _with_notes(index, towers[0], towers, lenient=lenient)
     if reason:
         verb = "adds none of its" if reason.startswith(NOT_USED) else "stores no"
+        kind = config.get("model_type")
         raise NoPositionalEmbeddings(
-            f"{config.get('model_type', 'This model')} {verb} positional embeddings: {reason}.",
-            INSTEAD,
+            f"{kind or 'This model'} {verb} positional embeddings: {reason}.",
+            WITH_SETTINGS if not kind and reason in SHOWN_BY_SETTINGS else INSTEAD,
         )
     options = candidates(index)
     alone = len(options) == 1 and not config.get("model_type")
@@ -492,7 +502,7 @@ def _unknown(
     kind = config.get("model_type") or _recurrent(index)
     problem = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
     if isinstance(kind, str) and kind in LEFT_OUT:
-        problem = f"A {kind} model is not opened, since {LEFT_OUT[kind]}"
+        problem = f"The family {kind} is not opened, since {LEFT_OUT[kind]}"
     elif isinstance(kind, str) and (rows := stacks_of(kind)):
         name = rows[0].positions
         problem = f"A {kind} model stores its positions in {name}, which this checkpoint lacks"

@@ -189,7 +189,9 @@ def _best(
         scored.append((score, len(rows) - len(family), family))
     best = max((score for score, _, _ in scored), default=0)
     # Among equally good families, those with all of their towers come first.
-    return [family for score, _, family in sorted(scored, key=itemgetter(1)) if score == best]
+    equal = [family for score, _, family in sorted(scored, key=itemgetter(1)) if score == best]
+    tables = {match.table for match in equal[0]} if equal else set()
+    return [family for family in equal if any(match.table in tables for match in family)]
 
 
 def _is_named(kind: str, root: str, config: Mapping[str, Any]) -> bool:
@@ -229,7 +231,12 @@ def _fit(index: Index, kind: str, stack: Stack, names: tuple[str, ...]) -> Match
 
 def _scored(index: Index, kind: str, stack: Stack, name: str) -> Match | None:
     match = match_at(index, kind, stack, name, name.removesuffix(stack.positions))
-    named_alike = kind in CODES or stack.positions == AMBIGUOUS or match.stack.rows_after
+    named_alike = (
+        kind in CODES
+        or not stack.layers_known
+        or stack.positions == AMBIGUOUS
+        or match.stack.rows_after
+    )
     return None if named_alike and not match.n_present else match
 
 
@@ -244,7 +251,9 @@ def match_at(index: Index, kind: str, stack: Stack, name: str, root: str) -> Mat
     if n_present:
         score += _fused_score(index, stack, root, name)
         for mark in stack.marks:
-            if not _has(index, root, mark):
+            if mark.startswith("!"):
+                score -= _MARK * _has(index, root, mark[1:])
+            elif not _has(index, root, mark):
                 score -= _MARK
             elif mark.startswith("*"):
                 score += _MARK

@@ -27,6 +27,24 @@ _LAST_OF_FLAX = {"kernel": "weight", "embedding": "weight", "scale": "weight"}
 
 _OF_GOOGLE = re.compile(r".*/layer_\d+/.*/kernel", re.DOTALL)
 """A matrix of BERT as Google released it."""
+_OF_VIT = re.compile(
+    r"(?P<root>(?:.*\.)?)(?:layers\.|(?P<saved>encoder\.layer\.))(?P<layer>\d{1,4})\."
+    r"(?P<part>attention\.[qkvo]_proj|mlp\.fc[12]|layernorm_(?:before|after))"
+    r"(?P<last>\.(?:weight|bias))",
+    re.DOTALL,
+)
+"""transformers' ViT and its kin in memory since its version 5, as ``torch.save`` writes them; its
+own files have earlier names."""
+_PARTS_OF_VIT = {
+    "attention.q_proj": "attention.attention.query",
+    "attention.k_proj": "attention.attention.key",
+    "attention.v_proj": "attention.attention.value",
+    "attention.o_proj": "attention.output.dense",
+    "mlp.fc1": "intermediate.dense",
+    "mlp.fc2": "output.dense",
+}
+"""Modules in memory, and those in transformers' files."""
+
 _MOMENT = re.compile(r"adam_?[mv]?(_1)?|lamb_[mv]", re.IGNORECASE)
 """The last part of the names of averages of gradients beside variables."""
 
@@ -57,7 +75,7 @@ def as_in_torch(store: TensorStore) -> TensorStore:
     derived = dict(_by_axis(store)) | dict(_of_tensorflow(store))
     derived |= _without_chunks(store)
     derived |= _by_head(store, [_OF_A_HEAD.fullmatch(name) for name in store.tensors])
-    derived |= dict(_of_flax(store)) | dict(_of_google(store))
+    derived |= dict(_of_flax(store)) | dict(_of_google(store)) | dict(_of_vit(store))
     return DerivedStore(store, derived) if derived else store
 
 
@@ -79,6 +97,21 @@ def _of_google(store: TensorStore) -> Iterator[tuple[str, Derived]]:
             parts.append("embeddings")
         if not _MOMENT.fullmatch(parts[-1]):
             yield _renamed(store.tensors[name], parts, _LAST)
+
+
+def _of_vit(store: TensorStore) -> Iterator[tuple[str, Derived]]:
+    """Yield the tensors of ViT and its kin as transformers' files name them."""
+    for name in store.tensors:
+        if (found := _OF_VIT.fullmatch(name)) is None:
+            continue
+        root, part, layer = found["root"], found["part"], found["layer"]
+        if found["saved"]:  # of DINOv2, in whose files only attention has other names
+            known = part.startswith("attention")
+        else:
+            known = f"{root}layers.{layer}.layernorm_before.weight" in store.tensors
+        if known:
+            own = f"{root}encoder.layer.{layer}.{_PARTS_OF_VIT.get(part, part)}{found['last']}"
+            yield own, Derived(store.tensors[name]._replace(name=own), (name,), np.asarray)
 
 
 def _renamed(info: TensorInfo, parts: list[str], last: dict[str, str]) -> tuple[str, Derived]:

@@ -42,6 +42,7 @@ from geometry.models.recognition.without_table import (
     RELATIVE_TABLE,
     ROTARY,
     WITHOUT_TABLE,
+    by_names,
     inside_attention,
     why_no_table,
 )
@@ -79,7 +80,7 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if GGUF in config:
         return _of_gguf(index, config)
     if isinstance(kind, str) and kind in LEFT_OUT:
-        return [], WITHOUT_TABLE.get(kind, "")
+        return [], WITHOUT_TABLE.get(kind) or by_names(index)
     if not isinstance(kind, str) or not kind:
         return _without_family(index, config)
     if kind in PARTS:
@@ -87,7 +88,10 @@ def towers_of(index: Index, config: Mapping[str, Any]) -> tuple[list[Architectur
     if kind in FAMILIES:
         if inside_attention(index, config):
             return _without_table(index, config)
-        return _tables(index, config, kind, FAMILIES[kind])
+        towers, reason = _tables(index, config, kind, FAMILIES[kind])
+        if towers or reason or not why_no_table(index, config):
+            return towers, reason
+        return _without_table(index, config)  # another code has this name, and another scheme
     part, own = config.get("text_config"), first_int(config, ("hidden_size",))
     if isinstance(part, dict) and part.get("model_type") and own is None:
         towers, reason = _parts(index, config, ("text_config",))  # of a model for pictures and text
@@ -125,11 +129,12 @@ def _in_doubt(tables: list[Architecture], why: str) -> list[Architecture]:
 def _without_family(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
     """Return the towers of a checkpoint without a ``model_type``, with or without a table."""
     tables, why = recognised(index, config), why_no_table(index, config)
-    if tables and why not in ("", RELATIVE):
+    if tables and why not in ("", RELATIVE, RELATIVE_TABLE):
         return _in_doubt(tables, why), ""
-    inside, reason = _without_table(index, config) if why else ([], "")
-    # There may be both a bias of attention scores and a table, as in MPNet.
-    return tables + inside, reason
+    inside, reason = _without_table(index, config) if why or not tables else ([], "")
+    # There may be both: a bias of attention scores and a table, as in MPNet, or vectors by distance
+    # and a table that is not added, as in BERT under relative keys.
+    return inside + tables if why == RELATIVE_TABLE else tables + inside, reason
 
 
 def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
@@ -144,7 +149,7 @@ def _without_table(index: Index, config: Mapping[str, Any]) -> tuple[list[Archit
             towers += more
         return towers, "" if towers else reason_beside or reason
     if reason != ROTARY:
-        return [], reason
+        return [], reason or by_names(index)
     rotary = read_rotary(config)
     if GGUF in config:
         rotary = replace(rotary, note=of_file(rotary.note))
@@ -272,7 +277,7 @@ def match_row(
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
-    for suffix in (in_layer(stack.query, 0), *stack.tokens):
+    for suffix in (in_layer(stack.query, 0),) if stack.layers_known else stack.tokens:
         for name in endings(index, suffix):
             return Architecture(family, stack, name.removesuffix(suffix), "", config)
     return None
@@ -298,6 +303,10 @@ _QUERY_NORMS = re.compile(r"(^|[._])(q_?norm|q_?ln|q_layernorm|qk_?norm|query_no
 """Parts of the names of norms of queries and keys in some models."""
 
 
+_DECODER = re.compile(r"(^|[._])decoder\.")
+"""The word for a decoder in the names of a model whose family is usually an encoder."""
+
+
 def _of_match(
     index: Index, config: Mapping[str, Any], match: Match, matches: list[Match]
 ) -> Architecture:
@@ -306,6 +315,9 @@ def _of_match(
     for fit in (match, *matches):
         notes = _assumptions(fit, matches, config)
         own = with_usual_names(fit.kind, fit.stack.side, config, index, fit.table)
+        if not fit.stack.causal and not fit.stack.patches and _DECODER.search(fit.root):
+            own = {"is_decoder": True, **own}
+            notes += (f"By its name, {fit.root.rstrip('.')} attends to earlier positions only.",)
         place = Architecture(fit.kind, fit.stack, fit.root, fit.table, own, notes)
         for reading in readings_of(place, index):
             readings.setdefault(reading.row_of_position_0, reading)

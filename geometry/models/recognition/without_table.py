@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from geometry.checkpoints.config import flag
 from geometry.checkpoints.stores import TensorInfo
-from geometry.models.families.left_out import LEFT_OUT, WITHOUT_TABLE_OF_ANY_KIND
+from geometry.models.families.left_out import (
+    BY_CONVOLUTION,
+    IN_TWO,
+    LEFT_OUT,
+    TURNED_IN_TWO,
+    WITHIN,
+    WITHOUT_TABLE_OF_ANY_KIND,
+)
 from geometry.models.families.names import by_name
-from geometry.models.schemes.lags import TABLE
+from geometry.models.recognition.candidates import can_be_positions, named_like_positions
+from geometry.models.schemes.lags import NETWORKS, TABLE
 from geometry.models.schemes.relative_tables import DISTANCES, EMBEDDINGS, RELATIVE_KEYS
 from geometry.models.schemes.rotary_families import COMPARED
 from geometry.models.schemes.rotary_settings import KINDS, SIGNS
@@ -18,8 +27,13 @@ ROTARY = "it rotates queries and keys"
 ALIBI = "it adds a penalty that grows with distance to the attention scores (ALiBi)"
 RELATIVE = "it adds a learned bias by relative distance to the attention scores"
 RELATIVE_TABLE = "it has learned vectors by relative distance inside attention"
+COMPUTED = "its positions are sines and cosines, which its code computes"
+WITH_RECURRENCE = "its recurrent layers know the order"
 NO_POSITIONS = "its attention has no positions"
 RELATIVE_IN_TWO = "it adds a learned bias by offset in two directions to the attention scores"
+
+SHOWN_BY_SETTINGS = (ROTARY, ALIBI, COMPUTED, RELATIVE_IN_TWO)
+"""Schemes that are shown, given a configuration."""
 
 WITHOUT_TABLE: Mapping[str, str] = by_name(
     {
@@ -42,6 +56,29 @@ _OF_ROTARY_MODELS = (
 )
 """Ends of names of tensors that only rotary models have: Llama's kin, also as Meta publishes it,
 nanochat, modded-nanogpt."""
+_OF_SINES = "pos_emb.inv_freq"
+"""The same of rates of a sinusoid: Transformer-XL, BROS."""
+
+_SIGNS: tuple[tuple[str, str], ...] = (
+    (r"\bA_log$|\btime_decay$", WITH_RECURRENCE),
+    (r"pos_conv|pos_block\.#\.proj|\bcpe#?\.proj|mlp\.dwconv\.", BY_CONVOLUTION),
+    (r"rel_attn\.r\b|\br_net\.|\br_[wr]_bias$|r_kernel$|pos_bias_[uv]$|linear_pos\.", WITHIN),
+    (r"distance_embedding\.|embed_positions\.pe_k\.", WITHIN),
+    (r"rel_content_bias$|to_rel_k\.|rel_pos_[hw]$", WITHIN),
+    (r"attention_biases$|rel_pos\.mlp\.fc#\.|meta_mlp\.", IN_TWO),
+    (r"rel_pos\.mlp\.#\.|gru_rel_pos_|relpos_bias.rel_embedding$", RELATIVE),
+    (r"rope_embed\.periods$|\blayer\.#\.attention\.o_proj\.", TURNED_IN_TWO),
+    (r"word_embeddings_layernorm\.|\bblocks\.#\.ffn\.up_proj\.|mlp\.gated_layers\.", ALIBI),
+    (r"\bh\.#\.self_attention\.query_key_value\.bias$|\b(alibi|alibi_bias|slopes)$", ALIBI),
+    (r"\battention\.query_key_value\.|\bself_attention\.query_key_value\.", ROTARY),
+    (r"\bh\.#\.mlp\.fc_in\.|\blayers\.#\.attn\.(Wqkv|q_proj)\.", ROTARY),
+    (r"\bself_attn\.(o_proj|dense)\.|\battention\.wqkv\.|\bblocks\.#\.att_proj\.", ROTARY),
+    (r"\blayers\.#\.(ffn\.)?fc#\.|\bmulti_head_attention\.Wq\.|\bpos_emb\.scale$", COMPUTED),
+)
+"""Patterns of names, with # for a number, of tensors of models without a table, and their scheme.
+Of several schemes the first counts. GPT-NeoX, Falcon, GPT-J, CodeGen, torchtune, ModernBERT and Phi
+turn their queries and keys, BLOOM, MPT and MosaicBERT do not; fairseq's kin without a table has
+sines and cosines."""
 
 ADDED = (None, "absolute", "learned", "learned_absolute")
 """Values of ``position_embedding_type`` of models that add a table to their tokens."""
@@ -68,7 +105,8 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         return NO_POSITIONS
     turned, of_mpt = flag(attention, "rope"), family == "mpt"
     alibi = flag(attention, "alibi", default=of_mpt and not turned)
-    if kind == "alibi" or flag(config, "alibi") or alibi:
+    of_mosaic = family == "bert" and config.get("alibi_starting_size") is not None
+    if kind == "alibi" or flag(config, "alibi") or alibi or of_mosaic:
         return ALIBI
     if turned or of_mpt:
         return ROTARY if turned else ""
@@ -81,7 +119,7 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
     settings = any(config.get(key) is not None for key in SIGNS)
     if settings:
         return ROTARY
-    if any("rotary" in name or name.endswith(_OF_ROTARY_MODELS) for name in index):
+    if any("rotary" in name or _of_rotary_model(name) for name in index):
         return ROTARY
     if config.get("relative_attention_num_buckets") is not None or any(
         "relative_attention_bias" in name for name in index
@@ -89,7 +127,28 @@ def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         return RELATIVE
     if any(name.endswith(EMBEDDINGS) for name in index):
         return RELATIVE_TABLE
-    return RELATIVE_IN_TWO if any(name.endswith(TABLE) for name in index) else ""
+    return RELATIVE_IN_TWO if any(name.endswith((TABLE, *NETWORKS)) for name in index) else ""
+
+
+def by_names(index: Mapping[str, TensorInfo]) -> str:
+    """Return the scheme of a model of an unknown family, by the names of its tensors.
+
+    "" if these do not tell, or if one is that of a table.
+    """
+    names = {re.sub(r"\d+", "#", name): name for name in index}
+    schemes = {name: _scheme(name) for name in names}
+    for pattern, name in names.items():
+        if not schemes[pattern] and named_like_positions(name) and can_be_positions(index[name]):
+            return ""
+    return next((why for _, why in _SIGNS if why in schemes.values()), "")
+
+
+def _scheme(name: str) -> str:
+    return next((why for sign, why in _SIGNS if re.search(sign, name)), "")
+
+
+def _of_rotary_model(name: str) -> bool:
+    return name.endswith(_OF_ROTARY_MODELS) and not name.endswith(_OF_SINES)
 
 
 def _has_none(config: Mapping[str, Any]) -> bool:

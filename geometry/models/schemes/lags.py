@@ -31,8 +31,9 @@ MORE = 3
 """Rows of BEiT's table for the class token, after those of the offsets."""
 BIAS = "relative_attention_bias.weight"
 TABLE = "relative_position_bias_table"
-_MLP = "continuous_position_bias_mlp"
-_LAST = f"{_MLP}.2.weight"
+NETWORKS = ("continuous_position_bias_mlp.2.weight", "cpb_mlp.2.weight")
+"""Last matrix of Swin 2's bias network, in transformers, and in its own code and timm."""
+_OF_T5 = re.compile(rf"^((.*\.)?(\w*SelfAttention|attention|encoder|decoder)\.)?{re.escape(BIAS)}$")
 _OF_MPNET = 32
 """Buckets of MPNet's code, which does not read its configuration."""
 
@@ -223,7 +224,7 @@ def find_windows(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> 
         window = _window_of(tables[0], rows, config)
         same = tuple(name for name in tables if index[name].shape[0] == rows)
         return [_of_picture(window, same)]
-    networks = [name for name in names if name.endswith(_LAST)]
+    networks = [name for name in names if name.endswith(NETWORKS)]
     for name in networks:
         _check_network(index, name)
     size = pair(config, "window_size")
@@ -356,8 +357,9 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
     """
     of_mpnet = config.get("model_type") == "mpnet"
     far = None if of_mpnet else first_int(config, ("relative_attention_max_distance",))
-    farthest = FARTHEST if far is None else far
-    biases = []
+    farthest, biases, note = FARTHEST if far is None else far, [], ""
+    if far is None and not config.get("model_type"):
+        note = f"Usual settings assumed: relative_attention_max_distance = {farthest}."
     for side in ("encoder", "decoder"):
         own = in_order(name for name in index if _side_of(name) == side)
         if own:
@@ -381,6 +383,7 @@ def find_lags(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> lis
                     farthest=farthest,
                     n_buckets=used,
                     tensors=own,
+                    note=note,
                 )
             )
     return biases
@@ -413,8 +416,9 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _side_of(name: str) -> Literal["", "encoder", "decoder"]:
-    """Return the part of the model whose bias a tensor is; "" if it is not a bias."""
-    # T5's first checkpoints have a bias between decoder and encoder, which is not used.
-    if (name != BIAS and not name.endswith(f".{BIAS}")) or "EncDecAttention" in name:
+    """Return the part of the model whose bias a tensor is; "" if it is not one of T5's kind."""
+    # T5's first checkpoints have a bias between decoder and encoder, which is not used. Those of
+    # other codes, such as WavLM's and x-transformers', have buckets or factors of their own.
+    if not _OF_T5.search(name):
         return ""
     return "decoder" if "decoder" in name else "encoder"

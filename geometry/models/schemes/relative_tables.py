@@ -11,7 +11,7 @@ from geometry.checkpoints.stores import TensorInfo
 from geometry.models.schemes.lags import LagNorm, Lags, in_order
 from geometry.models.schemes.rotary import RIGHT
 
-DISTANCES = "distance_embedding.weight"
+DISTANCES = "attention.self.distance_embedding.weight"
 """Tensor of BERT-like models with a ``position_embedding_type`` of :data:`RELATIVE_KEYS`."""
 RELATIVE_KEYS = ("relative_key", "relative_key_query")
 EMBEDDINGS = "encoder.rel_embeddings.weight"

@@ -143,6 +143,9 @@ PROPHET = {"vocab_size": 30, "hidden_size": 16, "num_encoder_layers": 1, "num_de
                    "use_mid_position_embeddings": True, "num_hidden_layers": 3}, "mid_position"),
         ("layoutlmv3", {**TEXT, "coordinate_size": 3, "shape_size": 2, "visual_embed": False,
                         "max_position_embeddings": 9}, "rel_pos_bias"),
+        ("layoutlm", {**TEXT, "max_position_embeddings": 9}, "h_position_embeddings"),
+        ("tapas", {**TEXT, "max_position_embeddings": 9}, "each cell"),
+        ("tapas", {**TEXT, "max_position_embeddings": 9}, "token_type_embeddings_0"),
         ("prophetnet", PROPHET, "relative_pos_embeddings"),
         ("decision_transformer", {"hidden_size": 16, "n_layer": 1, "n_head": 2}, "position 0"),
         ("pvt", {"hidden_sizes": [16, 16, 16, 16], "depths": [1, 1, 1, 1], "image_size": 64,
@@ -160,6 +163,8 @@ def test_positions_beside_the_table_are_named(kind, config, words, tmp_path):
         ("transformer.h.0.attn.rotary_emb.inv_freq", "turning"),
         ("transformer.h.0.attn.slopes", "penalty"),
         ("transformer.h.0.attn.relative_attention_bias.weight", "bias"),
+        ("transformer.global_pos_emb", "steps"),
+        ("transformer.attn_layers.rel_pos.mlp.0.0.weight", "bias"),
         ("transformer.h.0.attn.mask", ""),
     ],
 )

@@ -72,12 +72,14 @@ def of_multihead(attention: torch.nn.MultiheadAttention) -> dict[str, Map]:
     }
 
 
-def before_blocks(module: torch.nn.Module, first: torch.nn.Module, *inputs: Any) -> torch.Tensor:
+def before_blocks(
+    module: torch.nn.Module, first: torch.nn.Module, *inputs: Any, **more: Any
+) -> torch.Tensor:
     """What a module's first block is given."""
     seen: list[torch.Tensor] = []
     hook = first.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     with torch.no_grad():
-        module(*inputs)
+        module(*inputs, **more)
     hook.remove()
     return seen[0]
 
@@ -201,43 +203,47 @@ def vit_pytorch(folder: Path) -> Known:
     )  # fmt: skip
 
 
-def x_transformers(folder: Path) -> Known:
+def x_transformers(folder: Path, cross: bool = False) -> Known:
     package = pytest.importorskip("x_transformers", reason="x_transformers is not installed")
     module = random_numbers(package.TransformerWrapper(
         num_tokens=20, max_seq_len=12,
-        attn_layers=package.Decoder(dim=D, depth=LAYERS, heads=HEADS, attn_dim_head=8),
+        attn_layers=package.Decoder(
+            dim=D, depth=LAYERS, heads=HEADS, attn_dim_head=8, cross_attend=cross
+        ),
     ))  # fmt: skip
     layers = list(module.attn_layers.layers)
+    step = len(layers) // LAYERS
+    heard = {"context": torch.randn(1, 3, D, dtype=torch.float64)} if cross else {}
     ids = torch.arange(12)[None]
     added = difference(module, module.pos_emb.emb.weight,
-                       lambda: before_blocks(module, module.attn_layers, ids))  # fmt: skip
+                       lambda: before_blocks(module, module.attn_layers, ids, **heard))  # fmt: skip
     return Known(
         saved(module, folder / "x.pt"), added,
         [{"W_Q": a[1].to_q, "W_K": a[1].to_k, "W_V": a[1].to_v, "W_O": a[1].to_out,
-          "W_in": f[1].ff[0][0]} for a, f in zip(layers[::2], layers[1::2], strict=True)],
+          "W_in": f[1].ff[0][0]}
+         for a, f in zip(layers[::step], layers[step - 1 :: step], strict=True)],
         [], heads=None, tokens=module.token_emb.emb.weight,
         family="x-transformers",
     )  # fmt: skip
 
 
-def x_transformers_pair(folder: Path) -> Known:
+def x_transformers_pair(folder: Path, side: str) -> Known:
     package = pytest.importorskip("x_transformers", reason="x_transformers is not installed")
     module = random_numbers(package.XTransformer(
         dim=D, enc_num_tokens=20, enc_depth=LAYERS, enc_heads=HEADS, enc_max_seq_len=12,
         dec_num_tokens=20, dec_depth=LAYERS, dec_heads=HEADS, dec_max_seq_len=10,
     ))  # fmt: skip
-    layers = list(module.encoder.attn_layers.layers)
+    part = module.decoder.net if side == "decoder" else module.encoder
+    layers = list(part.attn_layers.layers)
+    step = len(layers) // LAYERS  # a decoder's attention to the encoder comes between
     path = saved(module, folder / "x.pt")
-    model = open_model(path)  # of its sides the decoder
-    assert (model.side, model.sides, model.causal) == ("decoder", ("decoder", "encoder"), True)
-    own = module.decoder.net
-    np.testing.assert_allclose(model.W_pos, own.pos_emb.emb.weight.detach() / np.sqrt(D))
-    np.testing.assert_allclose(model.W_E, own.token_emb.emb.weight.detach(), rtol=1e-6)
+    assert open_model(path).sides == ("decoder", "encoder")
     return Known(
-        path, module.encoder.pos_emb.emb.weight / np.sqrt(D),
+        path, part.pos_emb.emb.weight / np.sqrt(D),
         [{"W_Q": a[1].to_q, "W_K": a[1].to_k, "W_V": a[1].to_v, "W_O": a[1].to_out,
-          "W_in": f[1].ff[0][0]} for a, f in zip(layers[::2], layers[1::2], strict=True)],
-        [], heads=None, tokens=module.encoder.token_emb.emb.weight, table="encoder", causal=False,
+          "W_in": f[1].ff[0][0]}
+         for a, f in zip(layers[::step], layers[step - 1 :: step], strict=True)],
+        [], heads=None, tokens=part.token_emb.emb.weight, table=side, causal=side == "decoder",
         family="x-transformers' XTransformer",
     )  # fmt: skip
 
@@ -261,14 +267,14 @@ def x_transformers_vision(folder: Path) -> Known:
     )  # fmt: skip
 
 
-def open_clip(folder: Path, side: str, causal: bool = True) -> Known:
+def open_clip(folder: Path, side: str, causal: bool = True, **more: Any) -> Known:
     package = pytest.importorskip("open_clip", reason="open_clip is not installed")
     settings = {
         "embed_dim": 16,
         "text_cfg": {"context_length": 10, "vocab_size": 30, "width": D, "heads": HEADS,
-                     "layers": LAYERS, **({} if causal else {"no_causal_mask": True})},
+                     "layers": LAYERS, **more, **({} if causal else {"no_causal_mask": True})},
         "vision_cfg": {"image_size": 32, "patch_size": 8, "width": D, "head_width": 8,
-                       "layers": LAYERS},
+                       "layers": LAYERS, **more},
     }  # fmt: skip
     module = random_numbers(package.CLIP(**settings))
     folder = folder / "open_clip"
@@ -406,10 +412,18 @@ CASES: dict[str, Callable[[Path], Known]] = {
     "torchvision before 0.14": lambda folder: torchvision(folder, older=True),
     "vit-pytorch": vit_pytorch,
     "x-transformers": x_transformers,
-    "x-transformers encoder and decoder": x_transformers_pair,
+    "x-transformers with cross-attention": lambda folder: x_transformers(folder, cross=True),
+    "x-transformers' encoder": lambda folder: x_transformers_pair(folder, "encoder"),
+    "x-transformers' decoder": lambda folder: x_transformers_pair(folder, "decoder"),
     "x-transformers ViT": x_transformers_vision,
     "open_clip text": lambda folder: open_clip(folder, "text"),
     "open_clip text of SigLIP": lambda folder: open_clip(folder, "text", causal=False),
+    "open_clip text, another epsilon": lambda folder: open_clip(
+        folder, "text", norm_kwargs={"eps": 0.1}
+    ),
+    "open_clip vision, another epsilon": lambda folder: open_clip(
+        folder, "vision", norm_kwargs={"eps": 0.1}
+    ),
     "open_clip CoCa": coca,
     "open_clip vision": lambda folder: open_clip(folder, "vision"),
     "whisper decoder": lambda folder: whisper(folder, "decoder"),

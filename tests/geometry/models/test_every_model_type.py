@@ -134,7 +134,7 @@ def test_one_without_a_table_is_refused_with_its_reason(kind):
 @pytest.mark.parametrize("kind", ["vivit", "depth_pro", "wav2vec2"])
 def test_of_the_others_a_table_can_be_chosen(kind):
     index = {"pos.weight": TensorInfo("pos.weight", (4, 4), "F32", 64)}
-    says = f"A {kind} model is not opened, since {LEFT_OUT[kind]}; 1 tensor"
+    says = f"{kind} is not opened, since {LEFT_OUT[kind]}; 1 tensor"
     with pytest.raises(UnknownArchitecture, match=says) as error:
         find_architecture(index, {"model_type": kind}, None)
     assert [one.name for one in error.value.candidates] == ["pos.weight"]

@@ -47,6 +47,16 @@ def test_bias_by_lag_of_both_parts_as_the_module_adds_it(kind, tmp_path):
         assert "adds a bias by distance" in model.no_table
 
 
+def test_without_a_configuration_the_distance_of_the_last_bucket_is_assumed(tmp_path):
+    saved("t5", tmp_path, **{**T5, "relative_attention_max_distance": 128})
+    known = open_model(tmp_path)
+    (tmp_path / "config.json").unlink()
+    model = open_model(tmp_path)
+    np.testing.assert_array_equal(model.W_pos, known.W_pos)
+    notes = ["relative_attention_max_distance" in str(one.warnings) for one in (known, model)]
+    assert notes == [False, True]
+
+
 def test_mpnet_has_a_table_and_one_bias_for_all_layers(tmp_path):
     own = saved("mpnet", tmp_path, **BERT)
     table, bias = open_model(tmp_path), open_model(tmp_path, table=MPNET)

@@ -93,8 +93,15 @@ def test_the_numbers_do_not_depend_on_the_layout(case, tmp_path):
 
 @pytest.mark.parametrize("kind", slow_but([*PREFIX][::6], PREFIX))
 def test_patches_do_not_depend_on_the_layout(kind, tmp_path):
-    saved(kind, tmp_path / "whole", **{**VISION, **MORE.get(kind, {})})
+    module = saved(kind, tmp_path / "whole", **{**VISION, **MORE.get(kind, {})})
     compare_layouts(tmp_path, None)
+    if kind in ("radio", "tipsv2_vision_model"):  # whose table has another name in memory
+        return
+    # As a training loop saves it, with the names in memory.
+    config = (tmp_path / "whole" / "config.json").read_text()
+    state = {name: tensor.numpy() for name, tensor in module.state_dict().items()}
+    model = open_model(written(tmp_path / "in memory", state, config))
+    assert not differences(model, open_model(tmp_path / "whole"))
 
 
 def compare_layouts(folder: Path, side: str | None, *, ties: bool = False) -> None:

@@ -18,7 +18,8 @@ from geometry.claims.report import report
 from geometry.models.attention_layer import AttentionLayer
 from geometry.models.recognition.candidates import UnknownRows
 from geometry.models.sources.opening import UnknownArchitecture, open_model
-from tests.geometry.family_cases import BART, SPECIAL, WHISPER
+from tests import small_models
+from tests.geometry.family_cases import BART, PROPHET, SPECIAL, VISION, WHISPER
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "resources" / "sample"
@@ -334,6 +335,82 @@ def test_both_sides_of_a_model_without_a_configuration(tmp_path):
     np.testing.assert_array_equal(
         encoder.W_pos, own.encoder.embed_positions.weight.detach().numpy()[2:]
     )
+
+
+def test_whisper_by_transformers_is_known_by_its_names(tmp_path):
+    import transformers
+
+    torch.manual_seed(0)
+    size = {**WHISPER, **SPECIAL}
+    config = transformers.WhisperConfig(**size, suppress_tokens=None, begin_suppress_tokens=None)
+    own = transformers.WhisperModel(config)
+    own.save_pretrained(tmp_path)
+    (tmp_path / "config.json").unlink()
+    for side, part in (("decoder", own.decoder), ("encoder", own.encoder)):
+        model = open_model(tmp_path, table=side)
+        np.testing.assert_array_equal(model.W_pos, part.embed_positions.weight.detach().numpy())
+        assert (model.family, model.causal) == ("whisper", side == "decoder")
+
+
+TEXT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 30,
+        "intermediate_size": 24, "max_position_embeddings": 64}  # fmt: skip
+PICTURES = {**VISION, "image_size": 12}
+SAM = {"vision_config": {**PICTURES, "output_channels": 8, "mlp_dim": 16}}
+UNNAMED = {
+    "fnet": TEXT,
+    "squeezebert": {**TEXT, "embedding_size": 16},
+    "imagegpt": {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 12, "vocab_size": 30},
+    "prophetnet": PROPHET["config"],
+    "lxmert": {**{key: value for key, value in TEXT.items() if key != "num_hidden_layers"},
+               "l_layers": 2, "x_layers": 1, "r_layers": 3},
+    "bros": TEXT,
+    "flava": {"text_config": TEXT, "image_config": PICTURES, "multimodal_config": PICTURES},
+    "sam": SAM,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", UNNAMED)
+def test_a_family_is_read_alike_without_its_configuration(kind, tmp_path):
+    small_models.saved(kind, tmp_path, **UNNAMED[kind])
+    weights = load_file(tmp_path / "model.safetensors")
+    for name, values in weights.items():  # as torch begins with padding, and LXMERT's module
+        if name.endswith("position_embeddings.weight") and kind in ("lxmert", "prophetnet"):
+            values[0] = 0.0
+    save_file(weights, tmp_path / "model.safetensors")
+    known = open_model(tmp_path)
+    (tmp_path / "config.json").unlink()
+    model = open_model(tmp_path)
+    np.testing.assert_array_equal(model.W_pos, known.W_pos)
+    for what in ("scheme", "causal", "side", "sides", "prefix_rows", "grid"):
+        assert getattr(model, what) == getattr(known, what), what
+    assert not any("rotates" in warning for warning in model.warnings)
+    if kind == "imagegpt":
+        assert [norm and norm.centred for norm in AttentionLayer(model.layers).norms()] == [
+            None,
+            False,
+        ]
+    if kind == "lxmert":
+        assert known.n_layers == 2
+
+
+def test_pictures_of_blip_beside_its_text(tmp_path):
+    import transformers
+
+    text = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 30,
+            "intermediate_size": 24, "max_position_embeddings": 64, "encoder_hidden_size": 16,
+            "bos_token_id": 0, "pad_token_id": 0, "eos_token_id": 2, "sep_token_id": 2}  # fmt: skip
+    own = transformers.BlipModel(
+        transformers.BlipConfig(text_config=text, vision_config={**VISION, "image_size": 12})
+    )
+    own.save_pretrained(tmp_path)
+    (tmp_path / "config.json").unlink()
+    table = torch.randn(1, 10, 16)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["vision_model.embeddings.position_embedding"] = table.numpy()
+    save_file(weights, tmp_path / "model.safetensors")
+    model = open_model(tmp_path, table="vision")
+    np.testing.assert_array_equal(model.W_pos, table[0, 1:])
+    assert model.grid == (3, 3)
 
 
 def test_no_checkpoint_of_many_codes_is_shown_wrong(gpt2_folder):

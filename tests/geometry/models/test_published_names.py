@@ -194,16 +194,25 @@ def of_google() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def of_x_transformers() -> dict[str, Any]:
+def of_x_transformers(attention: int = 0, mlp: int = 1) -> dict[str, Any]:
     """The names of lucidrains/x-transformers: attention and MLPs are numbered together."""
     layers = "attn_layers.layers."
     return {
         "token_emb.emb.weight": E, "pos_emb.emb.weight": P * np.float32(np.sqrt(D)),
-        f"{layers}0.0.0.gamma": random(D), f"{layers}0.1.to_q.weight": Q,
-        f"{layers}0.1.to_k.weight": K, f"{layers}0.1.to_v.weight": V,
-        f"{layers}0.1.to_out.weight": OUT, f"{layers}1.0.0.gamma": random(D),
-        f"{layers}1.1.ff.0.0.weight": IN, f"{layers}1.1.ff.2.weight": random(D, 32),
+        f"{layers}{attention}.0.0.gamma": random(D), f"{layers}{attention}.1.to_q.weight": Q,
+        f"{layers}{attention}.1.to_k.weight": K, f"{layers}{attention}.1.to_v.weight": V,
+        f"{layers}{attention}.1.to_out.weight": OUT, f"{layers}{mlp}.0.0.gamma": random(D),
+        f"{layers}{mlp}.1.ff.0.0.weight": IN, f"{layers}{mlp}.1.ff.2.weight": random(D, 32),
     }  # fmt: skip
+
+
+def of_x_transformers_with_cross_attention() -> dict[str, Any]:
+    """Two layers of attention, attention to another model, and an MLP."""
+    others = {f"attn_layers.layers.{at}.1.to_{part}.weight": random(D, D)
+              for at in (0, 1, 4) for part in ("q", "k", "v", "out")}  # fmt: skip
+    first = {"attn_layers.layers.2.1.ff.0.0.weight": random(32, D),
+             "attn_layers.layers.2.0.0.gamma": random(D)}  # fmt: skip
+    return {**of_x_transformers(3, 5), **others, **first}
 
 
 def of_tensorflow() -> dict[str, Any]:
@@ -249,6 +258,8 @@ CASES = {
     "MAE": Case(of_mae(), heads=None, layer=1, **PICTURE),
     "Google's ViT": Case(of_google(), kind="numpy", **PICTURE),
     "x-transformers": Case(of_x_transformers(), heads=None, wrapped="net"),
+    "x-transformers with cross-attention": Case(
+        of_x_transformers_with_cross_attention(), heads=None, layer=1, wrapped="net"),
     "GPT-2 in TensorFlow": Case(of_tensorflow(), heads=None, kind="numpy"),
     "picoGPT": Case(of_pico(), heads=None, kind="pickle"),
 }  # fmt: skip
@@ -356,6 +367,28 @@ def test_norms_before_the_first_attention(tensors, over_sum, before, causal, tmp
             assert (norm.bias is None) == (not bias)
             if bias:
                 np.testing.assert_array_equal(norm.bias, bias[0])
+
+
+@pytest.mark.parametrize("tensors", [of_megatron(), of_early_megatron()])
+@pytest.mark.parametrize(
+    ("settings", "added", "centred", "epsilon"),
+    [
+        ({"apply_layernorm_1p": True, "norm_epsilon": 1e-6}, 1.0, True, 1e-6),
+        ({"layernorm_zero_centered_gamma": True, "normalization": "RMSNorm"}, 1.0, False, 1e-5),
+        ({"apply_layernorm_1p": False, "layernorm_epsilon": 1e-3}, 0.0, True, 1e-3),
+    ],
+)
+def test_megatrons_settings_of_norms(tensors, settings, added, centred, epsilon, tmp_path):
+    model = open_model(
+        write(Case(tensors, {"args": {"num_attention_heads": 2, **settings}}), tmp_path)
+    )
+    _, norm = AttentionLayer(model.layers).norms()
+    assert norm is not None
+    own = next(array for name, array in tensors.items() if name.endswith(
+        ("linear_qkv.layer_norm_weight", "input_layernorm.weight")))  # fmt: skip
+    np.testing.assert_allclose(norm.gain, own + added, rtol=1e-6)
+    np.testing.assert_allclose(model.layers.norm_gain("attention"), own + added, rtol=1e-6)
+    assert (norm.centred, norm.epsilon) == (centred, epsilon)
 
 
 def test_positions_that_are_added_to_queries_and_keys_only_are_asked_about(tmp_path):

@@ -83,6 +83,30 @@ def test_a_chosen_table_that_is_not_added_says_so(written):
     assert any("not added, since" in note and "relative_key" in note for note in model.warnings)
 
 
+@pytest.mark.parametrize("root", ["", "bert."])
+def test_without_a_configuration_vectors_by_distance_come_before_the_table(root, written):
+    tensors = bert(root)
+    folder = written(tensors, {})
+    model = open_model(folder)
+    assert (model.scheme, model.causal) == ("relative table", False)
+    np.testing.assert_array_equal(model.W_pos, tensors[root + LAYER.format(0)])
+    np.testing.assert_array_equal(open_model(folder, table=root + ABSOLUTE).W_pos,
+                                  tensors[root + ABSOLUTE])  # fmt: skip
+
+
+@pytest.mark.parametrize("root", ["", "deberta."])
+def test_deberta_is_known_by_its_matrices(root, written):
+    tensors, settings = encoder_of("deberta")
+    own = {f"{root}{name}": values for name, values in tensors.items()}
+    own[f"{root}embeddings.word_embeddings.weight"] = np.ones((9, 4), "f4")
+    own[f"{root}encoder.layer.0.attention.self.in_proj.weight"] = np.ones((12, 4), "f4")
+    here, known = open_model(written(own, {})), open_model(written(tensors, settings))
+    assert (here.scheme, here.family, here.causal) == ("relative table", "deberta", False)
+    np.testing.assert_array_equal(here.W_pos, known.W_pos)
+    assert any(ABSOLUTE in note for note in here.warnings)
+    assert not any("Usual settings" in note for note in here.warnings)
+
+
 def test_vectors_by_distance_beside_a_table_that_is_added(written):
     model = open_model(written(bert(), config(position_embedding_type="absolute")))
     assert model.scheme == "learned"
