@@ -21,7 +21,7 @@ ELSEWHERE = {
     "geometry/checkpoints/whole_files.py": "the writer itself",
     "geometry/checkpoints/number_files.py": "writes into the part that its caller got",
     "geometry/checkpoints/stores.py": "opens without waiting for a pipe, for reading alone",
-    "geometry/checkpoints/hdf5_store.py": "what is unpacked, in the system's folder",
+    "geometry/checkpoints/formats/hdf5_store.py": "what is unpacked, in the system's folder",
     "geometry/hub/entries.py": "entries with checksums; their parts are in a folder of their own",
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
     "geometry/hub/whole_model.py": "parts of Hugging Face's cache, by its own layout and locks",

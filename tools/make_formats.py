@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from geometry.checkpoints import files
-from geometry.checkpoints.other_formats import OTHER_FORMATS, OTHER_SUFFIXES
+from geometry.checkpoints.formats.other_formats import OTHER_FORMATS, OTHER_SUFFIXES
 from geometry.checkpoints.quantised import _LAYOUTS
 from geometry.checkpoints.settings_beside import NAMES
 from geometry.models.families.code_families import CODES

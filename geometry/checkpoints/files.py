@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
-from geometry.checkpoints.archives import UNTAR, UNZIP, in_archive, members_of
-from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, parse_file, read_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.openvino_store import open_openvino
-from geometry.checkpoints.other_formats import UNFINISHED, other_format, unknown_format
+from geometry.checkpoints.formats.archives import UNTAR, UNZIP, in_archive, members_of
+from geometry.checkpoints.formats.array_store import NpzStore, open_npy
+from geometry.checkpoints.formats.openvino_store import open_openvino
+from geometry.checkpoints.formats.other_formats import UNFINISHED, other_format, unknown_format
+from geometry.checkpoints.formats.safetensors_store import MAX_HEADER, open_safetensors, read_header
+from geometry.checkpoints.formats.sharded_store import Shards, open_sharded, read_weight_map
+from geometry.checkpoints.formats.zip_records import read_directory
 from geometry.checkpoints.plain_text import some_of
-from geometry.checkpoints.safetensors_store import MAX_HEADER, open_safetensors, read_header
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
-from geometry.checkpoints.sharded_store import Shards, open_sharded, read_weight_map
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
     ByteFile,
@@ -34,7 +35,6 @@ from geometry.checkpoints.stores import (
     open_regular,
     reading_file,
 )
-from geometry.checkpoints.zip_records import read_directory
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
@@ -191,7 +191,7 @@ def open_part(path: Path) -> TensorStore:
         if path.name.endswith(".index.json"):
             return open_sharded(path)
         if path.name == METADATA:
-            from geometry.checkpoints.distributed_store import DistributedStore
+            from geometry.checkpoints.formats.distributed_store import DistributedStore
 
             return DistributedStore(path)
         store = _opener(path, head)(path)
@@ -227,37 +227,37 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     if kind == "zip":
         return _opener_of_zip(path)
     if kind == "legacy torch":
-        from geometry.checkpoints.legacy_torch_store import open_legacy
+        from geometry.checkpoints.formats.legacy_torch_store import open_legacy
 
         return open_legacy
     if kind == "gguf":
-        from geometry.checkpoints.gguf_store import open_gguf
+        from geometry.checkpoints.formats.gguf_store import open_gguf
 
         return open_gguf
     if kind == "onnx":
-        from geometry.checkpoints.onnx_store import open_onnx
+        from geometry.checkpoints.formats.onnx_store import open_onnx
 
         return open_onnx
     if kind == "hdf5":
-        from geometry.checkpoints.hdf5_store import Hdf5Store
+        from geometry.checkpoints.formats.hdf5_store import Hdf5Store
 
         return Hdf5Store
     if kind == "flax":
-        from geometry.checkpoints.flax_store import open_flax
+        from geometry.checkpoints.formats.flax_store import open_flax
 
         return open_flax
     if kind == "openvino":
         return open_openvino
     if kind == "pickle" or (kind == "npy" and _OBJECTS in head):
-        from geometry.checkpoints.pickled_store import open_pickle
+        from geometry.checkpoints.formats.pickled_store import open_pickle
 
         return open_pickle
     if kind == "tensorflow":
-        from geometry.checkpoints.tensorflow_store import open_tensorflow
+        from geometry.checkpoints.formats.tensorflow_store import open_tensorflow
 
         return open_tensorflow
     if kind == "llm.c":
-        from geometry.checkpoints.llmc_store import open_llmc
+        from geometry.checkpoints.formats.llmc_store import open_llmc
 
         return open_llmc
     return open_npy if kind == "npy" else open_safetensors
@@ -349,7 +349,7 @@ def kind_of(name: str, head: bytes) -> Kind:
 
 def _opener_of_zip(path: Path) -> Callable[[Path], TensorStore]:
     # Imported lazily: most models do not need it.
-    from geometry.checkpoints.torch_store import open_torch
+    from geometry.checkpoints.formats.torch_store import open_torch
 
     try:
         names = [entry.filename for entry in read_directory(LocalFile(path))]
@@ -443,11 +443,11 @@ def _read_in_place(
     if kind == "safetensors":
         return read_header(member)
     if kind == "zip":
-        from geometry.checkpoints.torch_store import read_places
+        from geometry.checkpoints.formats.torch_store import read_places
 
         return read_places(seekable(member))
     if kind == "legacy torch":
-        from geometry.checkpoints.legacy_torch_store import read_legacy_places
+        from geometry.checkpoints.formats.legacy_torch_store import read_legacy_places
 
         return read_legacy_places(member)
     raise SourceError(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from geometry.checkpoints.pickled_values import StandIn, is_whole
+from geometry.checkpoints.formats.pickled_values import StandIn, is_whole
 
 KEYS = (
     "model_args",

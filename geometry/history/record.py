@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.safetensors_store import read_header
+from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.stores import (
     FLOATS,
     LocalFile,

@@ -21,9 +21,9 @@ from geometry.checkpoints.files import (
     is_later_part,
     parts_in,
 )
-from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
+from geometry.checkpoints.formats.gguf_store import TOKENS, GgufIndex
+from geometry.checkpoints.formats.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
-from geometry.checkpoints.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.stores import NO_SETTINGS
 from geometry.hub.address import COMMIT, HubAddress
 from geometry.hub.faults import NotOnHub, Offline

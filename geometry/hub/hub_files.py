@@ -15,7 +15,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import GGUF, HEAD, KINDS, kind_of, read_archive
-from geometry.checkpoints.gguf_store import (
+from geometry.checkpoints.formats.gguf_store import (
     GgufIndex,
     joined_index,
     part_names,
@@ -23,13 +23,13 @@ from geometry.checkpoints.gguf_store import (
     tensor_bytes,
     without_tensors,
 )
-from geometry.checkpoints.legacy_torch_store import read_legacy_places
+from geometry.checkpoints.formats.legacy_torch_store import read_legacy_places
+from geometry.checkpoints.formats.safetensors_store import read_header
+from geometry.checkpoints.formats.torch_store import read_places
+from geometry.checkpoints.formats.zip_records import Record
 from geometry.checkpoints.plain_text import some_of
-from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, Consent, FileIndex, Region
-from geometry.checkpoints.torch_store import read_places
 from geometry.checkpoints.transfer import Transfer
-from geometry.checkpoints.zip_records import Record
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload
 from geometry.hub.keeping import keep_soon

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.gguf_store import QUANTISED, tensor_bytes, tensor_numbers
-from geometry.checkpoints.sharded_store import Shards
+from geometry.checkpoints.formats.gguf_store import QUANTISED, tensor_bytes, tensor_numbers
+from geometry.checkpoints.formats.sharded_store import Shards
 from geometry.checkpoints.stores import (
     INTEGERS,
     NO_SETTINGS,

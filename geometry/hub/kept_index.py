@@ -12,8 +12,8 @@ from typing import Any
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
+from geometry.checkpoints.formats.zip_records import Record
 from geometry.checkpoints.stores import ByteFile, FileIndex, Region, TensorInfo
-from geometry.checkpoints.zip_records import Record
 
 VERSION = 2
 """Part of the entry's name, so that other versions' formats are ignored."""

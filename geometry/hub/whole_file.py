@@ -10,8 +10,8 @@ import numpy as np
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.zip_records import ROOM, Record
 from geometry.checkpoints.stores import FLOATS, Region, numbers, stored_bytes
-from geometry.checkpoints.zip_records import ROOM, Record
 from geometry.hub.pieces import Bytes
 from geometry.hub.ranged_file import RangedFile
 

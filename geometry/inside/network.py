@@ -16,7 +16,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json, read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import GGUF, weights_in
-from geometry.checkpoints.gguf_store import part_names
+from geometry.checkpoints.formats.gguf_store import part_names
 from geometry.checkpoints.stores import check_link
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.checkpoints.transfer import Transfer

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.config import flag
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
-from geometry.checkpoints.gguf_store import quantised
+from geometry.checkpoints.formats.gguf_store import quantised
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.memo import cached_property
 from geometry.checkpoints.plain_text import some_of, visible

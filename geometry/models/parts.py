@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.checkpoints.gguf_store import QUANTISED
+from geometry.checkpoints.formats.gguf_store import QUANTISED
 from geometry.checkpoints.stores import UNQUANTISED, FloatArray, TensorInfo, TensorStore, unreadable
 
 _KINDS = {1: "vector", 2: "matrix"}

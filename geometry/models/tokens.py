@@ -13,7 +13,7 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, parse_json, read_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError, TensorUnavailable
-from geometry.checkpoints.gguf_store import read_index, without_tensors
+from geometry.checkpoints.formats.gguf_store import read_index, without_tensors
 from geometry.checkpoints.stores import LocalFile
 from geometry.checkpoints.tokenizer_files import FILES, VOCABULARIES
 from geometry.models.tokenizer_bounds import MAX_BYTES, check_tokenizer

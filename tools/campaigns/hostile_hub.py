@@ -36,7 +36,7 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.opening import open_model
-from tests.geometry.checkpoints.test_gguf_store import write as write_gguf
+from tests.geometry.checkpoints.formats.test_gguf_store import write as write_gguf
 from tests.geometry.hub_kinds import write_model
 from tests.loopback.raw_server import CLOSE, RESET, STALL, Asked, Piece, RawServer, chunked, endless
 from tests.stand_ins import write_stand_in

@@ -15,7 +15,7 @@ from typing import Any
 
 from geometry.checkpoints.config import first_int, flag, positive, unusable
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.gguf_store import TOKENS, GgufIndex
+from geometry.checkpoints.formats.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.stores import TensorStore
 from geometry.models.families.names import names_in
 from geometry.models.families.stack import Stack

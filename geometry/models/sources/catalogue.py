@@ -16,7 +16,11 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import FILE_SUFFIXES, weights_in
-from geometry.checkpoints.sharded_store import MAX_NAME_LENGTH, is_file_name, read_weight_map
+from geometry.checkpoints.formats.sharded_store import (
+    MAX_NAME_LENGTH,
+    is_file_name,
+    read_weight_map,
+)
 from geometry.checkpoints.stores import open_regular
 from geometry.hub.address import (
     SERVER_FILE,

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.safetensors_store import read_header
+from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
     FloatArray,

@@ -25,7 +25,7 @@ from geometry.checkpoints.files import (
     steps_around,
     weights_in,
 )
-from geometry.checkpoints.gguf_store import TOKENS, GgufStore, part_names
+from geometry.checkpoints.formats.gguf_store import TOKENS, GgufStore, part_names
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised, settings_of

@@ -24,14 +24,14 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import numpy as np
 from msgspec import Meta, convert
 
-from geometry.checkpoints.array_store import open_member, read_array
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.column_files import PositionColumn
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.formats.array_store import open_member, read_array
+from geometry.checkpoints.formats.zip_records import open_archive
 from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes, writing
-from geometry.checkpoints.zip_records import open_archive
 from geometry.models.sources.source import Source
 from gui.services.work_files.work_parts import (
     LeftOut,

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.checkpoints import array_store, torch_pickle, zip_records
-from geometry.checkpoints.array_store import NpzStore
 from geometry.checkpoints.arrow_files import read_arrow
 from geometry.checkpoints.column_files import read_rows
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
+from geometry.checkpoints.formats import array_store, torch_pickle, zip_records
+from geometry.checkpoints.formats.array_store import NpzStore
+from geometry.checkpoints.formats.torch_store import open_torch
 from geometry.checkpoints.plain_text import MAX_SENTENCE_LENGTH
-from geometry.checkpoints.torch_store import open_torch
 from geometry.history.trainer_log import read_log
 from geometry.models.sources.opening import open_model
 from tests.small_models import write_raw
@@ -60,7 +60,7 @@ def test_numbers_of_thousands_of_digits(tmp_path):
 
 
 def test_more_tensors_than_any_checkpoint_has(tmp_path, monkeypatch):
-    monkeypatch.setattr("geometry.checkpoints.safetensors_store.MAX_TENSORS", 3)
+    monkeypatch.setattr("geometry.checkpoints.formats.safetensors_store.MAX_TENSORS", 3)
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     path = write_raw(tmp_path / "model.safetensors", dict.fromkeys("abcd", entry))
     assert "describes 4 tensors; at most 3" in refusal(path)
@@ -135,7 +135,7 @@ def test_the_bounds_of_a_pickle(tmp_path, monkeypatch):
         with monkeypatch.context() as narrow:
             narrow.setattr(torch_pickle, name, bound)
             assert "more entries than any model" in refusal(path)
-    monkeypatch.setattr("geometry.checkpoints.torch_store.MAX_PICKLE", 100)
+    monkeypatch.setattr("geometry.checkpoints.formats.torch_store.MAX_PICKLE", 100)
     assert "at most 100 are read" in refusal(path)
 
 

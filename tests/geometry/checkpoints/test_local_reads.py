@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from geometry.checkpoints import array_store, hdf5_store, pickled_store
 from geometry.checkpoints.files import open_store
+from geometry.checkpoints.formats import array_store, hdf5_store, pickled_store
 from geometry.checkpoints.transfer import Cancelled, Transfer, local_reads
 from geometry.models.sources.opening import open_model
 

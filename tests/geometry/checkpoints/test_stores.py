@@ -10,14 +10,14 @@ import torch
 from safetensors.torch import save_file as save_torch_file
 from safetensors.torch import save_model
 
-from geometry.checkpoints.array_store import NpzStore, open_npy
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
-from geometry.checkpoints.safetensors_store import open_safetensors
-from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.formats.array_store import NpzStore, open_npy
+from geometry.checkpoints.formats.safetensors_store import open_safetensors
+from geometry.checkpoints.formats.sharded_store import open_sharded
+from geometry.checkpoints.formats.torch_store import open_torch
+from geometry.checkpoints.formats.zip_records import Record
 from geometry.checkpoints.stores import LocalFile
-from geometry.checkpoints.torch_store import open_torch
-from geometry.checkpoints.zip_records import Record
 from tests.small_models import write_raw
 
 

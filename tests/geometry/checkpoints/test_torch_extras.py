@@ -22,8 +22,8 @@ import pytest
 import torch
 
 from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.formats.torch_store import open_torch
 from geometry.checkpoints.stored_settings import MAX_VALUES, settings_in
-from geometry.checkpoints.torch_store import open_torch
 from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT
 from tests.hostile_pickles import (

@@ -14,7 +14,7 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.models.sources.locating import is_here, may_ask_hub
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
-from tests.geometry.checkpoints.test_gguf_store import write, write_parts
+from tests.geometry.checkpoints.formats.test_gguf_store import write, write_parts
 from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, network_of
 from tests.geometry.models.test_gguf_models import EYE, LLAMA
 

@@ -14,7 +14,7 @@ from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError, Ten
 from geometry.measures.rotary import turning_rates
 from geometry.models.pair_use import pair_use
 from geometry.models.sources.opening import open_model
-from tests.geometry.checkpoints.test_gguf_store import write
+from tests.geometry.checkpoints.formats.test_gguf_store import write
 
 LLAMA = [
     ("llama.context_length", 128), ("llama.embedding_length", 32), ("llama.block_count", 1),

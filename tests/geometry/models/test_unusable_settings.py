@@ -11,7 +11,7 @@ from geometry.models.families.names import names_in
 from geometry.models.schemes.rotary import read_rotary
 from geometry.models.schemes.rotary_settings import BASES, LOCAL_BASES, SHARES, WIDTHS
 from geometry.models.sources.opening import open_model
-from tests.geometry.checkpoints.test_gguf_store import write
+from tests.geometry.checkpoints.formats.test_gguf_store import write
 from tests.geometry.models.test_gguf_models import EYE
 from tests.geometry.models.test_gguf_models import LLAMA as LLAMA_FILE
 from tests.small_models import llama_config

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from geometry.checkpoints import zip_records
+from geometry.checkpoints.formats import zip_records
 from gui.services.work_files import work_file
 from gui.services.work_files.work_file import (
     ARRAYS,

@@ -23,6 +23,8 @@ from msgspec import msgpack
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.torch_store import DTYPES, read_places
+from geometry.checkpoints.formats.windowed import Windowed
 from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
     ByteFile,
@@ -33,8 +35,6 @@ from geometry.checkpoints.stores import (
     TensorInfo,
     checked,
 )
-from geometry.checkpoints.torch_store import DTYPES, read_places
-from geometry.checkpoints.windowed import Windowed
 
 MAX_ITEMS = 500_000
 """Maximum items of a tree; that of a large model and its optimiser has 20,000."""

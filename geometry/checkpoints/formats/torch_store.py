@@ -1,7 +1,7 @@
 """Torch's zip-format files (.bin, .pt), opened without reading the weights.
 
 The file's pickle names each tensor's storage, which is an entry of the archive, and its place in
-it; see :mod:`geometry.checkpoints.torch_pickle`.
+it; see :mod:`geometry.checkpoints.formats.torch_pickle`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from typing import Any
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import HelixscopeError, SourceError
-from geometry.checkpoints.pickled_values import StandIn
+from geometry.checkpoints.formats.pickled_values import StandIn
+from geometry.checkpoints.formats.torch_pickle import (
+    MAX_PICKLE,
+    Storage,
+    StoredTensor,
+    load_pickle,
+    tensors_in,
+    whole_module,
+)
+from geometry.checkpoints.formats.zip_records import Record, read_directory, record_of
 from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import (
     ITEM_SIZES,
@@ -26,15 +35,6 @@ from geometry.checkpoints.stores import (
     TensorInfo,
     check_shape,
 )
-from geometry.checkpoints.torch_pickle import (
-    MAX_PICKLE,
-    Storage,
-    StoredTensor,
-    load_pickle,
-    tensors_in,
-    whole_module,
-)
-from geometry.checkpoints.zip_records import Record, read_directory, record_of
 
 DTYPES = {
     "float64": "F64",

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.sharded_store import is_file_name
+from geometry.checkpoints.formats.sharded_store import is_file_name
+from geometry.checkpoints.formats.windowed import Windowed
 from geometry.checkpoints.stores import (
     LocalFile,
     Region,
@@ -20,7 +21,6 @@ from geometry.checkpoints.stores import (
     TensorInfo,
     checked,
 )
-from geometry.checkpoints.windowed import Windowed
 
 MAX_FIELDS = 1_000_000
 """Maximum fields of a file and its graph; large graphs have 10,000."""

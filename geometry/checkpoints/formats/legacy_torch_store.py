@@ -10,10 +10,10 @@ from pathlib import Path
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.torch_pickle import MAX_PICKLE, load_legacy, tensors_in
+from geometry.checkpoints.formats.torch_store import region_of, storage_bytes, without_tensors
 from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import ByteFile, FileIndex, LocalFile, RegionStore
-from geometry.checkpoints.torch_pickle import MAX_PICKLE, load_legacy, tensors_in
-from geometry.checkpoints.torch_store import region_of, storage_bytes, without_tensors
 
 _SIZES = (1 << 16, 1 << 20, MAX_PICKLE)
 """Bytes that are read until the pickles end in them."""
@@ -27,7 +27,7 @@ def open_legacy(path: Path) -> RegionStore:
     Raises
     ------
     SourceError
-        See :func:`geometry.checkpoints.torch_store.open_torch`.
+        See :func:`geometry.checkpoints.formats.torch_store.open_torch`.
     """
     file = LocalFile(path)
     index = read_legacy_places(file)
@@ -40,7 +40,7 @@ def read_legacy_places(file: ByteFile) -> FileIndex:
     Raises
     ------
     SourceError
-        See :func:`geometry.checkpoints.torch_store.open_torch`.
+        See :func:`geometry.checkpoints.formats.torch_store.open_torch`.
     """
     with reading(file.name, fault="is truncated or damaged. It was not run"):
         for size in _SIZES:

@@ -10,9 +10,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from geometry.checkpoints.archives import MAX_MEMBERS
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
+from geometry.checkpoints.formats.archives import MAX_MEMBERS
 from geometry.models.sources.opening import open_model
 
 D = 16

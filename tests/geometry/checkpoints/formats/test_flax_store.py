@@ -7,9 +7,9 @@ import msgpack
 import numpy as np
 import pytest
 
-from geometry.checkpoints import flax_store
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
+from geometry.checkpoints.formats import flax_store
 from geometry.models.sources.opening import open_model
 
 RANDOM = np.random.default_rng(21)

@@ -1,7 +1,7 @@
 """The pickles in torch's files: their tensors and plain values.
 
 It is read without torch and without running any of its code; see
-:mod:`geometry.checkpoints.pickled_values`. The names that torch writes for tensors create
+:mod:`geometry.checkpoints.formats.pickled_values`. The names that torch writes for tensors create
 :class:`StoredTensor`; a few others create plain values.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.pickled_values import (
+from geometry.checkpoints.formats.pickled_values import (
     Named,
     Place,
     Read,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.checkpoints import openvino_store
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store, weights_in
+from geometry.checkpoints.formats import openvino_store
 from geometry.models.sources.opening import open_model
 from tools.campaigns.weight_kinds import openvino, spacy
 

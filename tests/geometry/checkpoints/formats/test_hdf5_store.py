@@ -8,9 +8,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from geometry.checkpoints import hdf5_store
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.files import open_store
+from geometry.checkpoints.formats import hdf5_store
 from geometry.checkpoints.transfer import Cancelled, Transfer, local_reads
 from geometry.models.sources.opening import open_model
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.zip_records import read_directory
 from geometry.checkpoints.stores import (
     ByteFile,
     FloatArray,
@@ -33,7 +34,6 @@ from geometry.checkpoints.stores import (
     widen,
 )
 from geometry.checkpoints.transfer import local_read
-from geometry.checkpoints.zip_records import read_directory
 
 MAX_HEADER = 10_000
 """Maximum bytes of an array's header, as in NumPy. Real headers have 118."""

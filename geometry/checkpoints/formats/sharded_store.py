@@ -9,8 +9,8 @@ from typing import Any
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import parse_file
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.plain_text import some_of
-from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
 MAX_NAME_LENGTH = 255
@@ -106,7 +106,7 @@ def read_index(file: ByteFile) -> dict[str, Region]:
     """
     if file.name.endswith(".safetensors"):
         return read_header(file).regions
-    from geometry.checkpoints.torch_store import read_places
+    from geometry.checkpoints.formats.torch_store import read_places
 
     return read_places(file).regions
 

@@ -1,8 +1,8 @@
 """Checkpoints of torch.distributed.checkpoint: parts (``.distcp``) and their index ``.metadata``.
 
 FSDP, torchtitan and others write such folders. The index is a pickle, read as data by
-:mod:`geometry.checkpoints.pickled_values`: the shape of each tensor, the chunks that it is cut
-into, and the bytes of each chunk in one of the parts, which are a small file of torch's each.
+:mod:`geometry.checkpoints.formats.pickled_values`: the shape of each tensor, the chunks that it is
+cut into, and the bytes of each chunk in one of the parts, which are a small file of torch's each.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import numpy as np
 
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.pickled_values import Named, ObjectKey, StandIn, is_whole
+from geometry.checkpoints.formats.pickled_values import Named, ObjectKey, StandIn, is_whole
+from geometry.checkpoints.formats.sharded_store import is_file_name
+from geometry.checkpoints.formats.torch_pickle import MAX_PICKLE, load_pickle
+from geometry.checkpoints.formats.torch_store import DTYPES, read_content, read_places
 from geometry.checkpoints.plain_text import some_of
-from geometry.checkpoints.sharded_store import is_file_name
 from geometry.checkpoints.stored_settings import KEYS, settings_in
 from geometry.checkpoints.stores import (
     FloatArray,
@@ -33,8 +35,6 @@ from geometry.checkpoints.stores import (
     stored_bytes,
     stored_dtype,
 )
-from geometry.checkpoints.torch_pickle import MAX_PICKLE, load_pickle
-from geometry.checkpoints.torch_store import DTYPES, read_content, read_places
 
 METADATA = ".metadata"
 """Name of the index."""

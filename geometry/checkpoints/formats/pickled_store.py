@@ -1,8 +1,8 @@
 """Arrays of NumPy in pickles (``.pkl``), read as data, without running any of their code.
 
-See :mod:`geometry.checkpoints.pickled_values`. The numbers of an array stay in the file until they
-are asked for. NumPy writes arrays of objects, such as a dictionary of arrays, as a pickle after its
-header (``.npy``).
+See :mod:`geometry.checkpoints.formats.pickled_values`. The numbers of an array stay in the file
+until they are asked for. NumPy writes arrays of objects, such as a dictionary of arrays, as a
+pickle after its header (``.npy``).
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.array_store import LARGE, ArrayHeader, region_of
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.pickled_values import Place, StandIn
+from geometry.checkpoints.formats.array_store import LARGE, ArrayHeader, region_of
+from geometry.checkpoints.formats.pickled_values import Place, StandIn
+from geometry.checkpoints.formats.torch_pickle import (
+    StoredArray,
+    load_pickle,
+    walk_entries,
+    without_array,
+)
 from geometry.checkpoints.stored_settings import settings_in
 from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore, check_shape
-from geometry.checkpoints.torch_pickle import StoredArray, load_pickle, walk_entries, without_array
 from geometry.checkpoints.transfer import local_read
 
 _FAULT = "is a damaged pickle, or one of something else than arrays. It was not run"
@@ -216,4 +221,4 @@ _DECODERS: Mapping[str, Callable[[bytes, str, bool], tuple[str | bytes, int]]] =
     "raw_unicode_escape": codecs.raw_unicode_escape_decode,
     "escape": _unescape,
 }
-"""By encoding of a :class:`~geometry.checkpoints.pickled_values.Place`."""
+"""By encoding of a :class:`~geometry.checkpoints.formats.pickled_values.Place`."""

@@ -21,9 +21,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.array_store import ALWAYS_UNPACKED, LARGE, MAX_RATIO, open_member
 from geometry.checkpoints.boundary import AGAIN, reading
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.array_store import ALWAYS_UNPACKED, LARGE, MAX_RATIO, open_member
+from geometry.checkpoints.formats.zip_records import read_directory
 from geometry.checkpoints.stores import (
     FloatArray,
     LocalFile,
@@ -35,7 +36,6 @@ from geometry.checkpoints.stores import (
     widen,
 )
 from geometry.checkpoints.transfer import local_read
-from geometry.checkpoints.zip_records import read_directory
 
 if TYPE_CHECKING:
     from h5py import Dataset, File

@@ -11,9 +11,9 @@ from functools import partial
 
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.windowed import Windowed
+from geometry.checkpoints.formats.zip_records import Record, read_directory
 from geometry.checkpoints.stores import ByteFile, Part, Region
-from geometry.checkpoints.windowed import Windowed
-from geometry.checkpoints.zip_records import Record, read_directory
 
 MAX_MEMBERS = 4_000
 """Maximum members of an archive: ten times those of a training's folder."""

@@ -7,7 +7,7 @@ from gguf.quants import dequantize, quantize
 
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.files import choose_weights, open_store
-from geometry.checkpoints.gguf_store import (
+from geometry.checkpoints.formats.gguf_store import (
     MAX_KEPT,
     QUANTISED,
     TYPES,

@@ -6,9 +6,9 @@ import struct
 import numpy as np
 import pytest
 
-from geometry.checkpoints import tensorflow_store
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import open_store
+from geometry.checkpoints.formats import tensorflow_store
 from geometry.models.sources.opening import open_model
 from tests.containers import MAGIC, block, entry, field, table, varint
 

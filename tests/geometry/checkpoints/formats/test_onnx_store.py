@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from geometry.checkpoints import onnx_store
 from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.checkpoints.files import open_store
+from geometry.checkpoints.formats import onnx_store
 from geometry.models.sources.opening import open_model
 
 onnx = pytest.importorskip("onnx")
