@@ -492,14 +492,10 @@ def _unused(tower: Architecture) -> str:
     return f"{tower.table} is stored, and not added, since {why}." if why and tower.table else ""
 
 
-_RECURRENT = {"time_decay": "rwkv", "time_maa_k": "rwkv", "A_log": "mamba"}
-"""Ends of names in networks without attention, and their family."""
-
-
 def _unknown(
     index: Index, config: Mapping[str, Any], options: tuple[TensorInfo, ...]
 ) -> UnknownArchitecture:
-    kind = config.get("model_type") or _recurrent(index)
+    kind = config.get("model_type")
     problem = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
     if isinstance(kind, str) and kind in LEFT_OUT:
         problem = f"The family {kind} is not opened, since {LEFT_OUT[kind]}"
@@ -518,13 +514,6 @@ def _unknown(
         options,
         offer(options),
     )
-
-
-def _recurrent(index: Index) -> str | None:
-    """Return the recurrent family that tensors without those of attention are named like."""
-    ends = {name.rpartition(".")[2] for name in index}
-    kinds = (kind for end, kind in _RECURRENT.items() if end in ends)
-    return None if any("attn" in name for name in index) else next(kinds, None)
 
 
 def _instead(index: Index) -> str:

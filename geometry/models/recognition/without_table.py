@@ -60,7 +60,7 @@ _OF_SINES = "pos_emb.inv_freq"
 """The same of rates of a sinusoid: Transformer-XL, BROS."""
 
 _SIGNS: tuple[tuple[str, str], ...] = (
-    (r"\bA_log$|\btime_decay$", WITH_RECURRENCE),
+    (r"\bA_log$|\btime_(decay|maa_k)$", WITH_RECURRENCE),
     (r"pos_conv|pos_block\.#\.proj|\bcpe#?\.proj|mlp\.dwconv\.", BY_CONVOLUTION),
     (r"rel_attn\.r\b|\br_net\.|\br_[wr]_bias$|r_kernel$|pos_bias_[uv]$|linear_pos\.", WITHIN),
     (r"distance_embedding\.|embed_positions\.pe_k\.", WITHIN),
