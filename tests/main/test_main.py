@@ -275,6 +275,7 @@ def test_render_with_the_colours_over_the_shown_range(table, tmp_path, capsys):
     assert "--colours" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_render_with_line_points_and_opacity(table, tmp_path, capsys):
     from PIL import Image
 
@@ -379,6 +380,7 @@ def test_export(table, tmp_path):
         assert arrays["coordinates"].shape == (10, 10)
 
 
+@pytest.mark.slow
 def test_exported_scenes_and_films_with_the_colours_over_the_shown_range(table, tmp_path):
     from tests.films import read_gif
 

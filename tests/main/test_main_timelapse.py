@@ -22,6 +22,7 @@ def trained(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_films_of_a_file(trained, tmp_path):
     out = tmp_path / "a.mp4"
     assert run("timelapse", trained, "--out", out, "--size", "160x120", "--fps", "3") == 0

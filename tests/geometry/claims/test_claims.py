@@ -319,13 +319,13 @@ def test_gpt2_is_known_by_its_numbers_under_any_name(gpt2, open_array):
 @pytest.mark.parametrize(("size", "known"), [
     ("", True), (":512x768", True), (":511x768", False), (":512x512", False),
 ])  # fmt: skip
-@pytest.mark.slow
 def test_the_sinusoidal_table_of_the_paper(size, known):
     model = open_model(f"sinusoidal{size}")
     assert is_table(model, "sinusoidal") is known
     assert published_for(open_model(f"sinusoidal-fairseq{size}")) == ()
 
 
+@pytest.mark.slow
 def test_the_sinusoidal_table_is_within_what_the_paper_allows():
     found = compare_published(Measurements(open_model("sinusoidal:512x768")))
     assert [(one.published.value, one.within) for one in found] == [(0.0, True), (5.08, True)]

@@ -96,6 +96,7 @@ def test_what_a_change_costs_decides_its_claim_and_no_other(claim, change, cost)
     assert set(found.values()) == {"holds"}
 
 
+@pytest.mark.slow
 def test_an_interval_with_the_bound_tells_nothing_and_more_windows_do():
     costs = {**BUNDLED, "fitted helix": 0.085 * BUNDLED["top 0"]}
     few, many = (

@@ -61,6 +61,7 @@ def test_a_process_keeps_variance_smoothness_and_the_mean_row():
         assert np.linalg.norm(table.mean(axis=0)) == pytest.approx(mean, rel=0.15)
 
 
+@pytest.mark.slow
 def test_walks_have_the_spectrum_of_brownian_motion():
     rng = np.random.default_rng(0)
     given = np.cumsum(rng.standard_normal((400, 300)), axis=0)

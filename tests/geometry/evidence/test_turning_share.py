@@ -97,6 +97,7 @@ def test_two_tables_that_cannot_be_measured():
             turning_share(rows)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**31), st.floats(1.3, 9), st.floats(0, 2), st.floats(0.01, 100))
 def test_it_does_not_depend_on_frame_place_scale_or_direction(seed, turns, climb, scale):
     rng = np.random.default_rng(seed)

@@ -102,6 +102,7 @@ def test_each_takes_no_more_than_its_table_and_a_little(name, loopback_hub, tmp_
         assert stored < sent <= stored + BESIDE_BYTES
 
 
+@pytest.mark.slow
 def test_a_broken_off_gathering_brings_only_the_rest(serve, loopback_hub, network):
     name = serve(BIN)
     plan = plan_of(name, network)

@@ -104,6 +104,7 @@ def test_the_network_is_as_before_whatever_happens(guide, monkeypatch):
     np.testing.assert_allclose(weight.detach().numpy()[first:], open_model("sample").W_pos)
 
 
+@pytest.mark.slow
 def test_an_encoder_has_no_loss_but_states(minilm_folder, guide):
     found = intervene(
         str(minilm_folder), guide, ("identity", "top 0", "top 384"), length=48, texts_at_most=6

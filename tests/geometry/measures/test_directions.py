@@ -122,6 +122,7 @@ def test_random_directions_are_orthonormal_and_not_sparse():
     assert max(sparsity(vectors).mass_top40) < 0.35
 
 
+@pytest.mark.slow
 def test_gpt2(gpt2_folder):
     """Its queries and keys read the top of positions, whose directions are sparse."""
     gpt2 = ResidualStream(open_model(gpt2_folder))

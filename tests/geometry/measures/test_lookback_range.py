@@ -149,6 +149,7 @@ def test_claims_of_a_short_range(measure):
         steady_turning(measure(helix(0.003), (0, 5)))
 
 
+@pytest.mark.slow
 def test_random_walks_look_back_as_those_drawn_column_by_column():
     rng = np.random.default_rng(0)
     table = np.cumsum(rng.standard_normal((100, 40)), axis=0)

@@ -63,6 +63,7 @@ def test_where_position_is_linear_it_is_read_without_error(n):
     assert order_probe(line).error < (15 if n < 50 else 2)
 
 
+@pytest.mark.slow
 def test_rows_without_position_are_placed_in_the_middle():
     # Uniform positions are n/4 from their middle in the mean.
     assert position_probe(np.ones((400, 3))).error == pytest.approx(100, abs=1)

@@ -95,6 +95,7 @@ def test_random_curves_are_no_helices_though_one_fits_them(seed):
         assert shapes.fits["drifting_helix"].r2 > 0.7
 
 
+@pytest.mark.slow
 def test_a_drift_has_to_earn_its_parameter():
     """In the sample it always fits better, if only the noise."""
     for seed in range(8):

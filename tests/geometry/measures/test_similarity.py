@@ -127,6 +127,7 @@ def test_the_largest_rise_is_from_a_low_to_a_later_high():
     assert largest_rise([1.0]).size == 0.0
 
 
+@pytest.mark.slow
 def test_random_walks_are_those_that_are_drawn_column_by_column():
     rng = np.random.default_rng(0)
     steps = rng.standard_normal((120, 60)) * np.linspace(0.2, 2.0, 120)[:, None]

@@ -37,6 +37,7 @@ def test_a_pure_wave_is_found_again(cycles, phase, amplitude, mean, m):
         assert found.amplitude[0] == pytest.approx(amplitude, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_no_worse_than_a_brute_search():
     rng = np.random.default_rng(2)
     table = rng.standard_normal((90, 12)).cumsum(axis=0)

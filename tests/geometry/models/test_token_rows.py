@@ -52,6 +52,7 @@ def test_the_days_are_the_rows_of_their_tokens(minilm_folder):
         model.tokenize("Monday")
 
 
+@pytest.mark.slow
 def test_tokens_after_a_space_where_these_are_as_many(gpt2_with_tokens):
     """GPT-2 has tokens for " Wednesday" and for "Wednesday"."""
     from transformers import AutoTokenizer

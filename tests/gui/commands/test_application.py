@@ -338,6 +338,7 @@ def place_from(*position):
     return Place(pose, follows=False)
 
 
+@pytest.mark.slow
 def test_cameras_of_hidden_views_are_kept(start_application, wait_until_idle, tmp_path):
     main, first, second = (place_from(*v) for v in ((9.0, 1, 2), (-7.0, 5, 3), (4.0, -8, 1)))
     others = tuple(

@@ -66,6 +66,7 @@ def test_every_view_in_every_theme(render):
         assert len({picture.tobytes() for picture in pictures}) == len(VIEWS)
 
 
+@pytest.mark.slow
 def test_a_larger_scale_shows_the_same_larger(state):
     """Points, lines and texts grow with it: reduced again, only edges differ."""
     small = render_scene(state, LIGHT, "article", (480, 360))

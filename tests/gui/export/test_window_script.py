@@ -224,7 +224,9 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but(["residual", "points", "categories"], OTHERWISE))
+@pytest.mark.parametrize(
+    "name", slow_but(["residual", "component", "period", "categories"], OTHERWISE)
+)
 def test_what_is_drawn_otherwise(opened, run, tmp_path, name):
     opened.positions = (1, 99)
     opened.change(**OTHERWISE[name])

@@ -482,7 +482,6 @@ def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idl
     assert all(word(verdict) == "holds" for verdict in panel.result.verdicts[: len(CLAIMS)])
 
 
-@pytest.mark.slow
 def test_escape_in_a_panel_that_floats_gives_up_its_own(half_way, qtbot):
     dock = half_way.window.docks["claims"]
     dock.setFloating(True)

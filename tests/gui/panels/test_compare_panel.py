@@ -277,6 +277,7 @@ def test_letters_reach_the_window_and_names_stay(three, monkeypatch):
     assert bar.value() == 0
 
 
+@pytest.mark.slow
 def test_both_halves_scroll_down_together(three, write_table, helix):
     for number in range(6):
         three.beside(write_table(helix(60, 8, number), f"m{number}"), f"m{number}")

@@ -74,6 +74,7 @@ def test_gpt2_and_random_directions_and_what_lacks(panel):
     assert len(lines) == 6
 
 
+@pytest.mark.slow
 def test_minilm_tokens_and_when_e_is_read(minilm, qtbot):
     E, result = minilm.session.model.W_E.astype(float), minilm.result
     np.testing.assert_allclose(result.E_energy, (E**2).sum(axis=0))
@@ -225,6 +226,7 @@ def test_the_null_is_that_of_turned_directions(panel):
     assert cells[5] == f"{null.entries_90.band[0]:.0f}–{null.entries_90.band[2]:.0f}"
 
 
+@pytest.mark.slow
 def test_gpt2_is_sparse_beside_random_directions(panel, stage, stage_of, write_table):
     found = panel.spec.finding(panel.view())
     assert found.outcome == "holds"

@@ -345,6 +345,7 @@ def test_of_compared_models_the_nearest_head_is_drawn(stage, small_gpt2):
     assert f"Head {nearest}: previous token " in stage.panel.legend.chips[1].toolTip()
 
 
+@pytest.mark.slow
 def test_numbers_of_all_heads_and_figure_titles(panel, stage, tmp_path, monkeypatch):
     numbers, found, head = panel.numbers(), panel.result.by_head, panel.result.head
     np.testing.assert_array_equal(numbers["previous_token"], found.previous_token)

@@ -115,6 +115,7 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     assert not shown.random.isVisibleTo(shown)
 
 
+@pytest.mark.slow
 def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
     stage = stage_of("shape", minilm_folder)
     panel = stage.panel

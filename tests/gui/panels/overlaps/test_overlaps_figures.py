@@ -104,7 +104,6 @@ def test_mlp_panels_and_another_layer_and_head(minilm):
     assert "gain folded" in minilm.caption()
 
 
-@pytest.mark.slow
 def test_what_gpt2s_part_lacks_of_the_mlp_and_what_another_panel_refers_to(gpt2):
     show(gpt2, "mlp")
     assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.words.message.text()

@@ -358,6 +358,7 @@ for n in count(len(bookmarks._session.bookmarks) + 1):
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_none_is_lost(session, bookmarks, file):
     rng = np.random.default_rng(0)
     for _ in range(3):

@@ -436,6 +436,7 @@ def run_until_killed(writer, path, most, rng):
     return int(rest[-1]) if rest else told
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_nothing_saved_is_lost(path):
     rng = np.random.default_rng(0)
     write_work(replace(WORK, positions=(0, 5), fingerprint="0 " * 60_000), path)

@@ -175,7 +175,6 @@ def test_panels_ask_once_they_are_seen_and_show_the_models_that_are_there(compar
     assert not other_curves(panel)
 
 
-@pytest.mark.slow
 def test_norms_and_spectra_are_hidden_each_by_itself(compared, settle):
     norms = compared.window.panels["norms"]
     settle()

@@ -222,6 +222,7 @@ for _ in range(60):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_never_mix_their_settings(path):
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, sign]) for sign in "ab"]
     seen = set()

@@ -100,6 +100,7 @@ def test_a_file_that_is_none_is_one_sentence_and_nothing_opens(application, tmp_
     assert application.window.surveys.shown is before
 
 
+@pytest.mark.slow
 def test_enter_opens_a_checkpoint_in_the_main_window(application, shown, checkpoints, settle):
     source = checkpoints[1].source
     rows = f"{open_model(source).table}[8:]"  # the survey has measured the default

@@ -23,7 +23,6 @@ from gui.window.survey.scatter import make_scatter, usual_choices
 from gui.window.survey.window import SurveyWindow, progress_text
 from tests.gui.on_screen import put_on_screen
 from tests.gui.window.survey.survey_table import FAILED, SEEDS, STEPS, entries, row, write_survey
-from tests.marks import slow_but
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -352,7 +351,7 @@ def test_the_table_is_saved_as_it_is_shown(shown, tmp_path, monkeypatch):
     np.testing.assert_array_equal([float(one[2]) for one in rows], values)
 
 
-@pytest.mark.parametrize("color", slow_but(["seed"], ["seed", "variance_3"]))
+@pytest.mark.parametrize("color", ["seed", "variance_3"])
 def test_the_figure_is_saved(shown, tmp_path, monkeypatch, color):
     shown.color_box.setCurrentIndex(shown.color_box.findData(color))
     shown.color_box.activated.emit(0)

@@ -59,6 +59,7 @@ def test_activation_reports_the_change(show_model, folder, helix, come_back, set
     assert not bar.isVisible()
 
 
+@pytest.mark.slow
 def test_panel_shows_the_fault_then_the_new_version(show_model, folder, helix, settle):
     application = show_model(folder)
     window, session = application.window, application.session
