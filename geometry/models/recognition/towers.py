@@ -277,7 +277,9 @@ def match_row(
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
         return None
-    for suffix in (in_layer(stack.query, 0),) if stack.layers_known else stack.tokens:
+    # Beside the layers of another part, token embeddings are perhaps those of that part.
+    alone = not stack.layers_known or not any(".0." in name for name in index)
+    for suffix in (in_layer(stack.query, 0), *(stack.tokens if alone else ())):
         for name in endings(index, suffix):
             return Architecture(family, stack, name.removesuffix(suffix), "", config)
     return None
