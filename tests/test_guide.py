@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
-from geometry.checkpoints.files import FILE_SUFFIXES
+from geometry.checkpoints.suffixes import FILE_SUFFIXES
 from geometry.models.sources.opening import open_model
 from gui.export.pictures import still_session
 from gui.export.window_data import WindowData

@@ -35,6 +35,14 @@ from geometry.checkpoints.stores import (
     open_regular,
     reading_file,
 )
+from geometry.checkpoints.suffixes import (
+    ARCHIVES,
+    LOCAL_SUFFIXES,
+    OPENVINO,
+    PICKLES,
+    SCRIPT_SUFFIXES,
+    SUFFIXES,
+)
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
@@ -47,32 +55,11 @@ WEIGHTS = (
 """Names of weights files in order of preference, as in transformers."""
 OF_OPEN_CLIP = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 """The same of open_clip, which saves both."""
-SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
-GGUF = ".gguf"
-LOCAL_SUFFIXES = (*SUFFIXES, GGUF)
-"""Suffixes of files on disk; on the Hub, a model has a GGUF file for each quantisation."""
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".vec", ".parquet", ".feather", ".arrow")
-"""Suffixes of tables of numbers with labels."""
 _SHARD_OF = re.compile(r"-\d{5}-of-\d{5}\.(safetensors|bin)$")
 """The end of the names of a model's parts as transformers saves it."""
 _PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
-OPENVINO = ".xml"
-"""Suffix of a graph for OpenVINO; its numbers are beside it, in a .bin file of the same name."""
-_PICKLES = (".pkl", ".pickle")
-SCRIPT_SUFFIXES = (
-    *(".ckpt", ".pth.tar"),  # of PyTorch Lightning and timm
-    *(".index", ".h5", ".hdf5", ".keras", ".msgpack", ".onnx"),
-    *(*_PICKLES, OPENVINO, ".nemo"),
-    ".ot",  # of tch, in Rust
-)
-"""Suffixes of weights that are used if there are no others."""
-ARCHIVES = (".tar", ".zip")
-"""Suffixes of archives, which are used if there are no weights."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
-FILE_SUFFIXES = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES, *ARCHIVES, *TABLE_SUFFIXES)
-"""Suffixes by which a text is a file's name, and not a model's id."""
-
 _OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")
 """The same model as transformers saves it for other libraries, in order of preference."""
 
@@ -335,7 +322,7 @@ def kind_of(name: str, head: bytes) -> Kind:
         return "llm.c"
     if _LEGACY in head:
         return "legacy torch"
-    if head.startswith(b"\x80") or name.endswith(_PICKLES):
+    if head.startswith(b"\x80") or name.endswith(PICKLES):
         return "pickle"
     if name.endswith(".msgpack") or _FLAX.match(head):
         return "flax"

@@ -11,9 +11,10 @@ from geometry.checkpoints.files import checkpoints_in, steps_around
 from geometry.checkpoints.steps import steps_of
 from geometry.hub.address import HubAddress
 from geometry.models.model import PositionalModel
-from geometry.models.sources.catalogue import canonical, locate_address
+from geometry.models.sources.catalogue import canonical
 from geometry.models.sources.history_steps import FILE_NAME, StepStore, steps_inside
 from geometry.models.sources.layer_tables import LayerStore
+from geometry.models.sources.local_models import locate_address
 from geometry.models.sources.opening import name_of
 from geometry.models.sources.source import Source
 

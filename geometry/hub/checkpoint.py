@@ -12,19 +12,12 @@ from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import (
-    GGUF,
-    PARTS,
-    SUFFIXES,
-    WEIGHTS,
-    choose_path,
-    is_later_part,
-    parts_in,
-)
+from geometry.checkpoints.files import PARTS, WEIGHTS, choose_path, is_later_part, parts_in
 from geometry.checkpoints.formats.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.formats.sharded_store import Shards, read_weight_map
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
 from geometry.checkpoints.stores import NO_SETTINGS
+from geometry.checkpoints.suffixes import GGUF, SUFFIXES
 from geometry.hub.address import COMMIT, HubAddress
 from geometry.hub.faults import NotOnHub, Offline
 from geometry.hub.hub_files import DAMAGED, HubFiles, file_key, only_gguf

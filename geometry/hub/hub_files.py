@@ -14,7 +14,7 @@ import numpy as np
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import GGUF, HEAD, KINDS, kind_of, read_archive
+from geometry.checkpoints.files import HEAD, KINDS, kind_of, read_archive
 from geometry.checkpoints.formats.gguf_store import (
     GgufIndex,
     joined_index,
@@ -29,6 +29,7 @@ from geometry.checkpoints.formats.torch_store import read_places
 from geometry.checkpoints.formats.zip_records import Record
 from geometry.checkpoints.plain_text import some_of
 from geometry.checkpoints.stores import ByteFile, Consent, FileIndex, Region
+from geometry.checkpoints.suffixes import GGUF
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload

@@ -26,9 +26,10 @@ from typing import Any
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.files import GGUF, WEIGHTS
+from geometry.checkpoints.files import WEIGHTS
 from geometry.checkpoints.formats.sharded_store import is_file_name, read_weight_map
 from geometry.checkpoints.sizes import size_text
+from geometry.checkpoints.suffixes import GGUF
 from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.whole_files import reason, replace, write_text
 from geometry.hub.address import COMMIT, SERVER_FILE, HubAddress, server_name

@@ -15,9 +15,10 @@ from geometry.checkpoints.adapters import ADAPTER_CONFIG
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import parse_json, read_json
 from geometry.checkpoints.errors import FileChanged
-from geometry.checkpoints.files import GGUF, weights_in
+from geometry.checkpoints.files import weights_in
 from geometry.checkpoints.formats.gguf_store import part_names
 from geometry.checkpoints.stores import check_link
+from geometry.checkpoints.suffixes import GGUF
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
@@ -26,14 +27,8 @@ from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import Splitter, Window, draw_windows, find_texts
-from geometry.models.sources.catalogue import (
-    SAMPLE,
-    canonical,
-    hub_cache,
-    locate,
-    locate_address,
-    snapshot_of,
-)
+from geometry.models.sources.catalogue import SAMPLE, canonical
+from geometry.models.sources.local_models import hub_cache, locate, locate_address, snapshot_of
 from geometry.models.sources.locating import located
 from geometry.models.sources.opening import name_of
 from geometry.models.sources.source import Source

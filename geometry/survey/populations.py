@@ -14,17 +14,10 @@ from importlib import resources
 from pathlib import Path
 
 from geometry.checkpoints.errors import HelixscopeError, SourceError
-from geometry.checkpoints.files import (
-    LOCAL_SUFFIXES,
-    METADATA,
-    NOT_WEIGHTS,
-    SCRIPT_SUFFIXES,
-    SHARD,
-    WEIGHTS,
-    steps_around,
-)
+from geometry.checkpoints.files import METADATA, NOT_WEIGHTS, SHARD, WEIGHTS, steps_around
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import cannot_read, check_link, open_regular
+from geometry.checkpoints.suffixes import LOCAL_SUFFIXES, SCRIPT_SUFFIXES
 from geometry.history.record import read_history
 from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.network import Network

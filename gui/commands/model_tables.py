@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.sizes import size_text
-from geometry.models.sources.catalogue import cached_models, find_entry, read_catalogue, state
+from geometry.models.sources.catalogue import find_entry, read_catalogue
+from geometry.models.sources.local_models import cached_models, state
 from geometry.models.sources.locating import is_here
 from geometry.models.sources.source import Source
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
-    from geometry.models.sources.catalogue import CatalogueEntry, State
+    from geometry.models.sources.catalogue import CatalogueEntry
+    from geometry.models.sources.local_models import State
 
 Rows = list[tuple[str, ...]]
 Table = tuple[tuple[str, ...], Rows]

@@ -178,7 +178,8 @@ def first_source(last: str) -> tuple[Source | None, Source | None]:
 
 def list_models() -> tuple[ModelRow, ...]:
     """List the catalogue with the state of its models, and further models of the Hub cache."""
-    from geometry.models.sources.catalogue import cached_models, read_catalogue, state
+    from geometry.models.sources.catalogue import read_catalogue
+    from geometry.models.sources.local_models import cached_models, state
 
     listed = tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())
     return listed + tuple(ModelRow(entry, "cached") for entry in cached_models())

@@ -32,7 +32,7 @@ TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 
 def file_filter() -> str:
     """Return the kinds of files that open as models, for a file dialog."""
-    from geometry.checkpoints.files import FILE_SUFFIXES, TABLE_SUFFIXES
+    from geometry.checkpoints.suffixes import FILE_SUFFIXES, TABLE_SUFFIXES
 
     weights = [suffix for suffix in FILE_SUFFIXES if suffix not in TABLE_SUFFIXES]
     kinds = {"Weights": weights, "Tables": TABLE_SUFFIXES}

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
-from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.plain_text import visible
+from geometry.checkpoints.suffixes import FILE_SUFFIXES
 from geometry.models.sources.source import FORMS, Source
 from gui.services.work_files.projects import is_work
 from gui.side_panels.models.model_line import is_explicit, is_path, parsed

@@ -493,7 +493,7 @@ def _effects() -> Files:
 
 
 def _open_cache(folder: Path) -> object:
-    from geometry.models.sources.catalogue import cached_models
+    from geometry.models.sources.local_models import cached_models
     from geometry.models.sources.opening import open_model
 
     before = os.environ.get("HF_HUB_CACHE")

@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import check_link
 from geometry.hub.address import HubAddress
-from geometry.models.sources.catalogue import (
-    SAMPLE,
-    canonical,
-    is_kept,
-    locate,
-    locate_address,
-    read_catalogue,
-)
+from geometry.models.sources.catalogue import SAMPLE, canonical, read_catalogue
+from geometry.models.sources.local_models import is_kept, locate, locate_address
 from geometry.models.sources.source import PART, Source
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
 from geometry.checkpoints.files import (
-    TABLE_SUFFIXES,
     ArchiveStore,
     adapter_settings,
     checkpoints_in,
@@ -31,6 +30,7 @@ from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised, settings_of
 from geometry.checkpoints.settings_beside import settings_beside
 from geometry.checkpoints.stores import TensorStore, cannot_read, check_link, reading_file
+from geometry.checkpoints.suffixes import TABLE_SUFFIXES
 from geometry.checkpoints.tokenizer_files import FILES
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BaseAway, HubError
@@ -50,15 +50,7 @@ from geometry.models.sources.adapted import (
     open_adapted,
     opening_base,
 )
-from geometry.models.sources.catalogue import (
-    SAMPLE,
-    canonical,
-    is_superseded,
-    locate,
-    locate_address,
-    read_catalogue,
-    read_reference,
-)
+from geometry.models.sources.catalogue import SAMPLE, canonical, read_catalogue
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
 from geometry.models.sources.history_steps import (
@@ -70,6 +62,12 @@ from geometry.models.sources.history_steps import (
 )
 from geometry.models.sources.labelled_rows import open_array, open_rows
 from geometry.models.sources.layer_tables import find_layers, open_layer
+from geometry.models.sources.local_models import (
+    is_superseded,
+    locate,
+    locate_address,
+    read_reference,
+)
 from geometry.models.sources.locating import local_path, located
 from geometry.models.sources.resampled import open_resampled
 from geometry.models.sources.rotary_pair import open_pair

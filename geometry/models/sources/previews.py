@@ -14,7 +14,7 @@ from geometry.checkpoints.files import open_store, weights_in
 from geometry.checkpoints.stores import TensorStore
 from geometry.models.recognition.names_and_shapes import rows_and_width
 from geometry.models.recognition.spellings import as_in_torch
-from geometry.models.sources.catalogue import locate_address
+from geometry.models.sources.local_models import locate_address
 from geometry.models.sources.locating import local_path, located
 from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca

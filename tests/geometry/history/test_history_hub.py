@@ -18,7 +18,7 @@ from geometry.hub.client import Hub
 from geometry.hub.faults import HubBusy, NotOnHub, Offline
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
-from geometry.models.sources.catalogue import cached_models
+from geometry.models.sources.local_models import cached_models
 from geometry.models.sources.opening import open_model
 from tests.geometry.hub_opening import QUICK, asked, network_of
 from tests.loopback.hub import Fault

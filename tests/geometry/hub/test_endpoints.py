@@ -12,7 +12,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.whole_model import fetch_model, list_model
 from geometry.models.kept_directions import weights_identity
-from geometry.models.sources import catalogue, locating
+from geometry.models.sources import local_models, locating
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
 from tests.geometry.hub_opening import network_of
@@ -90,13 +90,13 @@ def test_what_is_kept_of_the_usual_endpoint_has_its_old_name(tmp_path, monkeypat
 
 
 def test_whole_models_in_the_hub_cache_are_of_the_endpoint_that_sent_them(hubs, cache):
-    folder = catalogue.hub_cache()
+    folder = local_models.hub_cache()
     network = Network(Hub(endpoint=hubs[0].url), TensorCache(cache), Transfer())
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HF_ENDPOINT", hubs[0].url)
         listed = list_model(HubAddress(SOURCE, "main"), network.hub, folder, Transfer())
         fetch_model(listed, network.hub, Transfer())
-        assert catalogue.locate(SOURCE) == listed.snapshot
+        assert local_models.locate(SOURCE) == listed.snapshot
         patched.setenv("HF_ENDPOINT", hubs[1].url)
-        assert catalogue.locate(SOURCE) is None
+        assert local_models.locate(SOURCE) is None
         assert value(open_model(SOURCE, network=network_of(hubs[1], cache))) == (2, 2)

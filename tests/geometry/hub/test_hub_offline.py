@@ -16,12 +16,11 @@ from geometry.hub.faults import Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.models.sources.catalogue import (
+from geometry.models.sources.catalogue import find_entry, read_catalogue
+from geometry.models.sources.local_models import (
     FETCHED_GROUP,
     HUB_CACHE_GROUP,
     cached_models,
-    find_entry,
-    read_catalogue,
     state,
 )
 from geometry.models.sources.locating import is_here

@@ -15,7 +15,7 @@ from geometry.inside.network import load_network
 from geometry.inside.prompt import MAX_WEIGHTS, from_json, max_tokens, run_prompt, to_json
 from geometry.inside.settings import InsideError
 from geometry.inside.worker import run_in_subprocess
-from geometry.models.sources.catalogue import locate
+from geometry.models.sources.local_models import locate
 from geometry.models.sources.opening import open_model
 from tests.geometry.inside.small_networks import outcome, write_run
 

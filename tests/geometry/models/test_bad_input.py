@@ -79,7 +79,7 @@ def test_no_path_at_all(source):
 
 
 def test_an_installation_without_its_model(monkeypatch):
-    monkeypatch.setattr("geometry.models.sources.catalogue._in_package", lambda entry: None)
+    monkeypatch.setattr("geometry.models.sources.local_models._in_package", lambda entry: None)
     assert str(refusal("sample")) == "The bundled model is missing."
 
 

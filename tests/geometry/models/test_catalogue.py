@@ -9,15 +9,12 @@ import pytest
 from geometry.checkpoints.errors import SourceError
 from geometry.models.sources import locating
 from geometry.models.sources import opening as sources
-from geometry.models.sources.catalogue import (
+from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, find_entry, read_catalogue
+from geometry.models.sources.local_models import (
     HUB_CACHE_GROUP,
-    SAMPLE,
-    SAMPLE_INSIDE,
     cached_models,
-    find_entry,
     hub_cache,
     locate,
-    read_catalogue,
     state,
 )
 from geometry.models.sources.locating import is_here, local_path, may_ask_hub, tried

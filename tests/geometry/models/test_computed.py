@@ -11,8 +11,9 @@ from geometry.history.origins import find_history
 from geometry.measures.lookback import look_back
 from geometry.measures.synthetic import KINDS, MAX_NUMBERS, SyntheticCurve, parse_curve
 from geometry.models.matrices import WEIGHTS
-from geometry.models.sources.catalogue import find_entry, state
+from geometry.models.sources.catalogue import find_entry
 from geometry.models.sources.formulas import DEFAULT_SIZE, is_computed
+from geometry.models.sources.local_models import state
 from geometry.models.sources.locating import is_here, may_ask_hub
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source

@@ -8,8 +8,8 @@ import pytest
 
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.history.here import NoHistory, history_here
-from geometry.models.sources.catalogue import locate
 from geometry.models.sources.history_steps import FILE_NAME
+from geometry.models.sources.local_models import locate
 from geometry.models.sources.locating import may_ask_hub
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source

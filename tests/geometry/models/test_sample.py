@@ -18,7 +18,8 @@ from geometry.inside.settings import PositionsSettings
 from geometry.measures.norms import norm_profile
 from geometry.measures.shape import fit_shapes
 from geometry.models.model import PositionalModel
-from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, locate
+from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE
+from geometry.models.sources.local_models import locate
 from geometry.models.sources.opening import open_model
 from geometry.pca.pca import fit_pca
 from geometry.training.settings import TrainingSettings

@@ -196,7 +196,7 @@ def test_first_sizes_grow_with_the_screen(start_application, qtbot, monkeypatch,
 
 
 def test_an_empty_start_explains_itself(start_application, monkeypatch):
-    monkeypatch.setattr("geometry.models.sources.catalogue._in_package", lambda entry: None)
+    monkeypatch.setattr("geometry.models.sources.local_models._in_package", lambda entry: None)
     application = start_application(None)
     window = application.window
     assert application.session.model is None

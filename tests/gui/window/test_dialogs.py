@@ -6,8 +6,8 @@ from PySide6.QtGui import QScreen
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 
-from geometry.checkpoints.files import FILE_SUFFIXES
 from geometry.checkpoints.stores import TensorInfo
+from geometry.checkpoints.suffixes import FILE_SUFFIXES
 from geometry.checkpoints.transfer import TransferProgress
 from geometry.models.sources.source import Source
 from gui.export.save_picture import PictureDialog, PictureOptions

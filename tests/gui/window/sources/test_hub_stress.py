@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from geometry.hub.tensor_cache import default_cache
-from geometry.models.sources import catalogue
+from geometry.models.sources import local_models
+from geometry.models.sources.catalogue import find_entry
 from geometry.models.sources.opening import open_model
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
@@ -21,7 +22,7 @@ ROUNDS = 30
 @pytest.fixture
 def nine(loopback_hub, tmp_path, monkeypatch):
     """A Hub with the nine."""
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    monkeypatch.setattr(local_models, "_in_package", lambda entry: None)
     add_nine(loopback_hub, tmp_path / "made", checkpoints=False)
     return loopback_hub
 
@@ -91,7 +92,7 @@ def check_cache(hub):
         here = session.notice is None
         session.offline = False
         controller.close()
-        assert here == (catalogue.state(catalogue.find_entry(name)) == "cached")
+        assert here == (local_models.state(find_entry(name)) == "cached")
         assert name in kept or not here
     assert hub.requests == []
     for name in NINE:
