@@ -21,9 +21,9 @@ def is_adapter(file: str, tensors: Collection[str]) -> bool:
     An adapter with a table of positions, which was trained too, is a model.
     """
     names = [name.lower() for name in tensors if _LORA not in name.lower()]
-    if any(map(_POSITIONS.search, names)):
+    if not tensors or (names and not file.startswith(ADAPTER)):
         return False
-    return bool(tensors) and (not names or file.startswith(ADAPTER))
+    return not any(map(_POSITIONS.search, names))
 
 
 class AdapterAlone(SourceError):

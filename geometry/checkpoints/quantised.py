@@ -119,6 +119,9 @@ def _found(store: TensorStore, settings: Mapping[str, Any]) -> Iterator[tuple[st
 
 def _candidates(store: TensorStore) -> Iterator[tuple[Finder, str, str, str]]:
     """Yield what may find a matrix, its stem, and the name of one of its parts with its end."""
+    names = "\n".join(store.tensors)
+    if not any(last in names for last in _LAYOUTS):  # of most models, which takes a tenth
+        return
     for name in store.tensors:
         stem, _, last = name.rpartition(".")
         for end in (_STATE, _OF_QUANTO):

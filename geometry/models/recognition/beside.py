@@ -27,6 +27,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
 )
 """Regular expressions of names of tensors, with their meaning."""
+_ANY = re.compile("|".join(pattern for pattern, _ in _NAMES))
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
@@ -64,9 +65,10 @@ def beside(family: str | None, names: Iterable[str]) -> list[str]:
     kinds: dict[str, str] = {}
     for name in names:  # names that differ only in numbers are checked once
         kinds.setdefault(name.translate(_NO_DIGITS), name)
+    others = list(filter(_ANY.search, kinds.values()))
     names_of: dict[str, str] = {}
     for pattern, words in _NAMES:
-        for name in kinds.values():
+        for name in others:
             if words not in names_of and re.search(pattern, name):
                 names_of[words] = name
     notes = [
