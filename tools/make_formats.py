@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args, get_type_hints
 
-from geometry.checkpoints import files
+from geometry.checkpoints import files, suffixes
 from geometry.checkpoints.formats.other_formats import OTHER_FORMATS, OTHER_SUFFIXES
 from geometry.checkpoints.quantised import _LAYOUTS
 from geometry.checkpoints.settings_beside import NAMES
@@ -151,7 +151,7 @@ def formats_page() -> str:
     kinds = set(get_args(get_type_hints(files.kind_of)["return"]))
     for name, known, described in (
         ("kinds of files", kinds, KINDS),
-        ("suffixes of tables", set(files.TABLE_SUFFIXES), TABLES),
+        ("suffixes of tables", set(suffixes.TABLE_SUFFIXES), TABLES),
         ("quantised layouts", set(_LAYOUTS), QUANTISED),
     ):
         if missing := known - set(described):

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.transfer import Cancelled, TransferProgress
-from geometry.models.sources import catalogue
+from geometry.models.sources import local_models
 from gui.services.controller import Controller
 from gui.services.prompting import CANCELLED, MISHAP
 from gui.side_panels.prompt import PromptPanel
@@ -20,7 +20,7 @@ PROGRESS = TransferProgress("tokenizer.json", 10, 100, None)
 
 @pytest.fixture
 def hub(loopback_hub, tmp_path, monkeypatch):
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    monkeypatch.setattr(local_models, "_in_package", lambda entry: None)
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "made", GPT2))
     return loopback_hub
 

@@ -9,7 +9,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.checkpoints.transfer import Cancelled
-from geometry.models.sources import catalogue
+from geometry.models.sources import local_models
+from geometry.models.sources.catalogue import read_catalogue
 from geometry.models.sources.locating import tried
 from geometry.models.sources.source import Source
 from gui.scene.scene_state import resolve_scene
@@ -234,7 +235,7 @@ def test_recent_sources_and_odd_tables(session, controller, write_table, helix):
 def hub(tmp_path, monkeypatch):
     """An empty Hub cache, and no installed models."""
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    monkeypatch.setattr(local_models, "_in_package", lambda entry: None)
 
     def add(folder, identity):
         snapshot = tmp_path / "hub" / f"models--{identity.replace('/', '--')}"
@@ -286,7 +287,7 @@ def test_lists_the_catalogue_and_what_else_is_here(session, controller, hub, wri
     assert states["openai-community/gpt2-large"] == "cached"
     assert states["openai-community/gpt2"] == "online"
     assert states["someone/their-gpt2"] == "cached"
-    assert len(states) == len(session.models) == len(catalogue.read_catalogue()) + 1
+    assert len(states) == len(session.models) == len(read_catalogue()) + 1
 
 
 # ---- another model ---------------------------------------------------------------------

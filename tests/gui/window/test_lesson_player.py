@@ -337,7 +337,7 @@ def test_unknown_lesson_and_options(stage, own):
 
 def hide_models(monkeypatch):
     """Let no model be on this machine."""
-    for module in ("catalogue", "locating"):
+    for module in ("local_models", "locating"):
         monkeypatch.setattr(f"geometry.models.sources.{module}.locate", lambda *_: None)
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from geometry.models.sources import catalogue
+from geometry.models.sources import local_models
 from tests.gui.services.hub_opening.hub_models import GPT2, serve_two
 
 
 @pytest.fixture(autouse=True)
 def no_packages(monkeypatch):
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    monkeypatch.setattr(local_models, "_in_package", lambda entry: None)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.models.sources import catalogue
+from geometry.models.sources import local_models
 from geometry.models.sources.source import Source
 from gui.services.work_files.work_file import write_work
 from gui.state.work import OtherView, Work
@@ -33,7 +33,7 @@ def table(helix):
 @pytest.fixture
 def hub(loopback_hub, tmp_path, monkeypatch, write_gpt2, write_safetensors, table):
     """GPT-2 small and medium and a larger model on the Hub; no packages with models."""
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    monkeypatch.setattr(local_models, "_in_package", lambda entry: None)
     for name in (GPT2, MEDIUM):
         loopback_hub.add(name, write_stand_in(tmp_path / "made", name))
     folder = write_gpt2("long", table)
