@@ -107,7 +107,7 @@ def find_history(model: PositionalModel) -> Origin | None:
         opened = opened if opened.is_dir() else opened.parent
         places = dict.fromkeys((home.absolute(), opened.absolute()))
         found = (checkpoints_in(place) or steps_around(place) for place in places)
-        if steps := next((steps for steps in found if len(steps) > 1), ()):
+        if steps := next(filter(None, found), ()):
             folder = steps[-1][1].parent
             beside = folder != home or _is_one(model, steps)
             name = name_of(folder) if beside else model.name
