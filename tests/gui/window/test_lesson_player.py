@@ -358,7 +358,9 @@ def test_lesson_on_the_bundled_model(own, start_application, monkeypatch, qtbot)
 
 
 @pytest.mark.slow
-def test_a_waiting_lesson_begins_with_the_model(own, start_application, monkeypatch, qtbot, write_gpt2):
+def test_a_waiting_lesson_begins_with_the_model(
+    own, start_application, monkeypatch, qtbot, write_gpt2
+):
     hide_models(monkeypatch)
     stage = with_lessons(qtbot, start_application(None), monkeypatch, own)
     stage.begin()
