@@ -34,6 +34,7 @@ from geometry.models.families.model_types import TIED
 from geometry.models.families.stack import NOT_ADDED, Resizing
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
+from geometry.models.notes import Note
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.gguf_settings import GGUF
@@ -97,6 +98,8 @@ class PositionalModel:
     whole
         Opens the whole model if this is only one of its tables; it determines the positions of a
         prompt's tokens. It raises SourceError if there is no such model.
+    notes
+        On its making: what was imposed on its positions.
 
     Raises
     ------
@@ -117,6 +120,7 @@ class PositionalModel:
         commit: str | None = None,
         beside: FolderFiles | None = None,
         whole: Callable[[], PositionalModel] | None = None,
+        notes: tuple[Note, ...] = (),
     ) -> None:
         architecture = with_stored_rates(store, architecture)
         self._store = store
@@ -128,6 +132,7 @@ class PositionalModel:
         self.source = source
         self.name = visible(name)
         self.commit = commit
+        self.notes = notes
         self.family = architecture.family
         self.rotary, self.lags = architecture.rotary, architecture.lags
         self.rows = architecture.rows
