@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Literal
+from itertools import repeat
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.evidence.random_curves import SLOW_MEANINGS, SlowKind, slow_modes
 from geometry.evidence.random_frames import bartlett_factor
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_table_unit, in_unit
 
-Kind = Literal["process", "walk", "shuffled", "turned"]
+Kind = Literal["process", "walk", "shuffled", "turned"] | SlowKind
 
 MEANINGS: dict[Kind, str] = {
     "process": "smooth random curves: Gaussian processes over position, as smooth and as noisy as "
@@ -27,6 +29,10 @@ MEANINGS: dict[Kind, str] = {
     "walk": "random walks with the table's step lengths, from its first row",
     "shuffled": "the table with its rows in random order",
     "turned": "the table, randomly rotated in the space of its columns",
+    **{
+        kind: f"{meaning}, as noisy as the table, with its variance and its mean row"
+        for kind, meaning in SLOW_MEANINGS.items()
+    },
 }
 MAX_ROWS = 4096
 """Longer tables are thinned to at most this many rows, so that a draw takes milliseconds."""
@@ -81,8 +87,8 @@ def drawn_tables(
     rows : (n, d)
         The table, at least three rows; :func:`thinned` to 4,096.
     kind
-        See :data:`MEANINGS`. Curves ("process" and "walk") have as many columns as needed to
-        have the Gram matrix of a table with d columns, at most d.
+        See :data:`MEANINGS`. Curves (all but "shuffled" and "turned") have as many columns as
+        needed to have the Gram matrix of a table with d columns, at most d.
     draws
         Number of tables.
     seed
@@ -116,8 +122,7 @@ def _drawn(
             yield randomly_rotated(X, rng)
     elif columns is not None:
         chosen = np.linspace(0, X.shape[1] - 1, min(columns, X.shape[1])).round().astype(np.intp)
-        modes, remainder = _curve(X, kind, m)
-        for _ in range(draws):
+        for modes, remainder in _curves(X, kind, draws, rng, m):
             yield _whole(modes, remainder, len(chosen), rng) + _origin(X, kind)[chosen]
     else:
         yield from _by_gram(X, kind, draws, rng, m)
@@ -138,14 +143,14 @@ def randomly_rotated(X: Array, rng: np.random.Generator) -> Array:
 
 def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int) -> Iterator[Array]:
     """Draw tables in the fewest columns that have the Gram matrix of d independent ones."""
-    d, origin, (modes, remainder) = X.shape[1], _origin(X, kind), _curve(X, kind, m)
-    length, k = float(np.linalg.norm(origin)), modes.shape[1]
-    n_remainder = 0 if remainder is None else min(d, NOISE if k else MODES)
-    if k + n_remainder + 1 >= d:
-        for _ in range(draws):
+    d, origin = X.shape[1], _origin(X, kind)
+    length = float(np.linalg.norm(origin))
+    for modes, remainder in _curves(X, kind, draws, rng, m):
+        k = modes.shape[1]
+        n_remainder = 0 if remainder is None else min(d, NOISE if k else MODES)
+        if k + n_remainder + 1 >= d:
             yield _whole(modes, remainder, d, rng) + origin
-        return
-    for _ in range(draws):
+            continue
         table = np.empty((m, k + n_remainder + 1))
         # The lower triangle of the coefficients' LQ decomposition.
         table[:, :k] = modes @ bartlett_factor(d, k, 1, rng)[0]
@@ -170,9 +175,20 @@ def _whole(modes: Array, remainder: _Remainder | None, d: int, rng: np.random.Ge
     return outside + modes @ rng.standard_normal((modes.shape[1], d))
 
 
-def _curve(X: Array, kind: Kind, m: int) -> tuple[Array, _Remainder | None]:
-    """Return modes (m, k) of a curve, times their strengths, and a generator of the remainder."""
-    return _walk(X, m) if kind == "walk" else _process(X, m)
+def _curves(
+    X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int
+) -> Iterator[tuple[Array, _Remainder | None]]:
+    """Yield modes (m, k) of curves, times their strengths, and a generator of the remainder."""
+    if kind not in SLOW_MEANINGS:
+        yield from repeat(_walk(X, m) if kind == "walk" else _process(X, m), draws)
+        return
+    centred = about_mean(X)
+    scale = float(np.sqrt(np.square(centred).mean()))
+    noise = min(noise_and_half_lag(centred)[0], MAX_NOISE)
+    remainder = _noise(m, scale * float(np.sqrt(noise))) if noise else None
+    for _ in range(draws):
+        modes = slow_modes(cast("SlowKind", kind), m, rng)
+        yield scale * np.sqrt(1.0 - noise) * modes, remainder
 
 
 def _process(X: Array, m: int) -> tuple[Array, _Remainder | None]:

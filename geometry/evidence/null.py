@@ -32,8 +32,8 @@ class Null:
     Attributes
     ----------
     name
-        "process", "matern", "walk", "band", "phase", "shuffled", "turned", "frames", "entries",
-        "relabelled".
+        "process", "matern", "walk", "band", "phase", "spline", "rank", "fourier", "cosines",
+        "shuffled", "turned", "frames", "entries", "relabelled".
     meaning
         Description of the tables, for a caption.
     values : (draws,) float64
