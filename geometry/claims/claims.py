@@ -21,13 +21,11 @@ from geometry.claims.claim import (
     Verdict,
     at_least,
     at_most,
-    check,
-    known_verdict,
     more_than,
 )
-from geometry.claims.claim_nulls import curves, draw_curves, random_turns, worst_turning
+from geometry.claims.claim_nulls import PROCESSES, curves, worst_turning
+from geometry.claims.ledger import check, check_in_steps
 from geometry.claims.measurements import Measurements
-from geometry.evidence.null import FEW_DRAWS
 from geometry.history.last_position import STAYS
 from geometry.models.residual_stream import Name
 
@@ -49,11 +47,14 @@ def check_claims(
         The model's measurements. Claims about weights are of the first layer as it is, whatever
         their scope.
     tell
-        Called with the share of the random curves that have been drawn; may raise to stop.
+        Called with the share that is done; may raise to stop.
     """
-    if not measured.model.no_claims:
-        draw_curves(CLAIMS, measured, tell)
-    return tuple(check(claim, measured) for claim in CLAIMS)
+    verdicts: tuple[Verdict, ...] = ()
+    for checking in check_in_steps(CLAIMS, measured):
+        verdicts = checking.verdicts
+        if tell is not None:
+            tell(checking.share)
+    return verdicts
 
 
 _helix = partial(ModelClaim, article=HELIX)
@@ -86,7 +87,7 @@ def _corner_claim(
         reason=reason,
         quantity=quantity,
         measure=partial(spaces.corner, rows=rows, columns=columns, which=which),
-        null=partial(spaces.random_corner, rows=rows, columns=columns),
+        null=partial(spaces.random_corner, rows=rows, columns=columns, which=which),
         requires=reach if expected.side == "above" else None,
         **words,
     )
@@ -95,22 +96,13 @@ def _corner_claim(
 CLAIMS: tuple[ModelClaim, ...] = (
     # ---- the helix ---
     _helix(
-        id="rows.unique",
-        statement="“We should expect that each row … is unique.”",
-        quantity="positions whose row is that of an earlier one",
-        expected=at_most(0),
-        reason="follows from the wording",
-        measure=measures.doubles,
-        null=curves("process"),
-    ),
-    _helix(
         id="pca.three",
         statement="“A three-dimensional subspace is enough to explain 90 % of the variance.”",
         quantity="variance share of three components, positions 1 to the last",
         expected=at_least(0.89),
         reason="90 %, rounded",
         measure=lambda m: measures.top3(m, 1, -1),
-        null=curves("process", "walk"),
+        null=curves(kinds=PROCESSES),
     ),
     _helix(
         id="pca.not_a_line",
@@ -119,7 +111,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="more than half: the residual is not noise",
         measure=measures.beside_a_line,
-        null=curves("process", "walk"),
+        null=curves(kinds=PROCESSES),
     ),
     _helix(
         id="shape.helix",
@@ -134,23 +126,13 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=worst_turning,
     ),
     _helix(
-        id="shape.turns",
-        statement="The helix has “loops”.",
-        quantity="turns from the first to the last position",
-        expected=at_least(1),
-        reason="at least one loop",
-        measure=measures.turns,
-        null=random_turns,
-        requires=measures.needs_helix,
-    ),
-    _helix(
         id="outlier.first",
         statement="Position 0 is “always an outlier”.",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
         reason="the rule for outliers",
         measure=partial(measures.how_far_out, position=0),
-        null=curves("process", "walk"),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="outlier.last",
@@ -159,7 +141,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=more_than(1),
         reason="the rule for outliers",
         measure=partial(measures.how_far_out, position=-1),
-        null=curves("process", "walk"),
+        null=curves(by_lag=True),
     ),
     _ours(
         id="position.last_decays",
@@ -170,6 +152,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(STAYS),
         reason="a twentieth",
         measure=measures.last_departure,
+        null=measures.other_departures,
     ),
     _helix(
         id="pca.fraying",
@@ -181,7 +164,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="at least half more, visible in a plot",
         measure=measures.fraying,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="pca.truncated",
@@ -190,7 +173,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.02),
         reason="a fifth of the 10 % of the variance that is missing",
         measure=measures.truncation,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True, kinds=PROCESSES),
     ),
     _helix(
         id="pca.first_hundred",
@@ -201,7 +184,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.9),
         reason="“a different subspace”: at least a tenth of it",
         measure=measures.shared_subspace,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True, kinds=PROCESSES),
     ),
     _helix(
         id="steps.early",
@@ -210,7 +193,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(2),
         reason="twice as far",
         measure=measures.steps,
-        null=curves("process", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="entries.waves",
@@ -219,7 +202,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.6),
         reason="more than half, clearly",
         measure=measures.sinusoidal_share,
-        null=curves("process", columns=True),
+        null=curves(columns=True),
     ),
     _helix(
         id="entries.explained",
@@ -230,7 +213,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="as much as the sinusoid itself",
         measure=measures.entries_explained,
-        null=curves("process", columns=True),
+        null=curves(columns=True, kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     _helix(
@@ -242,7 +225,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.2),
         reason="it has to rise again, by a tenth of all possible cosines",
         measure=measures.rise,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="similarity.explained",
@@ -253,7 +236,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.95),
         reason="nearly the same curve",
         measure=measures.similarity_explained,
-        null=curves("process", by_lag=True),
+        null=curves(by_lag=True, kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     # ---- norms ---
@@ -264,7 +247,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.1),
         reason="a tenth",
         measure=measures.later_variation,
-        null=curves("process", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _norms(
         id="norms.early",
@@ -273,7 +256,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="at least half more",
         measure=measures.early_variation,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _norms(
         id="layernorm.orthogonal",
@@ -296,38 +279,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=partial(spaces.error, which="orthogonal"),
         null=partial(spaces.turned_error, which="orthogonal"),
     ),
-    _norms(
-        id="layernorm.constant",
-        statement="“Where we approximate with a constant, removing the dependence.”",
-        quantity="median relative error of LayerNorm's denominator",
-        expected=at_most(0.05),
-        reason=_WITHIN,
-        measure=partial(spaces.error, which="constant_norm"),
-        null=partial(spaces.turned_error, which="constant_norm"),
-    ),
     # ---- subspaces ---
-    _subspaces(
-        id="spectrum.P",
-        statement=(
-            "P “has fairly low rank: it's very well captured by its top, say, 30 singular "
-            "directions”."
-        ),
-        quantity="energy of P's first 30 directions",
-        expected=at_least(0.98),
-        reason="“very well”: all but a fiftieth",
-        measure=lambda m: measures.energy(m.spectrum("P")),
-        null=curves("process", "walk"),
-        requires=lambda m: measures.more_than_top(m.spectrum("P")),
-    ),
-    _subspaces(
-        id="spectrum.E",
-        statement="“The embeddings, by contrast, have fairly high rank.”",
-        quantity="energy of E's first 30 directions",
-        expected=at_most(0.5),
-        reason="less than half",
-        measure=lambda m: measures.energy(m.spectrum("E")),
-        requires=lambda m: measures.more_than_top(m.spectrum("E")),
-    ),
     _subspaces(
         id="capture.weak",
         statement="P's top directions “align well with the bottom directions” of E.",
@@ -367,6 +319,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.5),
         reason="at most half",
         measure=spaces.first_without_mean,
+        null=spaces.without_another,
     ),
     _corner_claim(
         id="overlap.P_E.strong_weak",
@@ -417,17 +370,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         ),
         corner=("W_V", "P", "TL"),
     ),
-    _ours(
-        id="overlap.W_Q_P.folded",
-        statement=(
-            "With LayerNorm's gain folded into the weights, queries read less of P's top "
-            "directions."
-        ),
-        quantity="overlap of the first three directions, folded over raw",
-        expected=at_most(0.5),
-        reason="at most half",
-        measure=spaces.folded_share,
-    ),
     *(
         _corner_claim(
             id=f"overlap.{name}_E",
@@ -477,7 +419,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason=_HALF,
         measure=partial(spaces.along, rows="W_in", columns="E", which="diagonal"),
-        null=partial(spaces.random_along, rows="W_in", columns="E"),
+        null=partial(spaces.random_along, rows="W_in", columns="E", which="diagonal"),
     ),
     _subspaces(
         id="overlap.W_in_P.antidiagonal",
@@ -486,7 +428,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason=_HALF,
         measure=partial(spaces.along, rows="W_in", columns="P", which="antidiagonal"),
-        null=partial(spaces.random_along, rows="W_in", columns="P"),
+        null=partial(spaces.random_along, rows="W_in", columns="P", which="antidiagonal"),
     ),
     _subspaces(
         id="directions.sparse",
@@ -531,7 +473,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="“basically”: more than half",
         measure=measures.context_waves,
-        null=curves("process", "walk", draws=FEW_DRAWS),
+        null=curves(),
     ),
     _subspaces(
         id="directions.frequencies",
@@ -543,7 +485,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(4),
         reason="four of five, as one may appear as sine and cosine",
         measure=measures.different_frequencies,
-        null=curves("process", "walk", draws=FEW_DRAWS),
+        null=curves(),
     ),
     _subspaces(
         id="decoding.position",
@@ -556,17 +498,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.position_read_back,
         null=spaces.turned_position,
     ),
-    _subspaces(
-        id="decoding.token",
-        statement=(
-            "“Easily resolve both the token embedding and its position”: the token, from their sum."
-        ),
-        quantity="share of sums nearest to that token's row, of 4,096",
-        expected=at_least(0.95),
-        reason="“easily”: 19 of 20",
-        measure=spaces.token_read_back,
-        null=spaces.turned_token,
-    ),
     # ---- why ---
     _why(
         id="lookback.everywhere",
@@ -575,7 +506,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="“position-independent”: what is fitted on one half holds in the other",
         measure=lookback.everywhere,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.far",
@@ -584,7 +515,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="as for N = 50",
         measure=lookback.far,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.rotation",
@@ -596,7 +527,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="half of it",
         measure=lookback.beyond_a_shift,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.shift",
@@ -605,7 +536,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=more_than(0),
         reason="better on positions not used in the fit",
         measure=lookback.beyond_a_rotation,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.angle",
@@ -614,7 +545,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.99),
         reason="visibly straight",
         measure=lookback.steady_turning,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.heads",
@@ -624,17 +555,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         reason="all but a tenth",
         measure=lookback.in_heads,
         null=lookback.curves_in_heads,
-    ),
-    _why(
-        id="lookback.lags",
-        statement="“Perhaps even for different Ns across different heads.”",
-        quantity=(
-            "number of different lags that a head attends to twice as much as to itself and to the "
-            "farthest"
-        ),
-        expected=at_least(2),
-        reason="two are different",
-        measure=lookback.different_lags,
     ),
     _why(
         id="heads.position_independent",
@@ -652,7 +572,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.5),
         reason="“a bit”: half the error expected by chance",
         measure=measures.by_norm,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="read.direction",
@@ -661,7 +581,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.5),
         reason="“a bit”: half the error expected by chance",
         measure=measures.by_direction,
-        null=curves("process", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="curve.curled",
@@ -673,19 +593,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="half again as long as a straight line of its extent",
         measure=measures.curled,
-        null=curves("process", "walk"),
+        null=curves(),
         requires=measures.needs_curve,
-    ),
-    _why(
-        id="layernorm.ruins_line",
-        statement="“Layernorms may directly ruin the linear case by projecting it away.”",
-        quantity=(
-            "shortest step after LayerNorm of a line of the curve's length, over its mean step"
-        ),
-        expected=at_most(0.25),
-        reason="a quarter of the mean step",
-        measure=lookback.line_after_layernorm,
-        null=curves("process", "walk"),
     ),
     _ours(
         id="kernels.local",
@@ -698,17 +607,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         reason="at least one",
         measure=lookback.local_heads,
         null=lookback.turned_kernels,
-    ),
-    _ours(
-        id="kernels.averaged",
-        statement=(
-            "Finding the previous token requires neighbours to differ: with positions averaged in "
-            "blocks of 10, no head finds it as well."
-        ),
-        quantity="best previous-token score of the first layer, averaged over unaveraged",
-        expected=at_most(0.8),
-        reason="lower by at least a fifth",
-        measure=lookback.blunted,
     ),
 )
 """In the order of the articles."""
@@ -723,6 +621,4 @@ __all__ = [
     "Verdict",
     "check",
     "check_claims",
-    "draw_curves",
-    "known_verdict",
 ]
