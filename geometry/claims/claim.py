@@ -147,7 +147,7 @@ class Verdict:
     nulls
         All null distributions of the number.
     p_adjusted
-        :attr:`p`, corrected for the claims checked together, see :func:`adjust`.
+        :attr:`p`, corrected for the claims checked together, see :func:`adjust_verdicts`.
     by_construction
         What was imposed in the model's making, so that the claim says nothing about what was
         learned; None if there is no such note.
@@ -193,7 +193,7 @@ def judge(
     return Verdict(claim, value, outcome, deciding, nulls=nulls, p_adjusted=p_adjusted)
 
 
-def adjust(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> tuple[Verdict, ...]:
+def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> tuple[Verdict, ...]:
     """Correct verdicts for the number of claims, and add notes on the model's making.
 
     The p-values of all claims that have one are adjusted by Benjamini and Hochberg's procedure

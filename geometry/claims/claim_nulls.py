@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_nulls import rule_null
 from geometry.models.sources.computed import model_of_table
 
-COLUMNS = 32
+COLUMNS = 16
 """Columns of the tables for claims about single entries."""
 MAX_ROWS = 2048
 """Random curves beside longer tables have this many rows, so that a draw takes milliseconds."""
@@ -93,7 +93,10 @@ class CurveDraws:
         self._done: dict[tuple[CurveKind, bool, bool], int] = {}
 
     def up_to(
-        self, draws: int, claims: Mapping[ModelClaim, dict[CurveKind, list[float]]]
+        self,
+        draws: int,
+        claims: Mapping[ModelClaim, dict[CurveKind, list[float]]],
+        decided: Callable[[ModelClaim], bool] = lambda claim: False,
     ) -> Iterator[float]:
         """Extend the values of claims, by kind of curve, to so many draws; yields the share done.
 
@@ -103,6 +106,8 @@ class CurveDraws:
             Curves of each kind, those of earlier calls included.
         claims
             Claims whose null is :class:`Curves`, and their values of earlier draws.
+        decided
+            Asked before each kind whether a claim needs no more of them.
         """
         groups: dict[tuple[CurveKind, bool, bool], dict[ModelClaim, list[float]]] = {}
         for claim, values in claims.items():
@@ -111,8 +116,9 @@ class CurveDraws:
             for kind in null.kinds:
                 key = (kind, null.columns, null.by_lag)
                 groups.setdefault(key, {})[claim] = values.setdefault(kind, [])
-        for number, (key, together) in enumerate(groups.items()):
-            for at in range(min(map(len, together.values())), draws):
+        for number, key in enumerate(sorted(groups, key=lambda key: CURVES.index(key[0]))):
+            together = {claim: some for claim, some in groups[key].items() if not decided(claim)}
+            for at in range(min(map(len, together.values()), default=draws), draws):
                 drawn = self._draw(key, at)
                 for claim, numbers in together.items():
                     if len(numbers) == at:

@@ -97,6 +97,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     # ---- the helix ---
     _helix(
         id="pca.three",
+        fact="the curve turns",
         statement="“A three-dimensional subspace is enough to explain 90 % of the variance.”",
         quantity="variance share of three components, positions 1 to the last",
         expected=at_least(0.89),
@@ -106,6 +107,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="pca.not_a_line",
+        fact="the curve turns",
         statement="Training “does something weirder than” a line.",
         quantity="share of the residual of the best line that two components explain",
         expected=at_least(0.5),
@@ -115,6 +117,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="shape.helix",
+        fact="the curve turns",
         statement="“We get a helix.”",
         quantity="balanced turning share of a climbing curve, over the bound of the rule",
         expected=at_least(1),
@@ -127,6 +130,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="outlier.first",
+        fact="the rows at the ends",
         statement="Position 0 is “always an outlier”.",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
@@ -136,6 +140,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="outlier.last",
+        fact="the rows at the ends",
         statement="“The very last position … is an outlier as well.”",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
@@ -145,6 +150,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _ours(
         id="position.last_decays",
+        fact="the rows at the ends",
         statement=(
             "The last position's row never learns: it keeps its initial value and only decays."
         ),
@@ -156,6 +162,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="pca.fraying",
+        fact="the first hundred",
         statement=(
             "“Fraying”: the earliest positions “are relying on a different subspace than all the "
             "others”."
@@ -168,6 +175,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="pca.truncated",
+        fact="the first hundred",
         statement="Without the first 100 positions three dimensions explain “substantially” more.",
         quantity="gain in variance share",
         expected=at_least(0.02),
@@ -177,6 +185,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="pca.first_hundred",
+        fact="the first hundred",
         statement=(
             "The best three dimensions of the first 100 positions are not those of the others."
         ),
@@ -188,6 +197,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="steps.early",
+        fact="the first hundred",
         statement="The first few positions are set apart “by spacing them out”.",
         quantity="mean step of positions 1–20, over that from 100 on",
         expected=at_least(2),
@@ -197,6 +207,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="entries.waves",
+        fact="waves",
         statement="“Many of the entries … taken in isolation” look “kind of” like a sine wave.",
         quantity="share of the variance explained by one sinusoid for each entry",
         expected=at_least(0.6),
@@ -206,6 +217,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="entries.explained",
+        fact="the curve turns",
         statement=(
             "“Both of these observations are explained by the helical structure”: the sine waves."
         ),
@@ -218,6 +230,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _helix(
         id="similarity.periodic",
+        fact="the curve turns",
         statement="“A periodic pattern to the cosine similarity.”",
         quantity=(
             "largest rise of the mean cosine by lag after a fall, to three quarters of the range"
@@ -225,10 +238,11 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.2),
         reason="it has to rise again, by a tenth of all possible cosines",
         measure=measures.rise,
-        null=curves(by_lag=True),
+        null=curves(),
     ),
     _helix(
         id="similarity.explained",
+        fact="the curve turns",
         statement=(
             "“Both of these observations are explained by the helical structure”: the period."
         ),
@@ -236,21 +250,23 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.95),
         reason="nearly the same curve",
         measure=measures.similarity_explained,
-        null=curves(by_lag=True, kinds=PROCESSES),
+        null=curves(kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     # ---- norms ---
     _norms(
         id="norms.stable",
+        fact="steady norms",
         statement="“Only a moderate variation in the magnitude … past the initial 100 tokens.”",
         quantity="standard deviation over mean",
         expected=at_most(0.1),
         reason="a tenth",
         measure=measures.later_variation,
-        null=curves(by_lag=True),
+        null=curves(),
     ),
     _norms(
         id="norms.early",
+        fact="the first hundred",
         statement="Before that they vary more.",
         quantity="coefficient of variation of the earlier norms, over that of the later",
         expected=at_least(1.5),
@@ -260,6 +276,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _norms(
         id="layernorm.orthogonal",
+        fact="tokens and positions at right angles",
         statement=(
             "“Token embeddings are almost orthogonal to positional embeddings (maximum cosine sim "
             "of 0.15 …).”"
@@ -272,6 +289,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _norms(
         id="layernorm.sum_of_squares",
+        fact="tokens and positions at right angles",
         statement="“Approximating them as exactly orthogonal.”",
         quantity="median relative error of LayerNorm's denominator",
         expected=at_most(0.05),
@@ -282,6 +300,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     # ---- subspaces ---
     _subspaces(
         id="capture.weak",
+        fact="tokens and positions at right angles",
         statement="P's top directions “align well with the bottom directions” of E.",
         quantity="capture of E's last 5 %, over chance",
         expected=at_least(3),
@@ -292,6 +311,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="capture.strong",
+        fact="tokens and positions at right angles",
         statement="“Roughly orthogonal”: most of E's directions have little of P.",
         quantity="capture of E's directions from 2 % to 65 %, over chance",
         expected=at_most(1),
@@ -301,6 +321,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="capture.first",
+        fact="tokens and positions at right angles",
         statement="“A small mass at the low indices. This is strange to me.”",
         quantity="capture of E's first direction, over chance",
         expected=at_least(1.5),
@@ -311,6 +332,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _ours(
         id="capture.first_is_mean",
+        fact="tokens and positions at right angles",
         statement=(
             "“Feel free to send me hypotheses!” It is P's mean row: about its mean P has little of "
             "E's first direction."
@@ -323,6 +345,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.P_E.strong_weak",
+        fact="tokens and positions at right angles",
         statement=(
             "“The top positional encoding subspace is aligned to the bottom token embedding "
             "subspace” (the article's upper right corner)."
@@ -334,6 +357,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.P_E.weak_strong",
+        fact="tokens and positions at right angles",
         statement=(
             "“… and vice versa” (the article says “bottom-right”; what it describes is the bottom "
             "left corner)."
@@ -345,6 +369,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.P_E.strong",
+        fact="tokens and positions at right angles",
         statement="P's top directions avoid E's top directions.",
         quantity="top-left corner of P × E, over chance",
         expected=at_most(1),
@@ -354,6 +379,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     *(
         _subspaces(
             id=f"overlap.{name}_P",
+            fact="weights and positions",
             statement=f"The {word} matrix is “well-aligned to the very top subspace of P”.",
             quantity="overlap of the first three directions, 0 to 3",
             expected=at_least(1),
@@ -365,6 +391,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_V_P",
+        fact="weights and positions",
         statement=(
             "The value weights are “far more aligned to the top subspaces of both P and E”: P."
         ),
@@ -373,6 +400,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     *(
         _corner_claim(
             id=f"overlap.{name}_E",
+            fact="weights and tokens",
             statement=f"The {word} matrix is “well-aligned to the top subspaces of E”.",
             corner=(name, "E", "TL"),
         )
@@ -380,11 +408,13 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_O_P",
+        fact="weights and positions",
         statement="The proj matrix is “well-aligned with P”.",
         corner=("W_O", "P", "TL"),
     ),
     _corner_claim(
         id="overlap.W_O_E.aligned",
+        fact="weights and tokens",
         statement=(
             "The proj weights are “far more aligned to the top subspaces of both P and E”: E."
         ),
@@ -392,6 +422,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_O_E",
+        fact="weights and tokens",
         statement=(
             "The proj matrix is “apparently anti-aligned to” E (the article says “to P!”, of which "
             "it has just said the opposite)."
@@ -402,11 +433,13 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_in_E",
+        fact="weights and tokens",
         statement="The MLP is “strongly attuned to the top token embedding directions”.",
         corner=("W_in", "E", "TL"),
     ),
     _corner_claim(
         id="overlap.W_in_P",
+        fact="weights and positions",
         statement="… and “strongly insensitive to the positional encoding directions”.",
         expected=at_most(1),
         reason="less than by chance",
@@ -414,6 +447,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="overlap.W_in_E.diagonal",
+        fact="weights and tokens",
         statement="Its overlaps with E have “most of its mass along the diagonal”.",
         quantity="share of squared overlaps within a tenth of the diagonal",
         expected=at_least(0.5),
@@ -423,6 +457,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="overlap.W_in_P.antidiagonal",
+        fact="weights and positions",
         statement="Its overlaps with P have “most of its mass along the antidiagonal”.",
         quantity="share of squared overlaps within a tenth of the antidiagonal",
         expected=at_least(0.5),
@@ -432,6 +467,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.sparse",
+        fact="few entries",
         statement="P's top vectors are “sparse, concentrating strongly on maybe 40 indices”.",
         quantity="mass of the 40 largest entries, mean of the first three directions",
         expected=at_least(0.9),
@@ -441,6 +477,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.few_entries",
+        fact="few entries",
         statement="Positions use few indices of the embedding.",
         quantity="share of the entries that carry 90 % of the mass of the first five directions",
         expected=at_most(0.15),
@@ -450,6 +487,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.disjoint",
+        fact="tokens and positions at right angles",
         statement="“They actually make use of (roughly) disjoint sets of embedding indices!”",
         quantity="E's energy in the entries above 0.1, over the average entry",
         expected=at_most(0.5),
@@ -459,6 +497,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.appended",
+        fact="tokens and positions at right angles",
         statement="“This is just a permutation away from the positional encodings being appended.”",
         quantity="mass that P's first five directions and E have in the same entries, 0 to 1",
         expected=at_most(0.25),
@@ -468,6 +507,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.context_waves",
+        fact="waves",
         statement="“The top singular vectors in the context space are basically sinusoids …”",
         quantity="mean R² of a sinusoid for the first five, positions 1 to the last but one",
         expected=at_least(0.5),
@@ -477,6 +517,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.frequencies",
+        fact="waves",
         statement="“… of different frequencies.”",
         quantity=(
             "number of different frequencies among the first five, at least a quarter of a cycle "
@@ -489,6 +530,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="decoding.position",
+        fact="tokens and positions at right angles",
         statement=(
             "“Easily resolve … the token embedding and its position”: the position, from their sum."
         ),
@@ -501,6 +543,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     # ---- why ---
     _why(
         id="lookback.everywhere",
+        fact="looking back is a motion",
         statement="“Look back N tokens” is “a position-independent rotation (and translation?)”.",
         quantity="R² for N = 50, fitted on the first half, scored on the second",
         expected=at_least(0.8),
@@ -510,6 +553,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="lookback.far",
+        fact="looking back is a motion",
         statement="… and so for larger N.",
         quantity="the lower R² of N = 100 and N = 200, fitted and scored likewise",
         expected=at_least(0.8),
@@ -519,6 +563,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="lookback.rotation",
+        fact="the curve turns",
         statement=(
             "“Acting on it through … rotations”: a shift alone does not do it, as it would on a "
             "line."
@@ -531,6 +576,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="lookback.shift",
+        fact="looking back is a motion",
         statement="“(and translation?)”: the rotation alone does not do it either.",
         quantity="R² of rotation and shift minus that of the rotation alone, N = 50, by halves",
         expected=more_than(0),
@@ -540,6 +586,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="lookback.angle",
+        fact="the curve turns",
         statement="Each token back turns by the same angle.",
         quantity="R² of a straight line through the angles by lag, up to where rotations fit",
         expected=at_least(0.99),
@@ -549,6 +596,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="lookback.heads",
+        fact="looking back is a motion",
         statement="“… of the positional subspace of query/key vectors.”",
         quantity="lower R² of queries and keys for N = 10, median over the first layer's heads",
         expected=at_least(0.9),
@@ -558,6 +606,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="heads.position_independent",
+        fact="attention by distance",
         statement="“Position-independent”: scores depend on the lag.",
         quantity="share of the variance of a head's scores explained by the lag, median of layer 0",
         expected=at_least(0.5),
@@ -567,6 +616,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="read.norm",
+        fact="a row has its position",
         statement="“The helix puts a bit of positional information in the variable magnitude …”",
         quantity="median error of the position with the nearest norm, over chance",
         expected=at_most(0.5),
@@ -576,6 +626,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="read.direction",
+        fact="a row has its position",
         statement="“… and a bit in the variable rotation.”",
         quantity="median error of the position in the nearest direction, over chance",
         expected=at_most(0.5),
@@ -585,6 +636,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="curve.curled",
+        fact="the curve turns",
         statement=(
             "“You are forced to ‘curl’ the line up”: “high length while staying close to the "
             "origin”."
@@ -598,6 +650,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _ours(
         id="kernels.local",
+        fact="attention by distance",
         statement="Some heads find the last few tokens by position alone.",
         quantity=(
             "number of heads of the first layer whose last 32 queries have over 90 % of their "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,14 +16,14 @@ from geometry.claims.claim import (
     ModelClaim,
     NotApplicable,
     Verdict,
-    adjust,
+    adjust_verdicts,
     judge,
     without_number,
 )
-from geometry.claims.claim_nulls import MAX_ROWS, CurveDraws, Curves, nulls_of_draws
+from geometry.claims.claim_nulls import MAX_ROWS, MIN_DEFINED, CurveDraws, Curves, nulls_of_draws
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import CurveKind
-from geometry.evidence.null import RARE
+from geometry.evidence.null import RARE, Null, Side, null_of
 from geometry.history.here import NotFetched
 from geometry.hub.faults import HubError
 
@@ -71,7 +73,8 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
     """Check claims on one model, and report after each step; the last verdicts are final.
 
     Random tables are drawn in waves. A claim whose number is not as claimed, or is reached by
-    several of the first ones, is decided by these; others need more, until they hold after the
+    several of the first ones of one kind, is decided by these, without the other kinds (Besag and
+    Clifford 1991); others need more of each kind, until they hold after the
     correction for the number of claims, or :data:`MOST` are drawn. Numbers and draws that are
     independent of the shown range are cached in ``measured``.
     """
@@ -80,14 +83,14 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
     order = sorted(checks, key=lambda check: (not check.known, check.of_curves))
 
     def so_far(share: float, message: str) -> Checking:
-        verdicts = adjust([check.verdict for check in checks], measured.model.notes)
+        verdicts = adjust_verdicts([check.verdict for check in checks], measured.model.notes)
         return Checking(share, message, verdicts)
 
-    for done, one in enumerate(order):
-        yield so_far(done / (2 * len(order)), f"Claim {done + 1} of {len(order)}")
+    for place, one in enumerate(order):
+        yield so_far(place / (2 * len(order)), f"Claim {place + 1} of {len(order)}")
         one.measure()
         if one.waits and not one.of_curves:
-            one.draw(FIRST)
+            one.draw(FIRST if one.missed else SURE)
     random_curves, last = CurveDraws(measured), so_far(0.5, DRAWING)
     draws, most = FIRST, _most(measured)
     while waiting := [
@@ -100,8 +103,10 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
             if not one.of_curves:
                 one.draw(draws)
                 yield last
-        values = {one.claim: one.values for one in waiting if one.of_curves}
-        for share in random_curves.up_to(draws, values):
+        by_claim = {one.claim: one for one in waiting if one.of_curves}
+        values = {claim: one.values for claim, one in by_claim.items()}
+        decided = partial(_usual, by_claim, draws)
+        for share in random_curves.up_to(draws, values, decided):
             done = begun + share * (1.0 - begun) / 2
             yield replace(last, share=done, message=f"{DRAWING}: {draws} of each kind, {share:.0%}")
         for one in waiting:
@@ -123,8 +128,18 @@ def _enough(checks: Sequence[_Check], verdicts: Sequence[Verdict], draws: int) -
     """Return the draws after which claims whose number none of them reaches hold, corrected."""
     tested = sum(verdict.p is not None for verdict in verdicts)
     unusual = sum(check.unusual(verdict) for check, verdict in zip(checks, verdicts, strict=True))
-    needed = int(np.ceil(tested / (RARE * max(unusual, 1)) - 1e-9)) - 1
-    return max(needed, SURE, 0 if draws == FIRST else 2 * draws)
+    needed: int = math.ceil(tested / (RARE * max(unusual, 1)) - 1e-9) - 1
+    enough: int = max(needed, SURE, 0 if draws == FIRST else 2 * draws)
+    return enough
+
+
+def _usual(checks: Mapping[ModelClaim, _Check], draws: int, claim: ModelClaim) -> bool:
+    return checks[claim].usual(draws)
+
+
+def _reach(null: Null, value: float, side: Side) -> bool:
+    """Return whether draws reach a number so often that it is not unusual."""
+    return null.reached(value, side) >= REACHED and null.p_value(value, side) > RARE
 
 
 class _Check:
@@ -194,16 +209,31 @@ class _Check:
             return measured.drawn.setdefault(self.claim.id, empty())
         return measured.once(self._key("draws"), empty)
 
+    @property
+    def missed(self) -> bool:
+        """Whether the number is not as claimed."""
+        value = self.verdict.value
+        return value is not None and not self.claim.expected.holds(value)
+
     def unusual(self, verdict: Verdict) -> bool:
         """Return whether the number is as claimed, and few of the draws so far reach it."""
         value, expected = self.verdict.value, self.claim.expected
         if value is None or not verdict.nulls or not expected.holds(value):
             return False
-        return not any(
-            null.reached(value, expected.side) >= REACHED
-            and null.p_value(value, expected.side) > RARE
-            for null in verdict.nulls
-        )
+        return not any(_reach(null, value, expected.side) for null in verdict.nulls)
+
+    def usual(self, draws: int) -> bool:
+        """Return whether some of so many random curves decide already that it does not hold."""
+        value, expected = self.verdict.value, self.claim.expected
+        assert value is not None
+        nulls = [
+            null_of(kind, "", some)
+            for kind, values in self.values.items()
+            if len(some := [one for one in values[:draws] if np.isfinite(one)]) >= MIN_DEFINED
+        ]
+        other: Side = "below" if expected.side == "above" else "above"
+        not_worse = any(null.p_value(value, other) > RARE for null in nulls)
+        return not_worse and any(_reach(null, value, expected.side) for null in nulls)
 
     def needs(self, draws: int, verdict: Verdict) -> bool:
         """Return whether so many draws may change the verdict, as corrected so far."""

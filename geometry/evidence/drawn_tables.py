@@ -291,12 +291,13 @@ def _half(by_lag: Array) -> float:
 def _kernel(nodes: int, length: float, kind: _ProcessKind) -> Array:
     """Return the centred covariance of a process at equally spaced nodes."""
     lags = np.abs(np.arange(nodes)[:, None] - np.arange(nodes)) / length
+    kernel: Array
     if kind == "process":
         kernel = np.exp(-0.5 * np.square(lags))
     elif kind == "matern":
         kernel = (1.0 + np.sqrt(3.0) * lags) * np.exp(-np.sqrt(3.0) * lags)
     else:
-        kernel = np.asarray(np.sinc(lags / 2))
+        kernel = np.sinc(lags / 2)
     kernel -= kernel.mean(axis=0)
     kernel -= kernel.mean(axis=1, keepdims=True)
     return kernel
