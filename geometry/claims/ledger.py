@@ -120,7 +120,7 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
 
 
 def _most(measured: Measurements) -> int:
-    rows = min(max(measured.model.n_positions, USUAL_ROWS), MAX_ROWS)
+    rows = int(min(max(measured.model.n_positions, USUAL_ROWS), MAX_ROWS))
     return max(SURE, MOST * USUAL_ROWS // rows)
 
 
@@ -129,8 +129,7 @@ def _enough(checks: Sequence[_Check], verdicts: Sequence[Verdict], draws: int) -
     tested = sum(verdict.p is not None for verdict in verdicts)
     unusual = sum(check.unusual(verdict) for check, verdict in zip(checks, verdicts, strict=True))
     needed: int = math.ceil(tested / (RARE * max(unusual, 1)) - 1e-9) - 1
-    enough: int = max(needed, SURE, 0 if draws == FIRST else 2 * draws)
-    return enough
+    return max(needed, SURE, 0 if draws == FIRST else 2 * draws)
 
 
 def _usual(checks: Mapping[ModelClaim, _Check], draws: int, claim: ModelClaim) -> bool:

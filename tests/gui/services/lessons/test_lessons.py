@@ -239,7 +239,6 @@ SAID = ({
 }, {
     "sample": (
         "two sums, each of a token and a position", "these are outliers: 0 and 255",
-        "Claim about the constant norm: ", "≈ holds, as by chance.",
         "So here their mean is not the reason", "main finding, and it holds here",
         "Queries have 2.81, keys 2.87, values 0.035", "It is still there: 2.81 before, 2.73 after",
         "So this is a finding about GPT-2",
@@ -320,7 +319,7 @@ def test_second_lesson_numbers_are_right(name, gpt2_folder, minilm_folder):
     assert {one for one in conditions if holds(one, found)} == BY_NAME[name]
     assert holds("readers", found)
     assert holds("values_apart", found)
-    by_chance = {"spectrum.P", "layernorm.constant"}
+    by_chance = set()
     if name != "sample":
         by_chance |= {"norms.stable", "layernorm.sum_of_squares"}
     for claim in (one for one in CLAIMS if one.id in by_chance):
