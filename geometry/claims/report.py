@@ -73,7 +73,8 @@ def report(
     model
         The open model.
     positions
-        Inclusive range, for everything that depends on it; 1 to the last position if None.
+        Inclusive range, for everything that depends on it; by default
+        :attr:`PositionalModel.usual_positions`, without position 0 and untrained last rows.
     layer
         Layer of the weights in `overlaps`, from 0.
     rank
@@ -226,6 +227,7 @@ def _model(model: PositionalModel) -> dict[str, Any]:
         "n_layers": model.n_layers,
         "n_heads": model.n_heads,
         "warnings": list(model.warnings),
+        "notes": [{"sentence": note.sentence, "claims": list(note.claims)} for note in model.notes],
     }
 
 

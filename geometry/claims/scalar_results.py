@@ -114,7 +114,8 @@ def scalar_results(
     model
         The open model; only its position table is read.
     positions
-        Inclusive range, for quantities that depend on it; 1 to the last position if None.
+        Inclusive range, for quantities that depend on it; those of
+        :attr:`PositionalModel.usual_positions` if None.
     components
         Three principal components of the range, from 1, for the curve's shape.
     check
