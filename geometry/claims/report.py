@@ -14,6 +14,7 @@ from geometry.claims.group_claims import check_groups, member
 from geometry.claims.measured_range import LAGS as LOOK_BACK_LAGS
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.published import compare_published
+from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
 from geometry.inside.intervene import Effects
@@ -452,7 +453,24 @@ def _shape(measured: Measurements, missing: dict[str, str]) -> dict[str, Any] | 
     curves: dict[str, Any] = {
         name: _curve(fit, best=fit is shapes.described) for name, fit in shapes.fits.items()
     }
-    return {**curves, "best": shapes.best, "evidence": _evidence(measured)}
+    return {
+        **curves,
+        "best": shapes.best,
+        "evidence": _evidence(measured),
+        "interval": _interval(measured.intervals),
+    }
+
+
+def _interval(found: Intervals | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ends = {"turns": found.turns, "radius": found.radius, "B": found.b, "r2": found.r2}
+    return {
+        **{name: None if end is None else list(end) for name, end in ends.items()},
+        "subspace_angle_deg": found.angle,
+        "correlation": found.correlation,
+        "draws": found.draws,
+    }
 
 
 def _curve(fit: ShapeFit, *, best: bool) -> dict[str, float | None]:
