@@ -16,6 +16,7 @@ from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.published import compare_published
 from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
+from geometry.evidence.shape_distance import shape_distance
 from geometry.hub.faults import Offline
 from geometry.inside.intervene import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
@@ -109,7 +110,43 @@ def report(
     """
     scope = Scope(positions, layer, rank, after, fold_ln, nulls)
     measured = Measurements(model, scope)
-    return describe(measured, lambda measured: check_all(measured, beside, effects))
+    found = describe(measured, lambda measured: check_all(measured, beside, effects))
+    return {**found, "distances": shape_distances(measured, beside)} if beside else found
+
+
+def shape_distances(
+    measured: Measurements, beside: Sequence[PositionalModel]
+) -> list[dict[str, Any]]:
+    """Describe the distance of a model's shape from others', over the range or the part they have.
+
+    Parameters
+    ----------
+    measured
+        The model's measurements.
+    beside
+        The others; those without a table of positions are left out.
+    """
+    first, last = measured.positions
+    found = []
+    for other in beside:
+        end = min(last, other.usual_positions[1])
+        if measured.model.no_claims or other.no_claims or end <= first:
+            continue
+        rows = (model.W_pos[first : end + 1] for model in (measured.model, other))
+        try:
+            distance = shape_distance(*rows)
+        except ValueError:  # one does not vary
+            continue
+        found.append(
+            {
+                "source": other.source.text,
+                "positions": [first, end],
+                "degrees": distance.degrees,
+                "interval": None if distance.interval is None else list(distance.interval),
+                "same_curve": distance.same_curve,
+            }
+        )
+    return found
 
 
 def check_all(

@@ -9,7 +9,7 @@ variance is smooth over frequency; so blocks are of neighbouring frequencies her
 The curve is a wave of one frequency beside a straight line, in all columns, the wave's amplitude
 and phase changing linearly. It takes away some of the lowest frequencies. What the departures have
 there is extrapolated from the frequencies above by their spectrum, that of a first-order
-autoregression with white noise beside it, in each principal direction. Coverage is measured by
+autoregression with white noise beside it. Coverage is measured by
 `tools/study_intervals.py`, see `resources/guide/evidence.md`.
 
 References
@@ -85,7 +85,7 @@ class Intervals:
         Degrees below which the largest angle between the components' subspace and the curve's lies
         in 95 % of the draws.
     correlation
-        Autocorrelation of neighbouring rows' departures, in the direction that departs most.
+        Autocorrelation of neighbouring rows' departures, apart from white noise.
     draws
         Number of draws.
     """
@@ -214,7 +214,7 @@ def intervals(
     near = counts[np.abs(counts - turns) <= max(TRIED, turns * APART)]
     shares = 2 * balanced_turning(points, near)[0] / totals
     found = Intervals(
-        b=_about(evidence.b, shares, share=True),
+        b=interval_about(evidence.b, shares, share=True),
         angle=float(np.percentile(angles, LEVEL)),
         correlation=departures.correlation,
         draws=draws,
@@ -224,14 +224,14 @@ def intervals(
     counted, radii, r2 = _helices(points, shape, unit)
     return replace(
         found,
-        turns=_about(shape.turns, counted),
-        radius=_about(shape.radius, radii * unit),
-        r2=_about(shape.r2, r2, share=True),
+        turns=interval_about(shape.turns, counted),
+        radius=interval_about(shape.radius, radii * unit),
+        r2=interval_about(shape.r2, r2, share=True),
     )
 
 
-def _about(value: float, drawn: Array, *, share: bool = False) -> Interval:
-    """Return the interval about a value from those of the draws.
+def interval_about(value: float, drawn: Array, *, share: bool = False) -> Interval:
+    """Return the interval of 95 % about a value from those of the draws.
 
     The draws vary about their own median as the value does about what is expected, on the scale of
     logarithms, or of log-odds for shares.
@@ -273,24 +273,25 @@ def _waves(m: int, turns: float) -> Array:
 def _spectrum(coefficients: Array, known: npt.NDArray[np.intp]) -> tuple[Array, float]:
     """Return the standard deviation of each coefficient by a parametric spectrum, (n, k).
 
-    By Whittle's likelihood, of the coefficients that are known alone; and the autocorrelation of
-    the last direction.
+    Its shape is that of all directions together, since principal directions of any process are
+    slow or fast by themselves: the best by Whittle's likelihood of the coefficients that are known,
+    and white unless the Bayesian information criterion prefers another. Also the autocorrelation.
     """
     n = len(coefficients)
     cosines = np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
     pairs = [(rho, white) for rho in CORRELATIONS for white in WHITE if rho or not white]
     rho, white = np.array(pairs).T[:, :, None]
     spectra = (1 - white) * (1 - rho**2) / (1 + rho**2 - 2 * rho * cosines) + white
-    there = spectra[:, known]
-    variance = (1 / there) @ np.square(coefficients[known]) / len(known)
-    tiny = np.finfo(np.float64).tiny
-    worse = np.log(np.maximum(variance, tiny)) + np.log(there).mean(axis=1)[:, None]
-    best = worse.argmin(axis=0)
-    strength = variance[best, np.arange(len(best))]
+    there, squares = spectra[:, known], np.square(coefficients[known])
+    variance = (squares.sum(axis=1) / there).mean(axis=1)
+    worse = np.log(np.maximum(variance, np.finfo(np.float64).tiny)) + np.log(there).mean(axis=1)
+    parameters = (rho > 0.0).astype(float) + (white > 0.0)
+    best = int((worse + parameters[:, 0] * np.log(len(known)) / len(known)).argmin())
+    strength = (squares / there[best][:, None]).mean(axis=0)
     # Departures that are rounding are none.
     strength[strength <= 1e-24 * strength.max(initial=0.0)] = 0.0
-    scale: Array = np.sqrt(spectra[best].T * strength)
-    return scale, float(rho[best[int(strength.argmax())], 0])
+    scale: Array = np.sqrt(np.outer(spectra[best], strength))
+    return scale, float(rho[best, 0])
 
 
 def _helices(points: Array, shape: Turning, unit: float) -> tuple[Array, Array, Array]:
