@@ -132,9 +132,9 @@ def shape_distances(
         end = min(last, other.usual_positions[1])
         if measured.model.no_claims or other.no_claims or end <= first:
             continue
-        rows = (model.W_pos[first : end + 1] for model in (measured.model, other))
+        own, theirs = (model.W_pos[first : end + 1] for model in (measured.model, other))
         try:
-            distance = shape_distance(*rows)
+            distance = shape_distance(own, theirs)
         except ValueError:  # one does not vary
             continue
         found.append(

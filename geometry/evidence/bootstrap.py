@@ -123,18 +123,20 @@ class Departures:
 
         X = about_mean(rows)
         m = len(X)
-        scores = _leading(X, WIDTH)
-        self.left = max(0.0, float(np.vdot(X, X) - np.vdot(scores, scores)))
         basis = np.linalg.qr(_waves(m, turns))[0]
-        coefficients: Array = dct(scores, axis=0, norm="ortho")[1:]
         modes: Array = dct(basis, axis=0, norm="ortho")[1:]
-        self.curve: Array = modes @ (modes.T @ coefficients)
         taken = np.square(modes).sum(axis=1)
         self._donors = np.flatnonzero(taken < 0.5)
-        departures = (coefficients - self.curve) / np.sqrt(np.maximum(1 - taken, 0.5))[:, None]
-        self._scale, self.correlation = _spectrum(departures, self._donors)
-        known = self._scale > 0.0
-        self._white = np.divide(departures, self._scale, out=np.zeros_like(departures), where=known)
+        whole: Array = dct(X, axis=0, norm="ortho")[1:]
+        remaining = 1 / np.maximum(1 - taken, 0.5)
+        power = np.square(whole - modes @ (modes.T @ whole)).sum(axis=1) * remaining
+        spectrum, self.correlation = _spectrum(power, self._donors)
+        self._scale = np.sqrt(spectrum)
+        coefficients = _leading(whole, WIDTH)
+        self.left = max(0.0, float(np.vdot(X, X) - np.vdot(coefficients, coefficients)))
+        self.curve: Array = modes @ (modes.T @ coefficients)
+        departures = (coefficients - self.curve) * np.sqrt(remaining)[:, None]
+        self._white = departures / self._scale[:, None]
         # A neighbourhood of sqrt(m)/2 frequencies is smooth in variance, and has some degrees of
         # freedom; it is shifted at the ends.
         self._span = min(2 * max(4, round(np.sqrt(m) / 4)) + 1, len(self._donors))
@@ -151,7 +153,7 @@ class Departures:
         chosen = self._donors[self._first + random.integers(0, span, count)]
         level = np.sqrt(span / random.chisquare(span, (-(-count // span), k)))
         level = np.repeat(level, span, axis=0)[:count] * random.choice((-1.0, 1.0), (count, 1))
-        drawn: Array = self.curve + self._white[chosen] * self._scale * level
+        drawn: Array = self.curve + self._white[chosen] * self._scale[:, None] * level
         return drawn
 
 
@@ -252,7 +254,7 @@ def interval_about(value: float, drawn: Array, *, share: bool = False) -> Interv
 
 
 def _leading(X: Array, count: int) -> Array:
-    """Return centred rows in their first principal directions, (m, at most count)."""
+    """Return rows in their first singular directions, (m, at most count)."""
     from scipy.linalg import eigh
 
     wide = X.shape[1] > len(X)
@@ -270,28 +272,24 @@ def _waves(m: int, turns: float) -> Array:
     return np.column_stack([np.ones(m), t, wave, t[:, None] * wave])
 
 
-def _spectrum(coefficients: Array, known: npt.NDArray[np.intp]) -> tuple[Array, float]:
-    """Return the standard deviation of each coefficient by a parametric spectrum, (n, k).
+def _spectrum(power: Array, known: npt.NDArray[np.intp]) -> tuple[Array, float]:
+    """Return the shape of a spectrum, (n,), and the autocorrelation of its process.
 
-    Its shape is that of all directions together, since principal directions of any process are
-    slow or fast by themselves: the best by Whittle's likelihood of the coefficients that are known,
-    and white unless the Bayesian information criterion prefers another. Also the autocorrelation.
+    The best by Whittle's likelihood of the frequencies that are known, and white unless the
+    Bayesian information criterion prefers another. It is one for all columns together: each
+    principal direction of a process has a few of its frequencies.
     """
-    n = len(coefficients)
+    n = len(power)
     cosines = np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
     pairs = [(rho, white) for rho in CORRELATIONS for white in WHITE if rho or not white]
     rho, white = np.array(pairs).T[:, :, None]
     spectra = (1 - white) * (1 - rho**2) / (1 + rho**2 - 2 * rho * cosines) + white
-    there, squares = spectra[:, known], np.square(coefficients[known])
-    variance = (squares.sum(axis=1) / there).mean(axis=1)
+    there = spectra[:, known]
+    variance = (power[known] / there).mean(axis=1)
     worse = np.log(np.maximum(variance, np.finfo(np.float64).tiny)) + np.log(there).mean(axis=1)
     parameters = (rho > 0.0).astype(float) + (white > 0.0)
     best = int((worse + parameters[:, 0] * np.log(len(known)) / len(known)).argmin())
-    strength = (squares / there[best][:, None]).mean(axis=0)
-    # Departures that are rounding are none.
-    strength[strength <= 1e-24 * strength.max(initial=0.0)] = 0.0
-    scale: Array = np.sqrt(np.outer(spectra[best], strength))
-    return scale, float(rho[best, 0])
+    return spectra[best], float(rho[best, 0])
 
 
 def _helices(points: Array, shape: Turning, unit: float) -> tuple[Array, Array, Array]:
