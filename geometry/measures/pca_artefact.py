@@ -154,7 +154,7 @@ class PCAArtefact:
     def title(self) -> str:
         """The answer in a few words."""
         return {
-            "no": "Not of PCA alone: the rows turn evenly",
+            "no": "No: the rows turn evenly",
             "yes": "Yes: random curves have such waves too",
             "no waves": "There are no waves to explain",
         }[self.answer]
@@ -163,9 +163,9 @@ class PCAArtefact:
     def sentences(self) -> tuple[str, str, str, str]:
         """What the components have in common with random ones, and what they have beyond them.
 
-        On their sinusoids, frequencies, turning and variance, in this order.
+        On their turning, variance, sinusoids and frequencies, in this order.
         """
-        return self._on_waves(), self._on_frequencies(), self._on_turning(), self._on_variance()
+        return self._on_turning(), self._on_variance(), self._on_waves(), self._on_frequencies()
 
     def _on_waves(self) -> str:
         own, nulls = self.own.waves.r2, self._nulls("mean_r2")
@@ -173,7 +173,9 @@ class PCAArtefact:
         mean = f", {_percent(self.own.mean_r2)} on average" if len(own) > 1 else ""
         ends = {
             "above": "These are more nearly waves than 95 % of the random ones.",
-            "among": f"PCA shows such waves in {_reaching(self.own.mean_r2, nulls)} as well.",
+            "among": f"PCA shows such waves in {_reaching(self.own.mean_r2, nulls)} as well."
+            if own.max() >= WAVES
+            else "None of them is a wave.",
             "below": "These are less nearly waves than 95 % of the random ones.",
         }
         return (

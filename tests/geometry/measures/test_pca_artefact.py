@@ -1,5 +1,8 @@
 """Components over position beside those of random tables, against closed forms and real tables."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from geometry import open_model, pca_artefact, turning_share
 from geometry.checkpoints.errors import RangeError
 from geometry.evidence.drawn_tables import drawn_tables
 
+PAGE = Path(__file__).resolve().parents[3] / "resources" / "guide" / "artefact.md"
 RNG = np.random.default_rng(7)
 T = np.linspace(-1.0, 1.0, 300)
 
@@ -57,29 +61,34 @@ def test_answer_for_curves_of_known_structure(rows, answer, variance):
 
 
 @pytest.mark.parametrize(
-    ("source", "positions", "answer", "variance"),
+    ("name", "source", "variance"),
     [
-        ("gpt2", (1, 1022), "no", "above"),
-        ("minilm", (1, 510), "yes", "among"),
-        ("sample", (1, 254), "no", "above"),
-        ("sinusoidal:512x128", (1, 510), "yes", "among"),
+        ("GPT-2 small", "gpt2", "above"),
+        ("GPT-2 small, rows in random order", "gpt2", "above"),
+        ("all-MiniLM-L6-v2", "minilm", "among"),
+        ("the sinusoidal table, 512 × 128", "sinusoidal:512x128", "among"),
     ],
 )
-def test_answer_for_models(request, source, positions, answer, variance):
+def test_answer_for_models_is_that_of_the_guide(request, name, source, variance):
+    (line,) = re.findall(
+        rf"^\| {re.escape(name)} \| (.*) \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
+    positions, r2, cycles, b, three, answer = line.split(" | ")
     if source in ("gpt2", "minilm"):
         source = str(request.getfixturevalue(f"{source}_folder"))
-    rows = open_model(source).W_pos[positions[0] : positions[1] + 1]
+    first, last = map(int, positions.split("–"))
+    rows = open_model(source).W_pos[first : last + 1]
+    if "random order" in name:
+        rows = np.random.default_rng(0).permutation(rows)
     result = pca_artefact(rows, draws=19)
-    assert (result.answer, result.variance_place) == (answer, variance)
-    b = f"{100 * result.turning.b:.0f} %"
-    assert b in result.sentences[2]
-    assert f"{100 * result.own.shares.sum():.0f} %" in result.sentences[3]
-
-
-def test_rows_in_random_order_have_no_waves(gpt2_folder):
-    rows = open_model(str(gpt2_folder)).W_pos[1:300]
-    result = pca_artefact(RNG.permutation(rows), draws=19)
-    assert (result.answer, result.waves_place) == ("no waves", "among")
+    own = result.own
+    assert ", ".join(f"{value:.2f}" for value in own.waves.r2) == r2
+    assert ", ".join(f"{value:.2f}" for value in own.waves.cycles) == cycles
+    assert (f"{result.turning.b:.2f}", f"{100 * own.three:.0f} %") == (b, three)
+    assert answer.partition(":")[0] == result.answer
+    assert result.variance_place == variance
+    assert f"{100 * result.turning.b:.0f} %" in result.sentences[0]
+    assert three in result.sentences[1]
 
 
 def test_numbers_of_random_tables_are_those_of_their_rows():
