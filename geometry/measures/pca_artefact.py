@@ -45,6 +45,8 @@ KINDS: Mapping[Kind, str] = {"process": "smooth random tables", "walk": "random 
 WAVES = 0.5
 """Minimum R² of a component that is called a wave."""
 
+PERCENT = "\N{NO-BREAK SPACE}%"
+
 Answer = Literal["yes", "no", "no waves"]
 """Whether the waves of the components may be an artefact of PCA."""
 Place = Literal["above", "among", "below"]
@@ -169,14 +171,14 @@ class PCAArtefact:
 
     def _on_waves(self) -> str:
         own, nulls = self.own.waves.r2, self._nulls("mean_r2")
-        shares = f"{_listed([f'{100 * r2:.0f}' for r2 in own])} %"
+        shares = _listed([f"{100 * r2:.0f}" for r2 in own]) + PERCENT
         mean = f", {_percent(self.own.mean_r2)} on average" if len(own) > 1 else ""
         ends = {
-            "above": "These are more nearly waves than 95 % of the random ones.",
+            "above": f"These are more nearly waves than 95{PERCENT} of the random ones.",
             "among": f"PCA shows such waves in {_reaching(self.own.mean_r2, nulls)} as well."
             if own.max() >= WAVES
             else "None of them is a wave.",
-            "below": "These are less nearly waves than 95 % of the random ones.",
+            "below": f"These are less nearly waves than 95{PERCENT} of the random ones.",
         }
         return (
             f"Sinusoids explain {shares} of {self._components}{mean}; {_bands(nulls)}. "
@@ -215,9 +217,9 @@ class PCAArtefact:
     def _on_variance(self) -> str:
         nulls, k = self._nulls("three"), len(self.own.shares)
         ends = {
-            "above": "The rows vary in fewer directions than 95 % of the random ones.",
+            "above": f"The rows vary in fewer directions than 95{PERCENT} of the random ones.",
             "among": f"This is no more than {_reaching(self.own.three, nulls)} have.",
-            "below": "The rows vary in more directions than 95 % of the random ones.",
+            "below": f"The rows vary in more directions than 95{PERCENT} of the random ones.",
         }
         return (
             f"{self._components.capitalize()} {'has' if k == 1 else 'have'} "
@@ -341,7 +343,7 @@ def _bands(nulls: Sequence[Null]) -> str:
     parts = []
     for null in nulls:
         low, high = (f"{100 * share:.0f}" for share in null.band[::2])
-        parts.append(f"{KINDS[_kind(null)]} {high if low == high else f'{low}–{high}'} %")
+        parts.append(f"{KINDS[_kind(null)]} {high if low == high else f'{low}–{high}'}{PERCENT}")
     return ", ".join(parts)
 
 
@@ -350,7 +352,7 @@ def _kind(null: Null) -> Kind:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}{PERCENT}"
 
 
 def _cycles(cycles: Array) -> str:

@@ -76,7 +76,7 @@ class ArtefactPanel(PanelSpec[Choices, PCAArtefact]):
 
     def plots(self, view: ArtefactView) -> Sequence[Part]:
         random = view.result.random[view.choices.random].example
-        name = "random walk" if view.choices.random == "walk" else "smooth random table"
+        name = "random walk" if view.choices.random == "walk" else "random table"
         return [
             _plot(view, view.result.own, view.name or view.model.name, over=True),
             _plot(view, random, name, over=False),
@@ -149,7 +149,7 @@ def _plot(view: ArtefactView, waves: ComponentWaves, name: str, *, over: bool) -
     ]
     return Plot(
         f"Components of {name}" if over else f"Components of a {name}",
-        Axis(view.along if over else f"row of a {name}", whole=True),
+        Axis(view.along if over else f"row, {name}", whole=True),
         Axis("score (units of P)"),
         curves,
         hover=hover,

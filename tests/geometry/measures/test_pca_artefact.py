@@ -87,8 +87,8 @@ def test_answer_for_models_is_that_of_the_guide(request, name, source, variance)
     assert (f"{result.turning.b:.2f}", f"{100 * own.three:.0f} %") == (b, three)
     assert answer.partition(":")[0] == result.answer
     assert result.variance_place == variance
-    assert f"{100 * result.turning.b:.0f} %" in result.sentences[0]
-    assert three in result.sentences[1]
+    assert f" {100 * result.turning.b:.0f}\N{NO-BREAK SPACE}%" in result.sentences[0]
+    assert three.replace(" ", "\N{NO-BREAK SPACE}") in result.sentences[1]
 
 
 def test_numbers_of_random_tables_are_those_of_their_rows():
