@@ -64,6 +64,7 @@ from .measures.overlaps import sparsity as sparsity
 from .measures.overlaps import sparsity_nulls as sparsity_nulls
 from .measures.overlaps import squared_overlaps as squared_overlaps
 from .measures.overlaps import top3 as top3
+from .measures.pca_artefact import pca_artefact as pca_artefact
 from .measures.probes import centred_stable_rank as centred_stable_rank
 from .measures.probes import neighbour_mean_r2 as neighbour_mean_r2
 from .measures.probes import order_probe as order_probe
