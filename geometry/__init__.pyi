@@ -3,6 +3,7 @@
 from .checkpoints.errors import HelixscopeError as HelixscopeError
 from .checkpoints.errors import RangeError as RangeError
 from .checkpoints.errors import TensorUnavailable as TensorUnavailable
+from .claims.claim import adjust_verdicts as adjust_verdicts
 from .claims.claims import check_claims as check_claims
 from .claims.effect_claims import check_effects as check_effects
 from .claims.group_claims import check_groups as check_groups
