@@ -3,6 +3,7 @@
 from .checkpoints.errors import HelixscopeError as HelixscopeError
 from .checkpoints.errors import RangeError as RangeError
 from .checkpoints.errors import TensorUnavailable as TensorUnavailable
+from .claims.claim import adjust_verdicts as adjust_verdicts
 from .claims.claims import check_claims as check_claims
 from .claims.effect_claims import check_effects as check_effects
 from .claims.group_claims import check_groups as check_groups
@@ -64,6 +65,7 @@ from .measures.overlaps import sparsity as sparsity
 from .measures.overlaps import sparsity_nulls as sparsity_nulls
 from .measures.overlaps import squared_overlaps as squared_overlaps
 from .measures.overlaps import top3 as top3
+from .measures.pca_artefact import pca_artefact as pca_artefact
 from .measures.probes import centred_stable_rank as centred_stable_rank
 from .measures.probes import neighbour_mean_r2 as neighbour_mean_r2
 from .measures.probes import order_probe as order_probe

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
-from geometry.claims.claim import CannotTell, Verdict
+from geometry.claims.claim import CannotTell, Verdict, adjust_verdicts
 from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
 from geometry.claims.group_claims import check_groups, member
@@ -175,7 +175,8 @@ def check_all(
             group.append(member(Measurements(model)))
         except CannotTell:
             continue
-    return (*check_claims(measured), *check_effects(effects), *check_groups(group))
+    every = (*check_claims(measured), *check_effects(effects), *check_groups(group))
+    return adjust_verdicts(every, measured.model.notes)
 
 
 def describe(
@@ -609,6 +610,7 @@ def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         {
             "id": verdict.claim.id,
             "article": verdict.claim.article,
+            "fact": verdict.claim.fact,
             "statement": verdict.claim.statement,
             "quantity": verdict.claim.quantity,
             "value": verdict.value,
@@ -617,6 +619,10 @@ def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             "holds": verdict.holds,
             "outcome": verdict.outcome,
             "null": _null(verdict.null),
+            "p": verdict.p,
+            "p_adjusted": verdict.p_adjusted,
+            "nulls": _nulls(verdict),
+            "by_construction": verdict.by_construction,
             "interval": None if verdict.interval is None else list(verdict.interval),
             "why_null": verdict.why_null,
         }
@@ -629,3 +635,14 @@ def _null(null: Null | None) -> dict[str, Any] | None:
         return None
     low, _, high = null.band
     return {"name": null.name, "draws": null.draws, "p5": low, "p95": high}
+
+
+def _nulls(verdict: Verdict) -> dict[str, dict[str, Any]]:
+    """Describe every null distribution beside which a number was judged, by its name."""
+    described = {}
+    for null in verdict.nulls:
+        assert verdict.value is not None
+        low, _, high = null.band
+        p = null.p_value(verdict.value, verdict.claim.expected.side)
+        described[null.name] = {"draws": null.draws, "p": p, "p5": low, "p95": high}
+    return described

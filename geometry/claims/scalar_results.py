@@ -36,7 +36,6 @@ Of = Literal["model", "range", "components"]
 
 WEIGHED = {
     "variance_3": "pca.three",
-    "energy_30": "spectrum.P",
     "norm_cv": "norms.stable",
     "lookback_r2": "lookback.everywhere",
 }
@@ -160,7 +159,8 @@ def weighed_scalars(
         As :func:`scalar_results` returns them.
     outcomes
         By keys of quantities: of the turning share, whether the positions turn more evenly than
-        random smooth curves; of the others, that of the claim in :data:`WEIGHED`.
+        random smooth curves; of the others, that of the claim in :data:`WEIGHED`, corrected for
+        their number.
 
     Raises
     ------
@@ -171,17 +171,17 @@ def weighed_scalars(
     scalars = _measure_all(table, None)
     outcomes: dict[str, Outcome] = {"turning_share": table.turning_outcome()}
     if nulls:
-        from geometry.claims.claims import CLAIMS, check, draw_curves
+        from geometry.claims.claims import CLAIMS
+        from geometry.claims.ledger import check_together
 
         by_id = {claim.id: claim for claim in CLAIMS}
         claims = {key: by_id[claim] for key, claim in WEIGHED.items()}
         if table.measured.shown != model.usual_positions:
             del claims["variance_3"]  # the claim is about all positions
-        if not model.no_claims:
-            draw_curves(claims.values(), table.measured)
+        verdicts = check_together(tuple(claims.values()), table.measured)
         outcomes |= {
-            key: check(claim, table.measured).outcome or "cannot tell"
-            for key, claim in claims.items()
+            key: verdict.outcome or "cannot tell"
+            for key, verdict in zip(claims, verdicts, strict=True)
         }
     return scalars, outcomes
 

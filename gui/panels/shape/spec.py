@@ -15,7 +15,8 @@ from geometry.measures.shape_fit import FREE
 from geometry.models.model import PositionalModel
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.kit.choices import Choice, Option, Saved, Toggle
+from gui.panels.kit.choices import Button, Choice, Option, Saved, Toggle
+from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
@@ -262,6 +263,14 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             field="in_view",
             text="Show in 3D",
             tip="Draw the chosen curve as a thin line among the positions, with its axis dashed",
+        ),
+    )
+    buttons = (
+        Button(
+            "Artefact of PCA?",
+            "Could this be an artefact of PCA? Show the components beside those of smooth random "
+            "tables",
+            lambda _: ShowPanel("artefact", {}),
         ),
     )
     body = "gui.panels.shape.body:ShapeBody"

@@ -305,10 +305,7 @@ _READ: Mapping[str, tuple[Tensor, ...]] = {
     "heads": _QK,
     "kernels": _QK,
     "layernorm": _E,
-    "layernorm.ruins_line": (),
     "lookback.heads": _QK,
-    "lookback.lags": _QK,
-    "spectrum.E": _E,
 }
 """Tensors that claims read, by topic or by name."""
 
