@@ -58,6 +58,6 @@ def making_of(settings: TrainingSettings) -> Making:
                 "before them by one rigid motion, and were trained from there."
             )
             if count == CURVE:
-                sentence += f" It continues any curve in {count} directions as a helix."
+                sentence += " Such a continuation makes a helix of any curve in space."
             notes.append(Note(sentence, MOVED if count == CURVE else (), since=joined + 1))
     return Making(tuple(notes), untrained=1)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 DRAWN_R2 = 0.5
 """Minimum R² of a fit that is drawn in the 3D view if no curve was chosen in the table."""
-NOTED = ("shape.", "pca.three")
-"""Beginnings of the claims whose notes are shown with the verdict."""
+NOTED = "shape."
+"""Beginning of the claims whose notes are shown with the verdict."""
 MIN_POSITIONS = 4
 """Minimum number of positions: fewer lie on any of the curves."""
 
@@ -113,7 +113,7 @@ class ShapeOf:
         evidence = turning_share(rows, coordinates) if enough else None
         shapes = fit_shapes(coordinates, evidence, check=context.raise_if_cancelled)
         shape = shape_of(pca, self.components, coordinates, shapes)
-        shape = replace(shape, notes=sentences(context.model.notes, *NOTED))
+        shape = replace(shape, notes=sentences(context.model.notes, NOTED))
         if enough:
             yield Progress(None, "Drawing random curves", shape)
             nulls = context.cache(
@@ -293,7 +293,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         shape = shape_of(
             measured.pca, components, coordinates, measured.shapes, measured.turning_nulls
         )
-        notes = sentences(measured.model.notes, *NOTED)
+        notes = sentences(measured.model.notes, NOTED)
         shape = replace(shape, intervals=measured.intervals, notes=notes)
         return ShapeOf(measured.positions, components), shape
 
