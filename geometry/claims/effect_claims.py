@@ -47,6 +47,7 @@ class EffectClaim(Claim):
     """
 
     article: str = OURS
+    fact: str = "what positions do"
     change: str
     control: str = ""
 

@@ -10,6 +10,7 @@ from geometry.evidence.drawn_tables import (
     thinned,
 )
 from geometry.evidence.null import band_of, null_of
+from geometry.evidence.random_curves import SLOW_MEANINGS, slow_modes
 from geometry.evidence.random_frames import random_frame, shared_energy
 
 
@@ -126,11 +127,41 @@ def test_shuffled_and_turned_keep_all_but_one_thing():
     )
 
 
+@pytest.mark.parametrize("kind", SLOW_MEANINGS)
+def test_curves_of_slow_waves_have_the_tables_variance_noise_and_mean(kind):
+    given = smooth(300, 200, 40) + 0.3 * np.random.default_rng(1).standard_normal((300, 200)) + 1.0
+    share = noise_and_half_lag(centred(given))[0]
+    few, all_columns = (list(drawn_tables(given, kind, 40, columns=c)) for c in (None, 200))
+    assert few[0].shape[1] < 150
+    for tables in (few, all_columns):
+        sizes = [np.square(centred(table)).sum() for table in tables]
+        assert np.mean(sizes) == pytest.approx(np.square(centred(given)).sum(), rel=0.1)
+        noises = [noise_and_half_lag(centred(table))[0] for table in tables]
+        assert np.mean(noises) == pytest.approx(share, abs=0.03)
+    assert (
+        len(
+            {
+                np.linalg.matrix_rank(slow_modes(kind, 90, np.random.default_rng(i)))
+                for i in range(9)
+            }
+        )
+        > 1
+    )
+
+
+def test_cosine_series_are_the_modes_of_a_discrete_cosine_transform():
+    """Terms j = 1 … J at the rows' places, orthogonal up to the ends, and nothing else."""
+    modes = slow_modes("cosines", 400, np.random.default_rng(0))
+    gram = modes.T @ modes / 400
+    np.testing.assert_allclose(gram, np.eye(len(gram)) / len(gram), atol=0.01)
+    np.testing.assert_allclose(np.square(modes).sum(), 400)
+
+
 def test_long_tables_are_thinned_and_draws_are_the_same_again():
     assert len(thinned(np.zeros((4096, 1)))) == 4096
     assert len(thinned(np.zeros((4097, 1)))) == 2049
     long = np.cumsum(np.random.default_rng(0).standard_normal((9000, 5)), axis=0)
-    for kind in ("process", "walk", "shuffled"):
+    for kind in ("process", "walk", "shuffled", *SLOW_MEANINGS):
         one, again = (next(drawn_tables(long, kind, 1, seed=4)) for _ in range(2))
         assert len(one) == 3000
         assert (one == again).all()
