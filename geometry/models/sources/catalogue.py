@@ -14,6 +14,11 @@ from geometry.models.notes import Making, Note, parse_making
 SAMPLE = "sample"
 """Source and catalogue id of the bundled model; with "/step 535", of a step of its training."""
 
+SAMPLE_PLAIN = "sample-plain"
+"""The same of a second bundled model, trained in the plain way."""
+
+BUNDLED = (SAMPLE, SAMPLE_PLAIN)
+
 SAMPLE_INSIDE = "sample/inside"
 """Source of the positions inside the bundled model, a run of ``helixscope positions``; with
 "/layer 1" after it, of one layer."""
@@ -26,8 +31,8 @@ class CatalogueEntry:
     Attributes
     ----------
     id
-        The model's name on the Hugging Face Hub; "sample" is the bundled one, "sinusoidal" and
-        "sinusoidal-fairseq" are computed.
+        The model's name on the Hugging Face Hub; those in :data:`BUNDLED` are bundled,
+        "sinusoidal" and "sinusoidal-fairseq" are computed.
     title, group, note
         Short name, heading it is listed under, and one sentence for a newcomer.
     n_positions, d_model

@@ -51,7 +51,7 @@ from geometry.models.sources.adapted import (
     open_adapted,
     opening_base,
 )
-from geometry.models.sources.catalogue import SAMPLE, canonical, read_catalogue, with_entry
+from geometry.models.sources.catalogue import BUNDLED, canonical, read_catalogue, with_entry
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
 from geometry.models.sources.history_steps import (
@@ -170,7 +170,7 @@ def open_model(
     if source.kind in FORMS:
         return _open_derived(source, table, network)
     if source.kind == "bundled":
-        if text != SAMPLE or (folder := locate(SAMPLE)) is None:
+        if text not in BUNDLED or (folder := locate(text)) is None:
             raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
         return _open(folder, source, text, table)
     if source.address is None:

@@ -6,8 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
+from geometry.models.notes import sentences
 from gui.panels.artefact.spec import ArtefactPanel, ArtefactView
 from gui.panels.kit.body import PanelBody
+from gui.panels.shape.spec import NOTED
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
@@ -24,10 +26,10 @@ class ArtefactBody(PanelBody):
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
-        self.title = label("", "title", wrap=True)
+        self.title, self.notes = label("", "title", wrap=True), label("", wrap=True)
         self.sentences = [label("", wrap=True, selectable=True) for _ in range(4)]
         words = QWidget()
-        vbox(self.title, *self.sentences, 1, parent=words, spacing=GRID)
+        vbox(self.title, self.notes, *self.sentences, 1, parent=words, spacing=GRID)
         self._area = ScrollColumn(words)
         self._area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._area.setProperty("ring", True)
@@ -39,6 +41,9 @@ class ArtefactBody(PanelBody):
 
     def draw(self, view: ArtefactView) -> None:
         self.title.setText(view.result.title)
+        made = sentences(view.model.notes, *NOTED)
+        self.notes.setText(f"By construction: {' '.join(made)}")
+        self.notes.setVisible(bool(made))
         for line, sentence in zip(self.sentences, view.result.sentences, strict=True):
             line.setText(sentence)
         self.plots.draw(ArtefactPanel().plots(view))
