@@ -40,9 +40,9 @@ AFTER = 100
 
 
 def _span(measured: Measurements, first: int, last: int) -> tuple[int, int]:
-    """Return a range of the table; negative positions count from the end."""
-    n = measured.model.n_positions
-    first, last = first + n * (first < 0), last + n * (last < 0)
+    """Return a range of the table; negative positions count from the end of the trained rows."""
+    n, usual = measured.model.n_positions, measured.model.usual_positions[1]
+    first, last = first + n * (first < 0), min(last + n, usual) if last < 0 else last
     if not 0 <= first <= last < n or last - first < 3:
         raise CannotTell(f"this table has only {n} positions")
     return first, last

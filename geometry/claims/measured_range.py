@@ -8,6 +8,7 @@ from typing import Self, TypeVar, overload
 import numpy as np
 
 from geometry.checkpoints.memo import cached_property
+from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
 from geometry.evidence.turning_nulls import turning_nulls
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
@@ -20,7 +21,7 @@ from geometry.measures.lookback import (
     longest_lag,
     look_back,
 )
-from geometry.measures.shape import Shapes, fit_shapes
+from geometry.measures.shape import Shapes, fit_shapes, shape_intervals
 from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.measures.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
 from geometry.models.addable_tokens import addable_tokens
@@ -155,6 +156,11 @@ class MeasuredRange:
         if len(self.rows) < 4 or len(self.pca.components) < 3 or not self.pca.rank:
             return None
         return fit_shapes(self.pca.project(self.rows)[:, :3], self.evidence)
+
+    @of_range
+    def intervals(self) -> Intervals | None:
+        """Intervals of the curve that describes the rows; None for fewer than 32 of them."""
+        return None if self.shapes is None else shape_intervals(self.rows, self.shapes)
 
     @of_range
     def look_back(self) -> Mapping[Scoring, LookBack] | None:

@@ -27,7 +27,7 @@ from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import Splitter, Window, draw_windows, find_texts
-from geometry.models.sources.catalogue import SAMPLE, canonical
+from geometry.models.sources.catalogue import BUNDLED, canonical
 from geometry.models.sources.local_models import hub_cache, locate, locate_address, snapshot_of
 from geometry.models.sources.locating import located
 from geometry.models.sources.opening import name_of
@@ -312,8 +312,8 @@ def _load(
 
 def _place(source: Source) -> Path:
     """Return the folder or the GGUF file of a source."""
-    if source.text == SAMPLE:
-        folder = locate(SAMPLE)
+    if source.text in BUNDLED:
+        folder = locate(source.text)
         if folder is not None:
             return folder
     path = Path(source.text).expanduser()
@@ -408,8 +408,8 @@ def _identity(place: Path) -> str:
 
 
 def _name(source: Source, place: Path) -> str:
-    if source.text == SAMPLE:
-        return SAMPLE
+    if source.text in BUNDLED:
+        return source.text
     return name_of(place) if source.address is None else canonical(source.address).short
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
+from geometry.models.notes import sentences
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.kit.choices import Number, Saved, Toggle
 from gui.panels.kit.spec import PanelSpec
@@ -153,6 +154,9 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
         effect = effects.of(change)
         if effect is not None:
             text += f": {cost(effects, effect)}"
+        judged = [claim for claim, options in self.claims.items() if change in options.values()]
+        if judged and (made := sentences(view.model.notes, *judged)):
+            text += f" · by construction: {' '.join(made)}"
         if effects.windows:
             text += f" · from {format_count(effects.windows)} windows of text"
         return text
