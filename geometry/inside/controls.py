@@ -54,9 +54,9 @@ def norms_kept_by_row(rows: Array, changed: Array, random: np.random.Generator) 
 
 
 def _mapped(displacements: Array, random: np.random.Generator) -> Array:
-    """Return displacements after a random linear map: U s Z s Vᵀ, of U s Vᵀ."""
-    U, s, V = np.linalg.svd(displacements, full_matrices=False)
-    mapped: Array = (U * s) @ random.normal(size=(len(s), len(s))) @ (s[:, None] * V)
+    """Return displacements U s Vᵀ after a random linear map: U s Z s Vᵀ, with Z = Vᵀ A U."""
+    A = random.normal(size=displacements.T.shape)
+    mapped: Array = displacements @ A @ displacements
     return mapped
 
 

@@ -261,7 +261,11 @@ class _Run:
         rows = self._made[name] if name not in RANDOM else self._changes[name](table.drawn(draw))
         if not control:
             return rows
-        return CONTROLS[control](table.P, rows, np.random.default_rng((self._seed, draw, 1)))
+        moved = np.flatnonzero((rows != table.P).any(axis=1))
+        random = np.random.default_rng((self._seed, draw, 1))
+        controlled = table.P.copy()
+        controlled[moved] = CONTROLS[control](table.P[moved], rows[moved], random)
+        return controlled
 
     def steps(self, batch: Sequence[Window], draw: int, plan: Sequence[_Step]) -> Iterator[str]:
         """Run a batch; yield the change whose pass begins."""
