@@ -10,7 +10,7 @@ SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
 """Number of values of each counter, from 0; larger ones are left out, as too rare to measure."""
 COUNTERS = ("position", *SIZES)
 SAMPLE_TEXTS = "sample"
-"""Used in place of a path: the pages of the user guide."""
+"""Used in place of a path: the texts included with Helixscope."""
 
 
 class InsideError(HelixscopeError):

@@ -11,9 +11,9 @@ from geometry.models.sources.layer_tables import RESOLVED
 from gui.services.lessons.findings import NOTHING, Absent, Fact, Findings
 from gui.style.theme import format_count, format_number, format_percent
 
-ENOUGH, NEARLY, MUCH = 0.95, 0.9, 0.25
+ENOUGH, NEARLY, MUCH = 0.95, 0.9, 0.1
 """Minimum shares of the positions' worth: kept where a change costs nothing, and nearly nothing;
-lost where it costs much.
+lost beyond a displacement as large where a property matters.
 """
 ONE_DIRECTION = 0.75
 """Minimum share of the variance in the first component of a curve that is nearly a line."""
@@ -70,6 +70,9 @@ NUMBERS: Mapping[str, Fact] = {
     "keep_2": Fact("the same for the first two", _kept("top 2")),
     "keep_3": Fact("the same for the first three", _kept("top 3")),
     "keep_helix": Fact("the same for the fitted helix", _kept("fitted helix")),
+    "keep_polynomial": Fact(
+        "the same for a polynomial as close as the helix", _kept("polynomial as close")
+    ),
     "own_helix": Fact("factors of the helix that was measured by hand last", _own_helix),
     "keep_own": Fact("share that it keeps", lambda f: _share(f.kept_cost(f.own_helix[1]))),
     "cost_turn": Fact(
@@ -81,6 +84,10 @@ NUMBERS: Mapping[str, Fact] = {
     "lost_scrambled": Fact(
         "the latter as a share of what positions are worth",
         lambda f: _share(1 - f.kept("scrambled norms")),
+    ),
+    "cost_norms_kept": Fact(
+        "by how much the loss grows with rows that are moved as far, and norms kept",
+        lambda f: format_number(max(one.delta for one in f.controls("scrambled norms"))),
     ),
     "cost_shift_1": Fact("by how much the loss grows with positions one later", _cost("shift 1")),
     "cost_shift_10": Fact("the same for ten later", _cost("shift 10")),
@@ -133,7 +140,10 @@ def _useful(findings: Findings) -> bool:
 
 
 def _norms_matter(findings: Findings) -> bool:
-    return findings.kept("equal norms") >= NEARLY and findings.kept("scrambled norms") <= 1 - MUCH
+    """Whether scrambled norms cost more than each displacement as large with norms kept."""
+    remains = [one.difference for one in findings.controls("scrambled norms")]
+    worth = findings.cost(NOTHING)
+    return worth.low > 0 and min(low for _, low, _ in remains) > MUCH * worth.delta
 
 
 def _consumed(findings: Findings) -> bool:
@@ -152,7 +162,7 @@ CONDITIONS: Mapping[str, Callable[[Findings], bool]] = {
     "three_enough": lambda f: f.kept("top 3") >= ENOUGH,
     "helix_enough": lambda f: f.kept("fitted helix") >= NEARLY,
     "wrong_worse": lambda f: f.cost("random turn").low > f.cost(NOTHING).delta,
-    "tokens_worst": lambda f: f.cost("into E").low > f.cost("random turn").delta,
+    "tokens_worst": lambda f: min(one.difference[1] for one in f.controls("into E")) > 0,
     "norms_matter": _norms_matter,
     "shiftable": lambda f: min(f.kept("shift 1"), f.kept("shift 10")) >= ENOUGH,
     "consumed": _consumed,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.inside.intervene import Effect, Effects
+from geometry.inside.effects import Control, Effect, Effects
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import FILE_NAME
 from geometry.models.sources.opening import open_model
@@ -21,13 +21,15 @@ COSTS = {
     "top 0": 2.0, "top 1": 1.5, "top 2": 0.5, "top 3": 0.02, "fitted helix": 0.25,
     "fitted helix radius 2.00 pitch 1.00": 0.9, "fitted helix radius 1.00 pitch 0.50": 0.8,
     "random turn": 2.5, "into E": 3.0, "equal norms": 0.1, "scrambled norms": 0.6,
-    "shift 1": 0.004, "shift 10": -0.01,
+    "shift 1": 0.004, "shift 10": -0.01, "polynomial as close": 0.5,
 }  # fmt: skip
+CONTROLS = {"scrambled norms": (0.1, 0.3), "into E": (2.5,)}
 SAID = {
     "loss": "4.500", "worth": "2.000", "keep_1": "25 %", "keep_2": "75 %", "keep_3": "99 %",
     "keep_helix": "88 %", "own_helix": "1 × radius and 0.5 × pitch", "keep_own": "60 %",
     "cost_turn": "2.500", "cost_into_e": "3.000", "cost_equal": "0.100",
-    "cost_scrambled": "0.600", "lost_scrambled": "30 %", "cost_shift_1": "0.004",
+    "cost_scrambled": "0.600", "cost_norms_kept": "0.300", "keep_polynomial": "75 %",
+    "lost_scrambled": "30 %", "cost_shift_1": "0.004",
     "cost_shift_10": "\N{MINUS SIGN}0.010",
 }  # fmt: skip
 MOVED = ((0.1, 0.2, 0.1, 0.1), (0.4, 0.1, 0.6, 0.05))
@@ -35,10 +37,15 @@ MOVED = ((0.1, 0.2, 0.1, 0.1), (0.4, 0.1, 0.6, 0.05))
 
 def effects(moved=(), wide=0.1, **changed):
     costs = {**COSTS, **{name.replace("_", " "): value for name, value in changed.items()}}
-    made = (
-        Effect(name, delta, delta - wide, delta + wide, attention=moved if name == "top 0" else ())
-        for name, delta in costs.items()
-    )
+    made = []
+    for name, delta in costs.items():
+        controls = []
+        for other in CONTROLS.get(name, ()):
+            difference = (delta - other, delta - other - wide, delta - other + wide)
+            controls.append(Control("as far", other, other, other, difference))
+        attention = moved if name == "top 0" else ()
+        ends = delta - wide, delta + wide
+        made.append(Effect(name, delta, *ends, attention=attention, controls=tuple(controls)))
     return Effects(4.5, tuple(made), 4)
 
 
@@ -83,13 +90,13 @@ def test_numbers_of_measured_effects(name, said, model):
 
 
 def test_conditions_of_measured_effects(model):
-    known = {"measured", "useful", "three_enough", "wrong_worse", "tokens_worst", "norms_matter"}
+    known = {"measured", "useful", "three_enough", "wrong_worse", "tokens_worst"}
     assert true_of(findings(model)) == set()
     found = findings(model, effects())
     assert true_of(found) == known | {"shiftable"}
-    changed = effects(
-        top_3=0.2, fitted_helix=0.1, random_turn=2.05, into_E=2.1, equal_norms=0.5, shift_1=0.2
-    )
+    # Beyond the costlier of the controls, by a tenth of what positions are worth.
+    assert holds("norms_matter", findings(model, effects(scrambled_norms=0.61)))
+    changed = effects(top_3=0.2, fitted_helix=0.1, random_turn=2.05, into_E=2.55, shift_1=0.2)
     assert true_of(findings(model, changed)) == {"measured", "useful", "helix_enough"}
 
 
@@ -103,7 +110,7 @@ def test_nothing_is_a_share_of_what_may_be_chance(model):
     assert holds("measured", found)
     assert not holds("useful", found)
     assert number("worth", found) == "2.000"
-    for name in ("keep_1", "keep_helix", "keep_own", "lost_scrambled"):
+    for name in ("keep_1", "keep_helix", "keep_own", "lost_scrambled", "keep_polynomial"):
         assert number(name, found) is None
 
 
@@ -159,7 +166,10 @@ def test_which_facts_need_effects_or_layers():
 
 def test_all_changes_with_facts_are_measured_by_default(model):
     """Else a sentence would always be left out."""
-    usual = Effects(4.5, tuple(Effect(name, 1.0, 0.9, 1.1) for name in USUAL), 4)
+    control = Control("as far", 0.5, 0.4, 0.6, (0.5, 0.4, 0.6))
+    usual = Effects(
+        4.5, tuple(Effect(name, 1.0, 0.9, 1.1, controls=(control,)) for name in USUAL), 4
+    )
     wanted = tuple((name, (1, 199)) for name in SAID if name not in ("own_helix", "keep_own"))
     facts = resolve(facts_of(wanted, usual), QuestionContext(model))
     assert None not in facts.values()
