@@ -16,7 +16,7 @@ from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.published import compare_published
 from geometry.evidence.null import Null
 from geometry.hub.faults import Offline
-from geometry.inside.intervene import Effects
+from geometry.inside.effects import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.lookback import KINDS, LookBack
 from geometry.measures.shape import ShapeFit

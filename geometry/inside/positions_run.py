@@ -33,7 +33,7 @@ from geometry.inside.record import (
 )
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.sums import Sums
-from geometry.inside.windows import Window, digest
+from geometry.inside.windows import Corpus, Window, corpus_of, digest, find_texts
 
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
@@ -114,6 +114,7 @@ def measure_positions(
         network = load_network(settings.source, device=device)
         length = min(settings.length, network.longest or settings.length)
         windows = network.windows_of(settings.texts, length, settings.texts_at_most, settings.seed)
+        corpus = corpus_of(find_texts(settings.texts))
         identity = f"{network.files} {digest([w for batch in batches_of(windows) for w in batch])}"
         sums = _summed(folder, network, windows, "trained", identity, device, report)
         special = special_positions(network, len(windows[0].ids))
@@ -122,7 +123,7 @@ def measure_positions(
         result = _measured(settings, network, sums, controls, special, report)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
-        described = _described(settings, network, windows, special, result, sums)
+        described = _described(settings, network, windows, corpus, special, result, sums)
         write_json(described, out / DESCRIPTION, InsideError, indent=1)
     folder.finish()
     return result
@@ -226,6 +227,7 @@ def _described(
     settings: PositionsSettings,
     network: RunnableNetwork,
     windows: Sequence[Window],
+    corpus: Corpus,
     special: tuple[int, ...],
     result: PositionsResult,
     sums: Sums,
@@ -249,6 +251,7 @@ def _described(
         "published": published_as_json(result.published),
         "texts": [{"file": window.file, "first_token": window.first_token} for window in windows],
         "special_tokens": list(special),
+        "corpus": asdict(corpus),
         "seed": settings.seed,
     }
 

@@ -12,7 +12,7 @@ COUNTERS = ("position", *SIZES)
 GROUPS = 8
 """Groups of texts, four in each half, from which the noise of a mean over texts is estimated."""
 SAMPLE_TEXTS = "sample"
-"""Used in place of a path: the pages of the user guide."""
+"""Used in place of a path: the texts included with Helixscope."""
 
 
 class InsideError(HelixscopeError):

@@ -7,6 +7,7 @@ mean over them then has the noise of independent texts.
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,14 @@ from geometry.inside.settings import GROUPS, SAMPLE_TEXTS, InsideError
 
 SUFFIXES = (".txt", ".md")
 """Suffixes of text files in a folder."""
-GUIDE = Path(__file__).parents[2] / "resources" / "guide"
-"""The user guide: the texts included with Helixscope."""
+SAMPLE = Path(__file__).parents[2] / "resources" / "texts.zip"
+"""The texts included with Helixscope: its documentation, as it was in November 2026."""
 MAX_BYTES = 20_000_000
 """Maximum bytes read of a file: enough for thousands of windows, and split in seconds."""
 SPARE = 4
 """Candidates per chosen window, so that a few texts do not make up all windows."""
+MAX_DIGESTED = 250_000_000
+"""Maximum bytes of texts whose digest is computed: a second's work."""
 MIN_LENGTH = 16
 """Minimum tokens of a window."""
 MIN_WINDOWS = 4
@@ -63,14 +66,17 @@ def find_texts(place: Path | str) -> list[TextFile]:
     Parameters
     ----------
     place
-        A path, or "sample" for the pages of the user guide; "./sample" is a path.
+        A path, or "sample" for the texts in :data:`SAMPLE`; "./sample" is a path.
 
     Raises
     ------
     InsideError
         There are no texts.
     """
-    place = GUIDE if place == SAMPLE_TEXTS else Path(place).expanduser()
+    if place == SAMPLE_TEXTS:
+        with zipfile.ZipFile(SAMPLE) as kept:
+            return [TextFile(name, None, kept.read(name).decode()) for name in kept.namelist()]
+    place = Path(place).expanduser()
     if place.is_file():
         return [TextFile(place.name, place)]
     if not place.is_dir():
@@ -82,6 +88,35 @@ def find_texts(place: Path | str) -> list[TextFile]:
             f"The folder {str(place)!r} contains no text.", "Texts are .txt and .md files."
         )
     return texts
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What identifies texts.
+
+    Attributes
+    ----------
+    files
+        Number of files.
+    digest
+        SHA-256 of the files' names and contents, as far as these are read; None if they are larger
+        than :data:`MAX_DIGESTED` altogether.
+    """
+
+    files: int
+    digest: str | None
+
+
+def corpus_of(texts: Sequence[TextFile]) -> Corpus:
+    """Identify texts. Raises SourceError: one cannot be read."""
+    result, size = hashlib.sha256(), 0
+    for text in texts:
+        content = text.read().encode("utf-8", "replace")
+        size += len(content)
+        if size > MAX_DIGESTED:
+            return Corpus(len(texts), None)
+        result.update(f"{text.name}\0{len(content)}\0".encode("utf-8", "replace") + content)
+    return Corpus(len(texts), result.hexdigest())
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,7 +18,7 @@ from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.inside.intervene import Effect, Effects
+    from geometry.inside.effects import Effect, Effects
 
 HEADS = 3
 """Number of heads printed for each change."""

@@ -15,7 +15,8 @@ from geometry.checkpoints.errors import (
     RangeError,
     TensorUnavailable,
 )
-from geometry.inside.intervene import Effect, Effects, table_of
+from geometry.inside.effects import Effect, Effects
+from geometry.inside.intervene import table_of
 from geometry.inside.interventions import (
     MAX_COMPONENTS,
     MIN_POSITIONS,

@@ -30,6 +30,8 @@ def beside_curves(null: Null | None) -> bool:
 
 def short(outcome: Outcome, null: Null | None = None) -> str:
     """Return an outcome as a cell of a table."""
+    if outcome == "as any smooth curve" and null is not None and null.name == "displaced":
+        return "as any displacement"
     if outcome == "as any smooth curve" and not beside_curves(null):
         return "as by chance"
     return SHORT[outcome]
@@ -39,6 +41,8 @@ def long(outcome: Outcome, null: Null | None = None) -> str:
     """Return an outcome as part of a sentence."""
     if outcome != "as any smooth curve":
         return SHORT[outcome]
+    if null is not None and null.name == "displaced":
+        return "holds, as for any displacement"
     curves = beside_curves(null)
     return f"holds, as {'for any smooth curve' if curves else 'by chance'}"
 

@@ -14,6 +14,7 @@ DRAWN = {
     "turned": "random rotations",
     "frames": "random rotations",
     "entries": "random choices",
+    "displaced": "displacements of the same size",
 }
 """What is drawn at random, in two words, by the name of a null distribution."""
 
@@ -48,7 +49,10 @@ def interval_text(verdict: Verdict) -> str:
     if verdict.interval is None:
         return ""
     low, high = map(number, verdict.interval)
-    return f"95 % of resampled texts: {low} to {high}."
+    text = f"95 % of resampled texts: {low} to {high}."
+    if verdict.null is None:
+        return text
+    return f"{text} 90 % of them with {verdict.null.meaning}: {band(verdict)}."
 
 
 def measured(verdict: Verdict) -> str:

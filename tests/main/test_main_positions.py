@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from geometry.inside import published
 from geometry.inside.mixing import Mixing
 from geometry.inside.positions_run import PositionsResult
 from geometry.inside.published import KnownModel
+from geometry.inside.windows import corpus_of, find_texts
 from gui.commands.positions_command import remarks
 from tests.command_line import ROOT, run
 
@@ -84,9 +86,10 @@ def test_published_numbers_are_printed_beside_ours(tmp_path, capsys, monkeypatch
                "--texts-at-most", "16", "--no-control") == 0  # fmt: skip
     printed = capsys.readouterr()
     one, _ = json.loads((tmp_path / "out" / "positions.json").read_text())["published"]
-    texts = json.loads((tmp_path / "out" / "positions.json").read_text())["texts"]
-    pages = {path.name for path in GUIDE.glob("*.md")}
-    assert {text["file"] for text in texts} <= pages, "by default the guide"
+    described = json.loads((tmp_path / "out" / "positions.json").read_text())
+    sample = find_texts("sample")
+    assert {text["file"] for text in described["texts"]} <= {text.name for text in sample}
+    assert described["corpus"] == asdict(corpus_of(sample))
     title, *rows = printed.out.splitlines()[4:]
     assert title.split()[:4] == ["layer", "quantity", "published", "ours"]
     assert [row.split()[:4] for row in rows] == [

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QCheckBox, QFrame, QWidget
 
-from geometry.inside.intervene import Effects
+from geometry.inside.effects import Effects
 from geometry.inside.interventions import (
     CHANGES,
     MAX_COMPONENTS,

@@ -26,7 +26,7 @@ from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.inside.intervene import Effect, Effects
+    from geometry.inside.effects import Effect, Effects
     from geometry.models.model import PositionalModel
     from geometry.pca.components import Array
 

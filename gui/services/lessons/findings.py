@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geometry.claims.measured_range import MeasuredRange
     from geometry.claims.measurements import Measurements
     from geometry.history.history import History
-    from geometry.inside.intervene import Effect, Effects
+    from geometry.inside.effects import Effect, Effects
     from geometry.measures.kernels import HeadKernels
     from geometry.measures.layernorm import Version
     from geometry.measures.lookback import Kind, LookBack, Scoring

@@ -19,7 +19,7 @@ from geometry.claims.effect_claims import EFFECT_CLAIMS, NEEDED, NEEDS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.published import PUBLISHED, Compared
 from geometry.evidence.null import OUTCOMES
-from geometry.inside.intervene import Effect, Effects
+from geometry.inside.effects import Effect, Effects
 from geometry.inside.interventions import Table
 from geometry.inside.worker import WorkerProgress
 from geometry.models.residual_stream import Subject

@@ -9,7 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import FileChanged
-from geometry.inside.intervene import Effect, changed_table, intervene
+from geometry.inside.effects import Effect
+from geometry.inside.intervene import changed_table, intervene
 from geometry.inside.interventions import USUAL
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.inside.intervene import Effect, Effects
+from geometry.inside.effects import Effect, Effects
 from geometry.inside.interventions import USUAL
 from geometry.models.sources.layer_tables import AMOUNTS, FILE_NAME
 from geometry.models.sources.opening import open_model
