@@ -46,8 +46,8 @@ DECOMPOSED = (
     "standard_error",
 )
 """Attributes of :class:`geometry.inside.layers.LayerPositions` that are plotted."""
-CONTROLS = {"random": "random weights", "shuffled": "shuffled weights"}
-"""Kinds of :class:`geometry.inside.record.Control`, and their names."""
+CONTROLS = ("random", "shuffled")
+"""Kinds of :class:`geometry.inside.record.Control`."""
 
 
 def layer_plots(view: View) -> list[Plot | Image]:
@@ -122,7 +122,7 @@ def _variance(view: View, layers: LayerTables) -> list[Line]:
     ]
     if layers.random_share is not None and (described is None or not described.controls):
         random = layers.random_share
-        lines.append(Line(CONTROLS["random"], random, SERIES[theme.name][1], percent=True))
+        lines.append(Line("random", random, SERIES[theme.name][1], percent=True))
     return lines
 
 
@@ -208,11 +208,11 @@ def _with_controls(view: View, plot: Plot, name: str, shown: Callable[[float], s
         return plot
     layer = history.shown if at is None else min(at, history.n_snapshots - 1)
     bands, readings = [], []
-    for (kind, label), color in zip(CONTROLS.items(), SERIES[view.theme.name][1:3], strict=True):
+    for kind, color in zip(CONTROLS, SERIES[view.theme.name][1:3], strict=True):
         values = _controls(described, kind, name)
         if len(values) and np.isfinite(values).all():
             low, high = values.min(axis=0), values.max(axis=0)
-            band = Band(history.steps.astype(np.float64), low, high, color, label)
+            band = Band(history.steps.astype(np.float64), low, high, color, kind)
             bands.append(band)
             ends = [shown(float(end[layer])) for end in (low, high)]
             readings.append(band.reading("–".join(dict.fromkeys(ends))))

@@ -250,7 +250,7 @@ def test_positions_are_shown_without_their_description(inside, wait_until_idle):
         assert [reading.name for reading in first.readings] == [empty]
         assert not first.curves
     share, amounts, *_ = panel.spec.plots(view)
-    assert [curve.label for curve in share.curves] == ["pos", "noise", "random weights"]
+    assert [curve.label for curve in share.curves] == ["pos", "noise", "random"]
     assert [reading.name for reading in amounts.readings] == [NO_AMOUNTS]
     assert "stable_rank" not in panel.spec.numbers(view)
 
