@@ -121,7 +121,8 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
 
 def _most(measured: Measurements) -> int:
     rows = min(max(measured.model.n_positions, USUAL_ROWS), MAX_ROWS)
-    return max(SURE, MOST * USUAL_ROWS // rows)
+    most: int = max(SURE, MOST * USUAL_ROWS // rows)
+    return most
 
 
 def _enough(checks: Sequence[_Check], verdicts: Sequence[Verdict], draws: int) -> int:
