@@ -18,7 +18,7 @@ from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
 from geometry.evidence.shape_distance import shape_distance
 from geometry.hub.faults import Offline
-from geometry.inside.intervene import Effects
+from geometry.inside.effects import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.lookback import KINDS, LookBack
 from geometry.measures.shape import ShapeFit

@@ -37,7 +37,7 @@ from geometry.models.tokens import FastTokenizer, load_tokenizer, without_row
 if TYPE_CHECKING:
     import torch
 
-Weights = Literal["trained", "random"]
+Weights = Literal["trained", "random", "shuffled"]
 FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
 DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope positions” download it."
 ADVICE = "Check that the model is one that transformers loads."
@@ -224,9 +224,10 @@ def load_network(
     device
         Of torch: "cpu", "cuda", "mps".
     weights
-        "random" for the initial weights of a training of the same architecture.
+        "random" for the initial weights of a training of the same architecture; "shuffled" for the
+        trained ones with the entries of each matrix, embeddings included, in random order.
     seed
-        Of random weights.
+        Of random and shuffled weights.
     head
         Whether to load a causal language model with its head; encoders are loaded without.
     attention
@@ -290,6 +291,8 @@ def _load(
             **options,
         )
         _check_complete(name, loading_info)
+        if weights == "shuffled":
+            _shuffle(module, seed)
     if getattr(config, "is_encoder_decoder", False):
         module = module.get_encoder()
     module = module.to(device).eval()
@@ -308,6 +311,17 @@ def _load(
         files,
         kind is AutoModelForCausalLM,
     )
+
+
+def _shuffle(module: torch.nn.Module, seed: int) -> None:
+    """Put the entries of each matrix of a network in random order."""
+    import torch
+
+    random = torch.Generator().manual_seed(seed)
+    for parameter in module.parameters():
+        if parameter.ndim > 1:
+            flat = parameter.detach().reshape(-1)
+            parameter.data = flat[torch.randperm(len(flat), generator=random)].view_as(parameter)
 
 
 def _place(source: Source) -> Path:

@@ -26,6 +26,10 @@ _BY_CHANCE: dict[Outcome, str] = {
     "as any smooth curve": "as by chance",
     "worse than any such curve": "worse than chance",
 }
+_DISPLACED: dict[Outcome, str] = {
+    "as any smooth curve": "as any displacement",
+    "worse than any such curve": "worse than any displacement",
+}
 
 
 def beside_curves(null: Null | None) -> bool:
@@ -35,17 +39,18 @@ def beside_curves(null: Null | None) -> bool:
 
 def short(outcome: Outcome, null: Null | None = None) -> str:
     """Return an outcome as a cell of a table."""
-    if not beside_curves(null):
-        return _BY_CHANCE.get(outcome, SHORT[outcome])
-    return SHORT[outcome]
+    if beside_curves(null):
+        return SHORT[outcome]
+    displaced = null is not None and null.name == "displaced"
+    return (_DISPLACED if displaced else _BY_CHANCE).get(outcome, SHORT[outcome])
 
 
 def long(outcome: Outcome, null: Null | None = None) -> str:
     """Return an outcome as part of a sentence."""
+    cell = short(outcome, null)
     if outcome != "as any smooth curve":
-        return short(outcome, null)
-    curves = beside_curves(null)
-    return f"holds, as {'for any smooth curve' if curves else 'by chance'}"
+        return cell
+    return f"holds, {cell if cell.startswith('as by') else cell.replace('as any', 'as for any')}"
 
 
 def outcome_color(outcome: Outcome, theme: Theme) -> str:

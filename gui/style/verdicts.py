@@ -25,6 +25,7 @@ DRAWN = {
     "fourier": "random Fourier series",
     "cosines": "cosine series",
     "relabelled": "other divisions",
+    "displaced": "displacements of the same size",
 }
 """What is drawn at random, in a few words, by the name of a null distribution."""
 
@@ -70,7 +71,10 @@ def interval_text(verdict: Verdict) -> str:
     if verdict.interval is None:
         return ""
     low, high = map(number, verdict.interval)
-    return f"95 % of resampled texts: {low} to {high}."
+    text = f"95 % of resampled texts: {low} to {high}."
+    if verdict.null is None:
+        return text
+    return f"{text} 90 % of them with {verdict.null.meaning}: {band(verdict)}."
 
 
 def measured(verdict: Verdict) -> str:
