@@ -234,9 +234,7 @@ class _Check:
             for kind, values in self.values.items()
             if len(some := [one for one in values[:draws] if np.isfinite(one)]) >= MIN_DEFINED
         ]
-        other: Side = "below" if expected.side == "above" else "above"
-        not_worse = any(null.p_value(value, other) > RARE for null in nulls)
-        return not_worse and any(_reach(null, value, expected.side) for null in nulls)
+        return any(_reach(null, value, expected.side) for null in nulls)
 
     def needs(self, draws: int, verdict: Verdict, rare: float, most: int) -> bool:
         """Return whether so many draws may change the verdict, as corrected so far.

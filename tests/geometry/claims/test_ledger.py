@@ -59,16 +59,17 @@ def test_the_least_favourable_kind_decides():
 
 
 @pytest.mark.parametrize("side", ["above", "below"])
-def test_worse_than_all_kinds_is_an_outcome_of_its_own(side):
+def test_worse_than_what_decides_is_an_outcome_of_its_own(side):
     sign = 1.0 if side == "above" else -1.0
     nulls = [null_of(name, name, sign * np.linspace(low, 3.0, 59))
              for name, low in (("walk", 1.0), ("process", 2.0))]  # fmt: skip
     for holds in (True, False):
         assert weigh(holds, sign * 0.9, side, nulls) == "worse than any such curve"
         assert weigh(holds, sign * 1.9, side, nulls[1]) == "worse than any such curve"
-    # Within the band of one kind.
-    assert weigh(True, sign * 1.9, side, nulls) == "as any smooth curve"
-    assert weigh(False, sign * 1.9, side, nulls) == "does not hold"
+    assert weigh(True, sign * 1.9, side, nulls) == "worse than any such curve"
+    # Within the band of the kind that decides.
+    assert weigh(True, sign * 2.2, side, nulls) == "as any smooth curve"
+    assert weigh(False, sign * 2.2, side, nulls) == "does not hold"
     assert judge(claim(), 0.0, null_of("walk", "", np.ones(39))).holds is False
 
 
