@@ -117,7 +117,12 @@ def test_a_lesson_is_read():
         ("{turns}", "{turnz}", 22, "no {turnz}"),
         ("{variance 1-last}", "{variance 1:last}", 19, "“1:last” is not a range"),
         ("(panel:norms)", "(panel:norm)", 20, "no panel “norm”"),
-        ("(panel:norms)", "(open:gpt2)", 20, "can open sample and sample/inside, not “gpt2”"),
+        (
+            "(panel:norms)",
+            "(open:gpt2)",
+            20,
+            "can open what is bundled, such as sample, not “gpt2”",
+        ),
         ("[if helix", "[if helicks", 22, "no condition “helicks”"),
         ("[if helix 1-last and", "[if helix 1-last, and", 22, "is not a range"),
         ("### Question", "### Task", 24, "and not “Task”"),
