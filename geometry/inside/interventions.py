@@ -140,8 +140,8 @@ class Table:
     def drawn(self, draw: int) -> Table:
         """Return the same table, whose random changes are another draw."""
         other = replace(self, draw=draw)
-        computed = ("_components", "_token_components")
-        other.__dict__.update({name: getattr(self, name) for name in computed})
+        kept = {"_components", "_token_components"} & self.__dict__.keys()
+        other.__dict__.update({name: self.__dict__[name] for name in kept})
         return other
 
 
