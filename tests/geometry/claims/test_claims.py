@@ -210,7 +210,7 @@ def test_gpt2(gpt2, of_gpt2, gpt2_folder):
     assert measured["model"] == {
         "source": str(gpt2_folder), "family": "gpt2", "fingerprint": gpt2.fingerprint,
         "n_positions": 1024, "d_model": 768, "d_vocab": 50257, "n_layers": 12, "n_heads": 12,
-        "warnings": [],
+        "warnings": [], "notes": [],
     }  # fmt: skip
     pca = measured["pca"]
     assert pca["positions"] == [1, 1023]
