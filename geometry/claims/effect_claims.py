@@ -51,6 +51,7 @@ class EffectClaim(Claim):
     """
 
     article: str = OURS
+    fact: str = "what positions do"
     change: str
     beyond: bool = False
 

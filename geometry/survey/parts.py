@@ -285,7 +285,7 @@ class SurveyFile:
         import pyarrow as pa
 
         tables = [table for path in self._small if (table := self._table(path)) is not None]
-        rows = pa.concat_tables(tables)
+        rows = pa.concat_tables(tables, promote_options="default")
         path = self._write_part(rows)
         # Only now: a process that ends here leaves the same rows twice.
         for old in self._small:
@@ -335,7 +335,7 @@ class SurveyFile:
         tables = [table for path in files if (table := self._table(path)) is not None]
         if not tables:
             return
-        rows = pa.concat_tables(tables).combine_chunks()
+        rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
         self._write(rows.take(in_order(rows)).combine_chunks(), self.out)
         for path in parts:
             with suppress(FileNotFoundError), writing(path):

@@ -13,6 +13,7 @@ import numpy as np
 from geometry.inside.effects import Control, Effect
 from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
+from geometry.models.notes import sentences
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.kit.choices import Number, Saved, Toggle
 from gui.panels.kit.spec import PanelSpec
@@ -157,6 +158,9 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
         if effect is not None and (control := effect.nearest) is not None:
             text += f" · {named(control.name)}: {cost(effects, control)}"
             text += f" · remains {_with_interval(effects, *control.difference)}"
+        judged = [claim for claim, options in self.claims.items() if change in options.values()]
+        if judged and (made := sentences(view.model.notes, *judged)):
+            text += f" · by construction: {' '.join(made)}"
         if effects.windows:
             text += f" · from {format_count(effects.windows)} windows of text"
             text += f", intervals over {over(effects)}" if effects.files else ""

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from geometry.evidence.drawn_tables import (
+    CURVES,
     drawn_tables,
     noise_and_half_lag,
     randomly_rotated,
     thinned,
 )
 from geometry.evidence.null import band_of, null_of
+from geometry.evidence.random_curves import SLOW_MEANINGS, slow_modes
 from geometry.evidence.random_frames import random_frame, shared_energy
 
 
@@ -126,11 +128,41 @@ def test_shuffled_and_turned_keep_all_but_one_thing():
     )
 
 
+@pytest.mark.parametrize("kind", SLOW_MEANINGS)
+def test_curves_of_slow_waves_have_the_tables_variance_noise_and_mean(kind):
+    given = smooth(300, 200, 40) + 0.3 * np.random.default_rng(1).standard_normal((300, 200)) + 1.0
+    share = noise_and_half_lag(centred(given))[0]
+    few, all_columns = (list(drawn_tables(given, kind, 40, columns=c)) for c in (None, 200))
+    assert few[0].shape[1] < 150
+    for tables in (few, all_columns):
+        sizes = [np.square(centred(table)).sum() for table in tables]
+        assert np.mean(sizes) == pytest.approx(np.square(centred(given)).sum(), rel=0.1)
+        noises = [noise_and_half_lag(centred(table))[0] for table in tables]
+        assert np.mean(noises) == pytest.approx(share, abs=0.03)
+    assert (
+        len(
+            {
+                np.linalg.matrix_rank(slow_modes(kind, 90, np.random.default_rng(i)))
+                for i in range(9)
+            }
+        )
+        > 1
+    )
+
+
+def test_cosine_series_are_the_modes_of_a_discrete_cosine_transform():
+    """Terms j = 1 … J at the rows' places, orthogonal up to the ends, and nothing else."""
+    modes = slow_modes("cosines", 400, np.random.default_rng(0))
+    gram = modes.T @ modes / 400
+    np.testing.assert_allclose(gram, np.eye(len(gram)) / len(gram), atol=0.01)
+    np.testing.assert_allclose(np.square(modes).sum(), 400)
+
+
 def test_long_tables_are_thinned_and_draws_are_the_same_again():
     assert len(thinned(np.zeros((4096, 1)))) == 4096
     assert len(thinned(np.zeros((4097, 1)))) == 2049
     long = np.cumsum(np.random.default_rng(0).standard_normal((9000, 5)), axis=0)
-    for kind in ("process", "walk", "shuffled"):
+    for kind in ("process", "walk", "shuffled", *SLOW_MEANINGS):
         one, again = (next(drawn_tables(long, kind, 1, seed=4)) for _ in range(2))
         assert len(one) == 3000
         assert (one == again).all()
@@ -165,3 +197,36 @@ def test_a_number_is_as_rare_as_the_draws_that_reach_it():
     assert null_of("walk", "walks", np.full(9, 0.1 + 0.2)).share_from(0.3) == 1.0
     band = band_of("walk", "walks", [[0, 1], [10, 3], [20, 5]])
     assert (band.draws, list(band.middle)) == (3, [10, 3])
+
+
+@pytest.mark.parametrize("kind", ["matern", "band"])
+def test_processes_of_every_kernel_are_as_smooth_and_large_as_the_table(kind):
+    given = smooth(500, 60, 30)
+    _, half = noise_and_half_lag(centred(given))
+    for table in drawn_tables(given, kind, 5):
+        sizes = [np.square(centred(one)).sum() for one in (table, given)]
+        assert sizes[0] == pytest.approx(sizes[1], rel=0.3)
+        assert noise_and_half_lag(centred(table))[1] == pytest.approx(half, rel=0.2)
+
+
+def test_other_phases_keep_the_components_and_lose_their_quadrature():
+    t = np.linspace(0, 6 * np.pi, 300)
+    rng = np.random.default_rng(0)
+    frame = random_frame(2, 40, rng)
+    given = np.stack([np.cos(t), np.sin(t)], axis=1) @ frame + 0.01 * rng.standard_normal((300, 40))
+    total, even = np.square(centred(given)).sum(), []
+    for table in drawn_tables(given, "phase", 20):
+        assert np.square(centred(table)).sum() == pytest.approx(total, rel=1e-3)
+        even.append(np.subtract(*np.linalg.svd(centred(table), compute_uv=False)[:2] ** 2) / total)
+    assert np.subtract(*np.linalg.svd(centred(given), compute_uv=False)[:2] ** 2) / total < 0.02
+    assert np.median(even) > 0.2
+
+
+@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("shape", [(3, 1), (12, 4), (5, 9)])
+def test_curves_beside_the_smallest_tables_are_finite(kind, shape):
+    given = np.random.default_rng(0).standard_normal(shape)
+    for columns in (None, 2):
+        for table in drawn_tables(given, kind, 2, columns=columns, length=2 * shape[0]):
+            assert np.isfinite(table).all()
+            assert len(table) == 2 * shape[0]

@@ -6,7 +6,7 @@ from safetensors.numpy import save_file
 
 from geometry.inside.effects import Control, Effect, Effects
 from geometry.inside.interventions import USUAL
-from geometry.models.sources.layer_tables import FILE_NAME
+from geometry.models.sources.layer_tables import AMOUNTS, FILE_NAME
 from geometry.models.sources.opening import open_model
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun
 from gui.services.lessons.facts import FEATURES, NUMBERS, holds, needs_effects, number
@@ -53,7 +53,10 @@ def effects(moved=(), wide=0.1, **changed):
 def run(tmp_path):
     """Write a run: ``run(cosines, shares)``; its folder."""
 
-    def write(cosines=(0.95, 0.8, 0.3), shares=(0.2, 0.1, 0.05), random=(0.3, 0.31, 0.304)):
+    def write(
+        cosines=(0.95, 0.8, 0.3), shares=(0.2, 0.1, 0.05), random=(0.3, 0.31, 0.304),
+        energy=(0.1, 0.6, 0.2), errors=(3.25, 9, 50),
+    ):  # fmt: skip
         halves = np.random.default_rng(0).normal(size=(2, N_LAYERS, LENGTH, D_MODEL))
         halves[:, 1] = np.linspace(-9, 9, LENGTH)[:, None] * np.ones(D_MODEL)  # layer 1 is a line
         tensors = {
@@ -61,7 +64,12 @@ def run(tmp_path):
             "windows": np.array([700, 800]), "special": np.array([], np.int64),
             "share": np.array(shares), "share_noise": np.full(N_LAYERS, 0.012),
             "halves_cosine": np.array(cosines), "random_share": np.array(random),
+            "energy": np.array(energy), "probe_error": np.array(errors),
+            "probe_chance": np.full(N_LAYERS, 62.5),
         }  # fmt: skip
+        if errors is None:
+            for name in AMOUNTS:
+                del tensors[name]
         if random is None:
             del tensors["random_share"]
         about = {"format": "helixscope-positions", "version": "1", "name": "toy", "source": "toy"}
@@ -178,7 +186,7 @@ def test_all_changes_with_facts_are_measured_by_default(model):
 def test_numbers_of_layers(run):
     found = findings(open_model(f"{run()}/layer 1"))
     assert {name: plain(number(name, found)) for name in list(NUMBERS) if name in LAYERS} == LAYERS
-    assert true_of(found) == {"consumed", "last_noise", "random_more", "one_direction"}
+    assert true_of(found) == ALL | {"one_direction"}
     assert FEATURES["layers"](found.model)
 
 
@@ -186,17 +194,24 @@ LAYERS = {
     "layer": "1", "last_layer": "2", "windows": "1\N{THIN SPACE}500", "pos_first": "20.0 %",
     "pos_last": "5.0 %", "seen_last": "6.2 %", "noise_last": "1.2 %", "halves_first": "0.95",
     "halves_last": "0.30", "resolved": "1 of 3", "pos_random": "30 % to 31 %",
+    "energy_first": "0.100", "energy_most": "0.600", "energy_layer": "1", "energy_last": "0.200",
+    "probe_first": "3.2", "probe_before_last": "9.0", "probe_last": "50.0", "probe_chance": "62.5",
 }  # fmt: skip
+ALL = {"smaller_share", "grows", "consumed", "last_noise", "random_more"}
 
 
 @pytest.mark.parametrize(
     ("written", "conditions"),
     [
-        ({"cosines": (0.95, 0.8, 0.92)}, {"consumed", "random_more"}),
-        ({"cosines": (0.8, 0.8, 0.92)}, {"random_more"}),
-        ({"shares": (0.2, 0.1, 0.12)}, {"last_noise", "random_more"}),
-        ({"random": (0.1, 0.4, 0.4)}, {"consumed", "last_noise"}),
-        ({"random": None}, {"consumed", "last_noise"}),
+        ({"cosines": (0.95, 0.8, 0.92)}, ALL - {"last_noise"}),
+        ({"cosines": (0.8, 0.8, 0.92)}, ALL - {"last_noise", "smaller_share"}),
+        ({"shares": (0.2, 0.1, 0.12)}, ALL - {"smaller_share"}),
+        ({"random": (0.1, 0.4, 0.4)}, ALL - {"random_more"}),
+        ({"random": None}, ALL - {"random_more"}),
+        ({"energy": (0.6, 0.6, 0.1)}, ALL - {"grows"}),
+        ({"errors": (3, 9, 40)}, ALL - {"consumed"}),
+        ({"errors": (30, 30, 60)}, ALL - {"consumed"}),
+        ({"errors": None}, ALL - {"consumed", "grows"}),
     ],
 )
 def test_conditions_of_layers(run, written, conditions):
