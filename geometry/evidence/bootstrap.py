@@ -8,8 +8,8 @@ variance is smooth over frequency; so blocks are of neighbouring frequencies her
 
 The curve is a wave of one frequency beside a straight line, in all columns, the wave's amplitude
 and phase changing linearly. It takes away some of the lowest frequencies. What the departures have
-there is extrapolated from the frequencies above by their spectrum, that of an
-autoregression of first or second order with white noise beside it. Coverage is measured by
+there is extrapolated from the frequencies above by their spectrum, that of a first-order
+autoregression with white noise beside it. Coverage is measured by
 `tools/study_intervals.py`, see `resources/guide/evidence.md`.
 
 References
@@ -40,10 +40,8 @@ FEWEST = 32
 WIDTH = 32
 """Principal directions that are resampled; the variance of the others stays as it is."""
 CORRELATIONS = np.concatenate([[0.0], 1 - np.geomspace(0.6, 0.002, 20)])
-WHITE = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-ORDERS = (1, 2)
-"""Roots of an autoregression, shares of white noise, and orders of the autoregression, all roots of
-which are equal: the spectra that are tried."""
+WHITE = np.array([0.0, 0.02, 0.1, 0.3, 0.6])
+"""Autocorrelations of neighbours, and shares of white noise, among which the spectrum is sought."""
 TRIED, APART = 1.0, 0.1
 """Turns by which draws may differ, or that share of them if it is more; steps in which they are
 tried."""
@@ -275,7 +273,7 @@ def _waves(m: int, turns: float) -> Array:
 
 
 def _spectrum(power: Array, known: npt.NDArray[np.intp]) -> tuple[Array, float]:
-    """Return the shape of a spectrum, (n,), and the autocorrelation of its coloured part.
+    """Return the shape of a spectrum, (n,), and the autocorrelation of its process.
 
     The best by Whittle's likelihood of the frequencies that are known, and white unless the
     Bayesian information criterion prefers another. It is one for all columns together: each
@@ -283,22 +281,15 @@ def _spectrum(power: Array, known: npt.NDArray[np.intp]) -> tuple[Array, float]:
     """
     n = len(power)
     cosines = np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
-    tried = [
-        (rho, white, order)
-        for rho in CORRELATIONS
-        for white in (WHITE if rho else WHITE[:1])
-        for order in (ORDERS if rho else ORDERS[:1])
-    ]
-    rho, white, order = np.array(tried).T[:, :, None]
-    colored = (1 + rho**2 - 2 * rho * cosines) ** -order
-    colored /= colored.mean(axis=1, keepdims=True)
-    spectra = (1 - white) * colored + white
+    pairs = [(rho, white) for rho in CORRELATIONS for white in WHITE if rho or not white]
+    rho, white = np.array(pairs).T[:, :, None]
+    spectra = (1 - white) * (1 - rho**2) / (1 + rho**2 - 2 * rho * cosines) + white
     there = spectra[:, known]
     variance = (power[known] / there).mean(axis=1)
     worse = np.log(np.maximum(variance, np.finfo(np.float64).tiny)) + np.log(there).mean(axis=1)
     parameters = (rho > 0.0).astype(float) + (white > 0.0)
     best = int((worse + parameters[:, 0] * np.log(len(known)) / len(known)).argmin())
-    return spectra[best], float(cosines @ colored[best] / colored[best].sum())
+    return spectra[best], float(rho[best, 0])
 
 
 def _helices(points: Array, shape: Turning, unit: float) -> tuple[Array, Array, Array]:
