@@ -137,7 +137,7 @@ def test_the_contents_lead_to_every_page():
     listed = set(LINK.findall((GUIDE / "README.md").read_text("utf-8")))
 
     assert listed >= {page.name for page in PAGES} - {"README.md"}
-    assert len(PAGES) == 19
+    assert len(PAGES) == 20
 
 
 def test_the_lesson_of_the_guide_is_one():

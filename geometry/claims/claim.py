@@ -223,9 +223,16 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     for at, verdict in enumerate(verdicts):
         if at in corrected and verdict.value is not None:
             p = float(corrected[at])
-            verdict = judge(verdict.claim, verdict.value, verdict.nulls, p)
+            if verdict.interval is not None:  # judged by it already
+                usual = verdict.outcome == "holds" and p > RARE
+                outcome: Outcome | None = "as any smooth curve" if usual else verdict.outcome
+                verdict = replace(verdict, outcome=outcome, p_adjusted=p)
+            elif p != verdict.p_adjusted:
+                verdict = judge(verdict.claim, verdict.value, verdict.nulls, p)
         by_construction = " ".join(sentences.get(verdict.claim.id, ())) or None
-        adjusted.append(replace(verdict, by_construction=by_construction))
+        if by_construction != verdict.by_construction:
+            verdict = replace(verdict, by_construction=by_construction)
+        adjusted.append(verdict)
     return tuple(adjusted)
 
 

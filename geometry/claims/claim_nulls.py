@@ -24,6 +24,7 @@ THIN_ROWS, ENTRY_ROWS = 512, 256
 """The same for quantities that do not depend on distances in positions, and of single entries. With
 fewer rows noise alone reaches larger shares of variance, so that such nulls are stricter."""
 LAG_STEP = 5
+RULE_DRAWS = 400
 MIN_DEFINED = 19
 """Draws of a kind for which a quantity has to be defined, or that kind is left out."""
 
@@ -168,4 +169,4 @@ def _drawn(
 
 def worst_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
-    return rule_null(measured.model.d_model)
+    return rule_null(measured.model.d_model, max(RULE_DRAWS, draws))

@@ -13,7 +13,7 @@ from geometry.claims.measured_model import DEFAULT_RANK, Captured
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import drawn_tables
 from geometry.evidence.null import Null, null_of
-from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
+from geometry.evidence.random_frames import DRAWS, MEANING, random_frame, shared_energy
 from geometry.measures.layernorm import Version, layernorm_errors, token_rows
 from geometry.measures.overlaps import OverlapSums, along_diagonal, sparsity, sparsity_nulls
 from geometry.models.addable_tokens import addable_tokens
@@ -184,7 +184,7 @@ def random_corner(
     down, across = (slice(None, m) if end in "TL" else slice(-m, None) for end in which)
     u, v = _vectors(measured, rows, columns)
     return (
-        shared_energy(m, m, sums.dimensions).scaled(1, sums.of_corner),
+        shared_energy(m, m, sums.dimensions, max(DRAWS, draws)).scaled(1, sums.of_corner),
         _permuted(u[down], v[across], draws).scaled(1, sums.of_corner),
     )
 
@@ -231,7 +231,7 @@ def random_top3(
     sums = _sums(measured, rows, columns)
     u, v = _vectors(measured, rows, columns)
     return (
-        shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions),
+        shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions, max(DRAWS, draws)),
         _permuted(u[:3], v[:3], draws),
     )
 
@@ -295,7 +295,7 @@ def random_capture(
     some = _part(E, first, last)
     d, q, p = captured.dimensions, captured.rank, len(some)
     return (
-        shared_energy(p, q, d).scaled(d, p * q),
+        shared_energy(p, q, d, max(DRAWS, draws)).scaled(d, p * q),
         _permuted(P[:q], some, draws).scaled(d, p * q),
     )
 
@@ -347,7 +347,7 @@ def _leading(measured: Measurements, count: int = LEADING) -> Array:
 def turned_heaviest(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`heaviest` for directions that are turned at random."""
     d = measured.model.d_model
-    return sparsity_nulls(min(3, d), d, TURNED_ENTRIES).mean_mass_top40
+    return sparsity_nulls(min(3, d), d, max(TURNED_ENTRIES, draws)).mean_mass_top40
 
 
 def entries_used(measured: Measurements) -> float:
@@ -357,7 +357,7 @@ def entries_used(measured: Measurements) -> float:
 
 def turned_entries(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`entries_used` for directions that are turned at random."""
-    return _random_entries(measured, _entries_for)
+    return _random_entries(measured, draws, _entries_for)
 
 
 def _entries_for(vectors: Array) -> float:
@@ -366,10 +366,10 @@ def _entries_for(vectors: Array) -> float:
     return float((int((held < 0.9 - 1e-12).sum()) + 1) / vectors.shape[1])
 
 
-def _random_entries(measured: Measurements, measure: Callable[[Array], float]) -> Null:
+def _random_entries(measured: Measurements, draws: int, measure: Callable[[Array], float]) -> Null:
     d, rng = measured.model.d_model, np.random.default_rng(0)
     k = min(LEADING, d)
-    drawn = [measure(random_frame(k, d, rng)) for _ in range(TURNED_ENTRIES)]
+    drawn = [measure(random_frame(k, d, rng)) for _ in range(max(TURNED_ENTRIES, draws))]
     return null_of("turned", TURNED, drawn)
 
 
@@ -387,7 +387,7 @@ def other_entries(claim: ModelClaim, measured: Measurements, draws: int) -> Null
     rng = np.random.default_rng(0)
     drawn = [
         float(rng.choice(energy, k, replace=False).mean() / energy.mean())
-        for _ in range(TURNED_ENTRIES)
+        for _ in range(max(TURNED_ENTRIES, draws))
     ]
     return null_of("entries", "as many entries chosen at random", drawn)
 
@@ -400,7 +400,9 @@ def shared_entries(measured: Measurements) -> float:
 def turned_shared(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`shared_entries` for directions that are turned at random."""
     energy = _energy(measured)
-    return _random_entries(measured, lambda frame: _shared(np.square(frame).sum(axis=0), energy))
+    return _random_entries(
+        measured, draws, lambda frame: _shared(np.square(frame).sum(axis=0), energy)
+    )
 
 
 def _shared(one: Array, other: Array) -> float:

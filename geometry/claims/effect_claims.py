@@ -88,16 +88,16 @@ def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
         value, drawn = cost.value, cost.drawn
         null = _weighed(cost, controls)
     interval = shares.texts.interval(drawn)
-    if why := shares.too_few:
-        return Verdict(claim, value, "cannot tell", null, why, interval)
     ends = {claim.expected.holds(end) for end in interval}
-    if len(ends) > 1:
+    why, outcome = shares.too_few, cast("Outcome", "cannot tell")
+    if not why and len(ends) > 1:
         why = "the interval over texts includes the bound: measure more texts"
-        return Verdict(claim, value, "cannot tell", null, why, interval)
-    outcome: Outcome = "holds" if ends.pop() else "does not hold"
-    if outcome == "holds" and null is not None and null.p_value(value, "below") > RARE / 2:
-        outcome = "as any smooth curve"
-    return Verdict(claim, value, outcome, null, interval=interval)
+    elif not why:
+        outcome = "holds" if ends.pop() else "does not hold"
+        if outcome == "holds" and null is not None and null.p_value(value, "below") > RARE / 2:
+            outcome = "as any smooth curve"
+    nulls = () if null is None else (null,)
+    return Verdict(claim, value, outcome, null, why or None, interval, nulls)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

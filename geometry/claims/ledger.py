@@ -27,7 +27,7 @@ from geometry.evidence.null import RARE, Null, Side, null_of
 from geometry.history.here import NotFetched
 from geometry.hub.faults import HubError
 
-FIRST, SURE, MOST = 19, 59, 399
+FIRST, SURE, MOST = 19, 59, 599
 """Draws of each kind of random table beside every number; without which no claim holds; at most."""
 USUAL_ROWS = 1024
 """Rows of tables up to which so many are drawn at most: of longer ones in proportion fewer."""
@@ -92,12 +92,15 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
         if one.waits and not one.of_curves:
             one.draw(FIRST if one.missed else SURE)
     random_curves, last = CurveDraws(measured), so_far(0.5, DRAWING)
-    draws, most = FIRST, _most(measured)
-    while waiting := [
-        check
-        for check, verdict in zip(checks, last.verdicts, strict=True)
-        if check.needs(draws, verdict)
-    ]:
+    draws, most, rare = FIRST, _most(measured), 1.0
+    while True:
+        waiting = [
+            check
+            for check, verdict in zip(checks, last.verdicts, strict=True)
+            if check.needs(draws, verdict, rare, most)
+        ]
+        if not waiting and draws > FIRST:
+            break
         begun = last.share
         for one in waiting:
             if not one.of_curves:
@@ -115,23 +118,22 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
         last = so_far((1.0 + begun) / 2, DRAWING)
         if draws == most:
             break
-        draws = min(_enough(checks, last.verdicts, draws), most)
+        rare = _rare(checks, last.verdicts)
+        enough = math.ceil(1.0 / rare - 1e-9) - 1
+        draws = min(max(enough, SURE if draws == FIRST else 2 * draws), most)
     yield replace(last, share=1.0)
 
 
 def _most(measured: Measurements) -> int:
-    rows = min(max(measured.model.n_positions, USUAL_ROWS), MAX_ROWS)
-    most: int = max(SURE, MOST * USUAL_ROWS // rows)
-    return most
+    rows = int(min(max(measured.model.n_positions, USUAL_ROWS), MAX_ROWS))
+    return max(SURE, MOST * USUAL_ROWS // rows)
 
 
-def _enough(checks: Sequence[_Check], verdicts: Sequence[Verdict], draws: int) -> int:
-    """Return the draws after which claims whose number none of them reaches hold, corrected."""
+def _rare(checks: Sequence[_Check], verdicts: Sequence[Verdict]) -> float:
+    """Return the p-value with which claims hold, corrected, if all hold that still may."""
     tested = sum(verdict.p is not None for verdict in verdicts)
     unusual = sum(check.unusual(verdict) for check, verdict in zip(checks, verdicts, strict=True))
-    needed: int = math.ceil(tested / (RARE * max(unusual, 1)) - 1e-9) - 1
-    enough: int = max(needed, SURE, 0 if draws == FIRST else 2 * draws)
-    return enough
+    return RARE * max(unusual, 1) / max(tested, 1)
 
 
 def _usual(checks: Mapping[ModelClaim, _Check], draws: int, claim: ModelClaim) -> bool:
@@ -232,18 +234,33 @@ class _Check:
             for kind, values in self.values.items()
             if len(some := [one for one in values[:draws] if np.isfinite(one)]) >= MIN_DEFINED
         ]
-        other: Side = "below" if expected.side == "above" else "above"
-        not_worse = any(null.p_value(value, other) > RARE for null in nulls)
-        return not_worse and any(_reach(null, value, expected.side) for null in nulls)
+        return any(_reach(null, value, expected.side) for null in nulls)
 
-    def needs(self, draws: int, verdict: Verdict) -> bool:
-        """Return whether so many draws may change the verdict, as corrected so far."""
+    def needs(self, draws: int, verdict: Verdict, rare: float, most: int) -> bool:
+        """Return whether so many draws may change the verdict, as corrected so far.
+
+        Parameters
+        ----------
+        draws
+            Of each kind of random table.
+        verdict
+            As corrected.
+        rare
+            The p-value with which it may hold.
+        most
+            Draws that there are at most.
+        """
         if not self.waits or self.drawn >= draws:
             return False
         if not self.drawn:
             return True
-        few = self.drawn < SURE or (verdict.p_adjusted or 0.0) > RARE
-        return few and self.unusual(verdict)
+        value, side = self.verdict.value, self.claim.expected.side
+        if value is None or not self.unusual(verdict):
+            return False
+        reached = max(null.reached(value, side) for null in verdict.nulls)
+        if (reached + 1) / (most + 1) > rare:
+            return False  # even if no other draw reaches it
+        return self.drawn < SURE or (verdict.p_adjusted or 0.0) > RARE
 
     def draw(self, draws: int) -> None:
         """Draw random tables of other kinds than curves, so many of each."""

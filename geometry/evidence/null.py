@@ -20,8 +20,8 @@ Outcome = Literal[
 """Outcome of a claim about a number.
 
 "as any smooth curve": the number is as claimed, but so it is in random tables.
-"worse than any such curve": on the other side of all that random tables give, whether or not it
-meets the bound.
+"worse than any such curve": on the other side of what random tables of the kind that decides give,
+whether or not it meets the bound.
 "not applicable": the claim has no meaning for such a table, or its bound cannot be reached.
 "cannot tell": information is missing that would decide it.
 """
@@ -203,14 +203,15 @@ def weigh(
     Outcome
         "holds" only if the p-value is at most 5 %: none of 19 draws may reach the number, and two
         of 59. "worse than any such curve" if by the same measure the number is unusual to the other
-        side, beside every kind.
+        side.
     """
     nulls = [] if null is None else [null] if isinstance(null, Null) else list(null)
-    other: Side = "below" if side == "above" else "above"
-    if nulls and all(each.p_value(value, other) <= RARE for each in nulls):
-        return "worse than any such curve"
+    if nulls:
+        deciding = least_favourable(nulls, value, side)
+        if deciding.p_value(value, "below" if side == "above" else "above") <= RARE:
+            return "worse than any such curve"
+        if p_adjusted is None:
+            p_adjusted = deciding.p_value(value, side)
     if not holds:
         return "does not hold"
-    if nulls and p_adjusted is None:
-        p_adjusted = least_favourable(nulls, value, side).p_value(value, side)
     return "holds" if p_adjusted is None or p_adjusted <= RARE else "as any smooth curve"

@@ -247,7 +247,7 @@ class _Run:
         cut = max(0, shift_of(name) + table.length - len(table.P))
         if self._size - cut >= MIN_LENGTH + self._network.splitter.n_special:
             self._cuts[name] = cut
-            table = replace(table, length=table.length - cut)
+            table = replace(table, length=table.length - cut) if cut else table
         try:
             self._made[name] = change(table)
         except InsideError as error:

@@ -109,6 +109,24 @@ class Table:
         U, s, V = np.linalg.svd(kept - mean, full_matrices=False)
         return mean, U * s, V
 
+    @cached_property
+    def _token_components(self) -> Array | None:
+        """All components of the token embeddings, (d_model, d_model); None without any."""
+        if self.E is None:
+            return None
+        centred = self.E - self.E.mean(axis=0)
+        vectors = np.linalg.eigh(centred.T.astype(np.float64) @ centred)[1]
+        return np.ascontiguousarray(vectors[:, ::-1].T)
+
+    def token_components(self) -> Array:
+        """Return the components of the token embeddings, (d_model, d_model), the largest first.
+
+        Raises InsideError: there are no token embeddings.
+        """
+        if self._token_components is None:
+            raise InsideError("This model has no token embeddings, so nothing is turned into them.")
+        return self._token_components
+
     def with_rows(self, rows: Array) -> Array:
         """Return the table with other rows in place of :attr:`rows`."""
         changed = self.P.copy()
@@ -122,7 +140,8 @@ class Table:
     def drawn(self, draw: int) -> Table:
         """Return the same table, whose random changes are another draw."""
         other = replace(self, draw=draw)
-        other.__dict__["_components"] = self._components
+        kept = {"_components", "_token_components"} & self.__dict__.keys()
+        other.__dict__.update({name: self.__dict__[name] for name in kept})
         return other
 
 
@@ -251,12 +270,8 @@ def into_tokens(table: Table) -> Array:
     This is the counterfactual to nearly orthogonal positions and tokens. The signs of the tokens'
     components mean nothing, and are drawn at random.
     """
-    if table.E is None:
-        raise InsideError("This model has no token embeddings, so nothing is turned into them.")
     mean, coordinates, _ = table.components()
-    centred = table.E - table.E.mean(axis=0)
-    _, vectors = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
-    leading = vectors[:, ::-1].T[: coordinates.shape[1]]
+    leading = table.token_components()[: coordinates.shape[1]]
     signs = table.random().choice([-1.0, 1.0], size=len(leading))
     return table.with_rows(mean + coordinates[:, : len(leading)] * signs @ leading)
 

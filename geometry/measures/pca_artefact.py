@@ -157,7 +157,7 @@ class PCAArtefact:
         """The answer in a few words."""
         return {
             "no": "No: the rows turn evenly",
-            "yes": "Yes: random curves have such waves too",
+            "yes": "Yes: random curves have such waves",
             "no waves": "There are no waves to explain",
         }[self.answer]
 

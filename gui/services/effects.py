@@ -200,8 +200,8 @@ def over(effects: Effects) -> str:
     if not effects.files:
         return "texts"
     n = effects.resampling.n_files
-    files = f"{n} file{'s' * (n != 1)}"
-    return files if effects.resampling.by_file else f"windows of {files}, too few to resample"
+    files = f"{n} files"
+    return files if effects.resampling.by_file else f"windows, as {files} are too few"
 
 
 def kept(change: str) -> int | None:

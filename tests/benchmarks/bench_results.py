@@ -240,7 +240,7 @@ def main() -> int:
         ours, without = interleave(
             partial(ledger, source), partial(ledger, source, nulls=False), repeats=7
         )
-        most = None if source == MINILM else 3.0
+        most = None if source == MINILM else 4.0
         table.add(f"the ledger of {name} with nulls, vs without", ours, without, at_most=most)
     with scratch() as folder:
         peak, took = report_of_many(folder)

@@ -59,15 +59,15 @@ def test_of_a_layer(tmp_path):
                "--out", tmp_path / "out.json") == 0  # fmt: skip
     rows = printed(text)
     for change in json.loads((tmp_path / "out.json").read_text("utf-8"))["changes"]:
-        # Each cell has the effect, and that of the control.
+        # Of each layer, the effect, that of the control, and the interval of the difference.
         expected = change["delta"], change["control"]["delta"]
-        assert rows[change["name"]][2:4] == pytest.approx(expected, abs=DIGITS)
+        assert rows[change["name"]][4:6] == pytest.approx(expected, abs=DIGITS)
 
 
 @pytest.mark.slow
 def test_of_a_sentence_encoder(minilm_folder, tmp_path):
-    (text,) = sections("helixscope intervene FOLDER --length 120")
-    assert run("intervene", minilm_folder, "--length", "120", "--texts-at-most", "32",
+    (text,) = sections("helixscope intervene FOLDER --length 120 --texts-at-most 24")
+    assert run("intervene", minilm_folder, "--length", "120", "--texts-at-most", "24",
                "--changes", "top 0,scrambled norms,without position 0",
                "--out", tmp_path / "out.json") == 0  # fmt: skip
     compare(text, json.loads((tmp_path / "out.json").read_text("utf-8"))["changes"], 100, 0.15)

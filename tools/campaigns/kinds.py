@@ -481,12 +481,14 @@ def _open_effects(folder: Path) -> object:
 
 
 def _effects() -> Files:
-    from geometry.inside.effects import Effect, Effects
+    from geometry.inside.effects import Control, Effect, Effects
     from geometry.inside.effects_file import write_effects
     from geometry.models.sources.opening import open_model
 
-    found = (Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2)), Effect("shift 1", *3 * (0.5,)))
-    effects = Effects(4.0, found, 2, fingerprint=open_model("sample").fingerprint)
+    control = Control("random directions", 0.1, 0.0, 0.2, (0.0, -0.1, 0.1), by_window=(0.1, 0.1))
+    top = Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2), controls=(control,))
+    found, fingerprint = (top, Effect("shift 1", *3 * (0.5,))), open_model("sample").fingerprint
+    effects = Effects(4.0, found, 2, fingerprint=fingerprint, files=("a.txt", "b.txt"))
     with tempfile.TemporaryDirectory() as name:
         write_effects(Path(name) / "effects.json", effects)
         return {"effects.json": (Path(name) / "effects.json").read_bytes()}

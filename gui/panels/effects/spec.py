@@ -163,7 +163,7 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
             text += f" · by construction: {' '.join(made)}"
         if effects.windows:
             text += f" · from {format_count(effects.windows)} windows of text"
-            text += f" ({over(effects)})" if effects.files else ""
+            text += f", intervals over {over(effects)}" if effects.files else ""
         return text
 
     def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:

@@ -267,7 +267,10 @@ class _Reader:
             if kind == PANEL_LINK and target not in self._panels:
                 raise self._error(line, f"there is no panel “{target}”")
             if kind == OPEN_LINK and Source.parse(unquote(target)).kind != "bundled":
-                raise self._error(line, f"a link can open sample and sample/inside, not “{target}”")
+                raise self._error(
+                    line,
+                    f"a link can open what is bundled, such as sample, not “{target}”",
+                )
         return paragraph
 
     @staticmethod

@@ -82,14 +82,6 @@ def test_a_range_that_is_too_short_is_the_reason(model_of):
     assert missing["shape"] == missing["lookback"] == "the range has 3 positions"
 
 
-def test_all_the_energy_of_a_narrow_table_says_nothing(tmp_path):
-    table = np.random.default_rng(0).normal(size=(200, 16)).astype("f4")
-    np.save(tmp_path / "narrow.npy", table)
-    claims = report(open_model(tmp_path / "narrow.npy"), nulls=False)["claims"]
-    (low_rank,) = (claim for claim in claims if claim["id"] == "spectrum.P")
-    assert low_rank["outcome"] == "not applicable"
-
-
 @pytest.mark.parametrize("name", [name for name in FLAT if name != "zeros"])
 def test_no_claim_about_more_directions_than_there_are(name, report_of):
     """Nothing holds of three components, or of five directions, that a table does not have."""

@@ -19,7 +19,7 @@ STANFORD = ("alias-x21", "battlestar-x49", "caprica-x81", "darkmatter-x343", "ex
 
 def as_in_the_article():
     """The nine GPT-2s, as the article describes them."""
-    one = Member("", "openai", 1024, 0.9, 0.04, 1.8, 0.6, True, 8.0, 0.001, 0.03)
+    one = Member("", "openai", 1024, 768, 0.9, 0.04, 1.8, 0.6, True, 8.0, 0.001)
     openai = [replace(one, name=name, top3=0.9 - 0.01 * at) for at, name in enumerate(OPENAI)]
     openai[3] = replace(openai[3], share=0.3, helix=False, climb=None)
     stanford = [
@@ -47,8 +47,8 @@ def test_nine_gpt2s_as_the_article_describes_them():
         *(replace(one, family="stanford") for one in openai),
         *(replace(one, family="openai") for one in stanford),
     ])  # fmt: skip
-    for claim in ("group.variance", "group.shaky", "group.loops", "group.truncated_openai"):
-        assert found[claim] == "does not hold", claim
+    for claim in ("group.variance", "group.shaky", "group.loops", "group.truncated"):
+        assert found[claim] == "worse than any such curve", claim
 
 
 def test_groups_that_chance_divides_as_well_are_no_finding():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.evidence.drawn_tables import (
+    CURVES,
     drawn_tables,
     noise_and_half_lag,
     randomly_rotated,
@@ -196,3 +197,36 @@ def test_a_number_is_as_rare_as_the_draws_that_reach_it():
     assert null_of("walk", "walks", np.full(9, 0.1 + 0.2)).share_from(0.3) == 1.0
     band = band_of("walk", "walks", [[0, 1], [10, 3], [20, 5]])
     assert (band.draws, list(band.middle)) == (3, [10, 3])
+
+
+@pytest.mark.parametrize("kind", ["matern", "band"])
+def test_processes_of_every_kernel_are_as_smooth_and_large_as_the_table(kind):
+    given = smooth(500, 60, 30)
+    _, half = noise_and_half_lag(centred(given))
+    for table in drawn_tables(given, kind, 5):
+        sizes = [np.square(centred(one)).sum() for one in (table, given)]
+        assert sizes[0] == pytest.approx(sizes[1], rel=0.3)
+        assert noise_and_half_lag(centred(table))[1] == pytest.approx(half, rel=0.2)
+
+
+def test_other_phases_keep_the_components_and_lose_their_quadrature():
+    t = np.linspace(0, 6 * np.pi, 300)
+    rng = np.random.default_rng(0)
+    frame = random_frame(2, 40, rng)
+    given = np.stack([np.cos(t), np.sin(t)], axis=1) @ frame + 0.01 * rng.standard_normal((300, 40))
+    total, even = np.square(centred(given)).sum(), []
+    for table in drawn_tables(given, "phase", 20):
+        assert np.square(centred(table)).sum() == pytest.approx(total, rel=1e-3)
+        even.append(np.subtract(*np.linalg.svd(centred(table), compute_uv=False)[:2] ** 2) / total)
+    assert np.subtract(*np.linalg.svd(centred(given), compute_uv=False)[:2] ** 2) / total < 0.02
+    assert np.median(even) > 0.2
+
+
+@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("shape", [(3, 1), (12, 4), (5, 9)])
+def test_curves_beside_the_smallest_tables_are_finite(kind, shape):
+    given = np.random.default_rng(0).standard_normal(shape)
+    for columns in (None, 2):
+        for table in drawn_tables(given, kind, 2, columns=columns, length=2 * shape[0]):
+            assert np.isfinite(table).all()
+            assert len(table) == 2 * shape[0]

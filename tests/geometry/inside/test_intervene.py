@@ -9,12 +9,13 @@ import torch
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.inside import intervene as module
-from geometry.inside.effects import Effect, Effects
+from geometry.inside.controls import CONTROLS
+from geometry.inside.effects import Control, Effect, Effects
 from geometry.inside.effects_file import read_effects, write_effects
 from geometry.inside.intervene import find_table, intervene
 from geometry.inside.network import load_network
 from geometry.inside.settings import InsideError
-from geometry.inside.windows import draw_windows, find_texts
+from geometry.inside.windows import Corpus, draw_windows, find_texts
 from geometry.models.sources.computed import model_of_table
 from geometry.models.sources.opening import open_model
 from tests.geometry.inside.small_networks import write_run
@@ -83,6 +84,59 @@ def test_the_loss_without_positions_is_that_of_a_changed_checkpoint(found, guide
         changed = float(network.module(input_ids=tokens, labels=tokens).loss)
     delta = next(one.delta for one in found.effects if one.name == "top 0")
     assert changed - found.baseline == pytest.approx(delta, rel=1e-4)
+
+
+def test_a_shift_beyond_the_last_row_is_measured_in_shorter_windows(found, guide):
+    """By hand: position 200 and the 55 after it, before the first 56 tokens of each window."""
+    shift = found.of("shift 200")
+    assert shift.length == 56
+    network, model = load_network("sample", head=True), open_model("sample")
+    windows = draw_windows(find_texts(guide), network.splitter, 96, 12, seed=0)
+    tokens = torch.from_numpy(np.stack([one.ids for one in windows]))[:, :56]
+    weight, _ = find_table(network, model)
+    with torch.no_grad():
+        plain = float(network.module(input_ids=tokens, labels=tokens).loss)
+        weight[:56] = weight[200:].clone()
+        changed = float(network.module(input_ids=tokens, labels=tokens).loss)
+    assert shift.delta == pytest.approx(changed - plain, abs=1e-5)
+
+
+def test_each_batch_is_of_one_file_and_has_draws_of_its_own(guide):
+    """The last batch by hand."""
+    found = intervene("sample", guide, ("scrambled norms",), length=48, texts_at_most=8)
+    (effect,) = found.effects
+    network, model = load_network("sample", head=True), open_model("sample")
+    windows = draw_windows(find_texts(guide), network.splitter, 48, 8, seed=0)
+    windows.sort(key=lambda window: window.file)
+    assert found.files == tuple(window.file for window in windows)
+    counts = [found.files.count(name) for name in dict.fromkeys(found.files)]
+    batches = sum(-(-count // module.BATCH) for count in counts)
+    control = effect.controls[0]
+    assert effect.draws == control.draws == batches
+    last = windows[-1:] if counts[-1] % 2 else windows[-2:]
+    tokens = torch.from_numpy(np.stack([one.ids for one in last]))
+    table = module.Table(model.W_pos, 48, seed=0).drawn(batches - 1)
+    changed = module.find_change("scrambled norms")(table)
+    rows = np.flatnonzero((changed != table.P).any(axis=1))
+    kept = table.P.copy()
+    random = np.random.default_rng((0, batches - 1, 1))
+    kept[rows] = CONTROLS["norms kept"](table.P[rows], changed[rows], random)
+    weight, _ = find_table(network, model)
+    plain = losses(network, tokens)
+    for P, one in ((changed, effect), (kept, control)):
+        with torch.no_grad():
+            weight.copy_(torch.from_numpy(P))
+        expected = losses(network, tokens) - plain
+        np.testing.assert_allclose(one.by_window[-len(tokens) :], expected, atol=1e-5)
+    between = np.subtract(effect.by_window, control.by_window)
+    assert control.difference == found.resampling.estimate(between)
+
+
+def losses(network, tokens):
+    """The loss of each window, (n,)."""
+    with torch.no_grad():
+        return np.array([float(network.module(input_ids=one[None], labels=one[None]).loss)
+                         for one in tokens])  # fmt: skip
 
 
 def test_the_network_is_as_before_whatever_happens(guide, monkeypatch):
@@ -348,8 +402,10 @@ def test_the_distance_of_attention_is_from_0_to_1():
     assert (some == 0.5).all()
 
 
+CONTROL = Control("random directions", 0.5, 0.25, 0.75, (0.75, 0.5, 1.0), 0.1, 3,
+                  by_window=(0.5, 0.5))  # fmt: skip
 EFFECTS = (
-    Effect("top 0", 1.25, 1.0, 1.5, by_window=(1.0, 1.5)),
+    Effect("top 0", 1.25, 1.0, 1.5, by_window=(1.0, 1.5), displacement=0.1, controls=(CONTROL,)),
     Effect("into E", *[float("nan")] * 3, "This model has no token embeddings."),
     Effect("shift 1", 0.1, 0.0, 0.2, attention=((0.5, 0.25),)),
 )
@@ -363,7 +419,8 @@ def model():
 @pytest.fixture
 def path(model, tmp_path):
     out = tmp_path / "effects.json"
-    write_effects(out, Effects(4.0, EFFECTS, 2, 1, model.fingerprint))
+    of_texts = {"files": ("a", "b"), "corpus": Corpus(2, "abc"), "seed": 3}
+    write_effects(out, Effects(4.0, EFFECTS, 2, 1, model.fingerprint, **of_texts))
     return out
 
 
@@ -374,6 +431,7 @@ def change(path, **changes):
 def test_what_is_read_is_what_was_written(path, model):
     found = read_effects(path, model)
     assert (found.baseline, found.windows, found.layer) == (4.0, 2, 1)
+    assert (found.files, found.corpus, found.seed) == (("a", "b"), Corpus(2, "abc"), 3)
     first, impossible, last = found.effects
     assert first == EFFECTS[0]
     assert np.isnan([impossible.delta, impossible.low, impossible.high]).all()
@@ -411,6 +469,10 @@ def test_a_file_that_does_not_tell_the_model_is_refused(path, model):
         {"changes": [{"name": "a", "delta": 1, "low": 1, "high": 1, "by_window": [1]}]},
         {"changes": [{"name": "a", "delta": 1, "low": 1, "high": 1, "by_window": [1, "x"]}]},
         {"changes": [{"name": "a", "delta": 1, "low": 1, "high": 10**400}]},
+        {"files": ["a"]}, {"files": [1, 2]}, {"corpus": 3}, {"seed": -1},
+        {"changes": [{"name": "a", "delta": 1, "low": 1, "high": 1, "controls": [1]}]},
+        {"changes": [{"name": "a", "delta": 1, "low": 1, "high": 1, "controls": [
+            {"name": "b", "delta": 1, "low": 1, "high": 1, "by_window": [1]}]}]},
     ],
 )  # fmt: skip
 def test_what_has_another_form_is_a_sentence(path, model, changes):

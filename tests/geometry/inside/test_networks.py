@@ -56,6 +56,22 @@ def test_random_weights_are_those_of_the_seed_and_no_others(write):
     assert not torch.equal(first, trained)
 
 
+def test_shuffled_weights_are_the_trained_entries_of_each_matrix(write):
+    folder = str(write("gpt2"))
+    trained, shuffled, again, other = (
+        dict(load_network(folder, weights=weights, seed=seed).module.named_parameters())
+        for weights, seed in (("trained", 0), ("shuffled", 1), ("shuffled", 1), ("shuffled", 2))
+    )
+    for name, matrix in trained.items():
+        assert torch.equal(shuffled[name], again[name])
+        if matrix.ndim == 1:
+            assert torch.equal(shuffled[name], matrix)
+            continue
+        assert torch.equal(shuffled[name].flatten().sort()[0], matrix.flatten().sort()[0])
+        assert not torch.equal(shuffled[name], matrix)
+        assert not torch.equal(shuffled[name], other[name])
+
+
 @pytest.mark.slow
 def test_a_part_of_a_checkpoint_is_no_network(gpt2_folder):
     with pytest.raises(InsideError, match="is not complete"):

@@ -117,6 +117,30 @@ def test_a_stopped_run_goes_on_and_gives_the_same(settings, tmp_path, monkeypatc
     assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.slow
+def test_controls_that_are_measured_are_not_run_again(settings, tmp_path):
+    settings = replace(settings, texts_at_most=16, control=True, control_seeds=2)
+    whole = measure_positions(settings, tmp_path / "whole")
+
+    def stop(what, *_):
+        if what == "Running sample with shuffled weights":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        measure_positions(settings, tmp_path / "parts", report=stop)
+    steps = []
+    parts = measure_positions(
+        settings, tmp_path / "parts", report=lambda what, *_: steps.append(what)
+    )
+    assert "Running sample with random weights" not in steps
+    described = [content(tmp_path / name)[0]["controls"] for name in ("whole", "parts")]
+    assert described[0] == described[1]
+    kinds = [(control.kind, control.seed) for control in parts.controls]
+    assert kinds == [("random", 0), ("random", 1), ("shuffled", 0), ("shuffled", 1)]
+    assert_equal([*map(asdict, parts.random_weights)], [*map(asdict, whole.random_weights)])
+    assert parts.controls[0].layers[1].probe_error != parts.controls[1].layers[1].probe_error
+
+
 def test_other_settings_texts_or_models_do_not_mix(settings, tmp_path):
     texts = tmp_path / "texts"
     texts.mkdir()

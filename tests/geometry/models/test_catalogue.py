@@ -9,7 +9,13 @@ import pytest
 from geometry.checkpoints.errors import SourceError
 from geometry.models.sources import locating
 from geometry.models.sources import opening as sources
-from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, find_entry, read_catalogue
+from geometry.models.sources.catalogue import (
+    SAMPLE,
+    SAMPLE_INSIDE,
+    SAMPLE_PLAIN,
+    find_entry,
+    read_catalogue,
+)
 from geometry.models.sources.local_models import (
     HUB_CACHE_GROUP,
     cached_models,
@@ -56,8 +62,8 @@ def gpt2_files(gpt2_folder) -> dict[str, Path | str]:
 def test_the_catalogue_is_complete():
     entries = read_catalogue()
     ids = [entry.id for entry in entries]
-    assert len(ids) == len(set(ids)) == 29
-    assert ids[0] == SAMPLE
+    assert len(ids) == len(set(ids)) == 30
+    assert ids[:2] == [SAMPLE, SAMPLE_PLAIN]
     assert sum("gpt2-small-x" in name for name in ids) == 5
     for entry in entries:
         assert entry.note.endswith((".", "?"))

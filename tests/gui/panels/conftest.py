@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from geometry.claims import claim_nulls
+from geometry.claims import ledger
 from geometry.evidence.null import FEW_DRAWS
 from tests.gui.compare_stage import CompareStage
 from tests.gui.conftest import _helix, _write_gpt2
@@ -79,7 +79,8 @@ def stage_of(qapp: QApplication) -> Iterator[Callable[..., Any]]:
 @pytest.fixture
 def few_random_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw only as many random curves as a claim needs, where its numbers do not matter."""
-    monkeypatch.setattr(claim_nulls, "_most_draws", lambda _: FEW_DRAWS)
+    for bound in ("SURE", "MOST"):
+        monkeypatch.setattr(ledger, bound, FEW_DRAWS)
 
 
 @pytest.fixture

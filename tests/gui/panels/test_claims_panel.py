@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import geometry
-from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.claims.effect_claims import EFFECT_CLAIMS, NEEDED, NEEDS
 from geometry.claims.group_claims import GROUP_CLAIMS
+from geometry.claims.ledger import Checking
 from geometry.claims.published import PUBLISHED, Compared
 from geometry.evidence.null import OUTCOMES
 from geometry.inside.effects import Control, Effect, Effects
@@ -26,7 +26,7 @@ from geometry.models.residual_stream import Subject
 from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.published import QUANTITY, PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF
-from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable, panel_of
+from gui.panels.claims.table import CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable, P, panel_of
 from gui.panels.claims.words import comma_separated, counts, word
 from gui.panels.table import PANELS
 from gui.services import effects as module
@@ -74,7 +74,7 @@ def test_columns_have_the_room_that_their_texts_need(qtbot, dress):
     table, published = ClaimsTable(LIGHT), PublishedTable(LIGHT)
     table.show_verdicts([Verdict(claim) for claim in CLAIMS])
     published.show_compared(tuple(Compared(one, one.value) for one in PUBLISHED))
-    for one, width, columns in ((table, 1800, range(2, 4)), (published, 900, range(1, 4))):
+    for one, width, columns in ((table, 1800, range(2, 5)), (published, 900, range(1, 4))):
         put_on_screen(qtbot, one, width, 300)
         for column in columns:
             assert one.columnWidth(column) >= one.sizeHintForColumn(column), column
@@ -115,18 +115,22 @@ def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims
     rows, below = claims.table.rows, Qt.ItemDataRole.UserRole
 
     def cells(claim, role=Qt.ItemDataRole.DisplayRole):
-        return [rows.index(ids(claims.table).index(claim), c).data(role) for c in range(4)]
+        return [rows.index(ids(claims.table).index(claim), c).data(role) for c in range(5)]
 
-    outcome, statement, _, bound = cells("outlier.first")
+    outcome, statement, _, bound, p = cells("outlier.first")
     assert (outcome, statement) == ("holds", "Position 0 is “always an outlier”.")
     assert bound == "more than 1"
+    assert re.fullmatch(r"0\.\d+, 0\.\d+", p)
+    assert re.match(r"\d+ ", cells("outlier.first", below)[P])
     assert re.fullmatch(r"random \d.*–\d.*", cells("outlier.first", below)[EXPECTED])
-    assert cells("outlier.first", below)[CLAIM].startswith("Helix · deviation of its norm")
-    assert cells("spectrum.E")[OUTCOME] == "undetermined"
-    assert cells("spectrum.E", below)[EXPECTED] == ""
-    why = rows.verdicts[ids(claims.table).index("spectrum.E")].why_null
-    assert cells("spectrum.E", below)[CLAIM].endswith(f" · {why}")
-    assert "undetermined" in cells("spectrum.E", Qt.ItemDataRole.ToolTipRole)[OUTCOME]
+    assert cells("outlier.first", below)[CLAIM].startswith(
+        "Helix · the rows at the ends · deviation of its norm"
+    )
+    assert cells("layernorm.orthogonal")[OUTCOME] == "undetermined"
+    assert cells("layernorm.orthogonal", below)[EXPECTED] == ""
+    why = rows.verdicts[ids(claims.table).index("layernorm.orthogonal")].why_null
+    assert cells("layernorm.orthogonal", below)[CLAIM].endswith(f" · {why}")
+    assert "undetermined" in cells("layernorm.orthogonal", Qt.ItemDataRole.ToolTipRole)[OUTCOME]
 
     def shape(how):
         image = claims.table.rows.marks[how].pixmap(12, 12).toImage()
@@ -134,7 +138,7 @@ def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims
         return tuple(image.pixelColor(x, y).alpha() > 128 for y in size for x in size)
 
     shapes = {shape(how) for how in OUTCOMES}
-    assert len(shapes) == 5
+    assert len(shapes) == 6
     assert all(any(one) for one in shapes)
     said = claims.panel.header.caption.text()
     assert said.startswith(counts(claims.panel.result.verdicts))
@@ -143,7 +147,8 @@ def test_lines_say_how_why_and_what_with_marks_of_their_own_and_a_caption(claims
 
 
 def test_a_filter_that_leaves_nothing_says_so(qtbot, monkeypatch, tiny_gpt2):
-    monkeypatch.setattr(claims_spec, "check", lambda claim, _: Verdict(claim, 1.0, "holds"))
+    held = tuple(Verdict(claim, 1.0, "holds") for claim in CLAIMS)
+    monkeypatch.setattr(claims_spec, "check_in_steps", lambda *_: [Checking(1.0, "", held)])
     claims = ClaimsStage(qtbot, "claims")
     claims.open(tiny_gpt2)
     content = claims.panel.content
@@ -266,7 +271,8 @@ def test_script_prints_the_ledger_and_theme_of_marks(claims):
     printed = run_script(claims.panel.python()).splitlines()
     alone = claims.panel.result.verdicts[: len(CLAIMS)]
     for line, verdict in zip(printed, alone, strict=True):
-        how, value, null, statement = line.split("\t")
+        how, value, null, p, corrected, statement = line.split("\t")
+        assert (p == "None") == (corrected == "None") == (verdict.p is None)
         assert statement == verdict.claim.statement
         assert how == verdict.outcome
         assert (null == "None") == (verdict.null is None)
@@ -292,7 +298,7 @@ def test_choosing_a_claim_opens_its_panel(windowed, qtbot):
     qtbot.waitUntil(window.isActiveWindow)
     window.viewport.interactor.setFocus()
     table.setFocus(Qt.FocusReason.TabFocusReason)
-    assert table._marked().claim.id == "rows.unique"
+    assert table._marked().claim.id == "pca.three"
     spot = table.visualRect(table.rows.index(0, CLAIM)).center()
     QTest.mouseClick(table.viewport(), Qt.MouseButton.RightButton, pos=spot)
     assert in_front(window) == "Claims"
@@ -300,7 +306,7 @@ def test_choosing_a_claim_opens_its_panel(windowed, qtbot):
     click_row(table, "pca.three")
     qtbot.waitUntil(window.docks["positions"].isVisible)
     assert in_front(window) == "Claims"
-    for claim, title in (("norms.stable", "Norms"), ("spectrum.P", "Spectra")):
+    for claim, title in (("norms.stable", "Norms"), ("directions.sparse", "Directions")):
         window.bring("claims")
         click_row(table, claim)
         assert in_front(window) == title
@@ -409,8 +415,6 @@ def test_measured_effects_decide_what_needs_forward_passes(
 
 
 EVERY = (*CLAIMS, *EFFECT_CLAIMS, *GROUP_CLAIMS)
-ORDER = sorted(CLAIMS, key=lambda claim: isinstance(claim.null, Curves))
-"""As they are checked: what needs random curves comes last."""
 
 
 @pytest.fixture
@@ -418,13 +422,16 @@ def half_way(application, monkeypatch, qtbot, wait_until_idle):
     """The window while it checks the fourth claim, and what lets it go on."""
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(claim, measured):
-        if claim is ORDER[3]:
-            begun.set()
-            go_on.wait(20)
-        return Verdict(claim, 1.0, "holds")
+    def slow(claims, measured):
+        for done in range(len(claims) + 1):
+            held = [Verdict(claim, 1.0, "holds") for claim in claims[:done]]
+            verdicts = (*held, *map(Verdict, claims[done:]))
+            yield Checking(done / len(claims), f"Claim {done + 1} of {len(claims)}", verdicts)
+            if done == 3:
+                begun.set()
+                go_on.wait(20)
 
-    monkeypatch.setattr(claims_spec, "check", slow)
+    monkeypatch.setattr(claims_spec, "check_in_steps", slow)
     monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     app = application
     app.window.bring("claims")
@@ -446,12 +453,12 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
 
     assert ids(table) == [claim.id for claim in EVERY]
     alone = ["undetermined"] * len(EFFECT_CLAIMS + GROUP_CLAIMS)
-    checked = ["holds" if claim in ORDER[:3] else "…" for claim in CLAIMS]
+    checked = ["holds" if claim in CLAIMS[:3] else "…" for claim in CLAIMS]
     assert column(OUTCOME) == checked + alone
     assert f"{len(CLAIMS) - 3} to be checked" in panel.header.caption.text()
     assert not panel.header.more.isEnabled()
     QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)
-    assert ids(table) == [claim.id for claim in CLAIMS if claim in ORDER[:3]]
+    assert ids(table) == [claim.id for claim in CLAIMS if claim in CLAIMS[:3]]
     QTest.mouseClick(panel.controls.widgets["outcome"].buttons["all"], LEFT)
     table.selectRow(30)
     table.verticalScrollBar().setValue(200)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from geometry.claims.claim_nulls import Curves
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.claims.effect_claims import EFFECT_CLAIMS
 from geometry.claims.group_claims import GROUP_CLAIMS
+from geometry.claims.ledger import DRAWING
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import check_all
 from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources.opening import open_model
-from gui.panels.claims.spec import DRAWING, ClaimsOf
+from gui.panels.claims.spec import ClaimsOf
 from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign, word
 from gui.services.questions import Progress, QuestionContext, resolve
 from gui.style.verdicts import band, expected, measured, null_text, worth
@@ -53,15 +53,15 @@ def test_claims_report_progress_and_can_be_stopped(model):
     steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     said = [step for step in steps[:-1] if step.message.startswith("Claim")]
     assert all(isinstance(step, Progress) for step in steps[:-1])
-    assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
     assert said[-1].message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}"
-    waiting = [sum(v.outcome is None for v in step.so_far.verdicts) for step in said]
-    assert waiting == list(range(len(CLAIMS), 0, -1))
+    fractions = [step.fraction for step in steps[:-1]]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    waiting = [sum(v.outcome is None for v in step.so_far.verdicts) for step in steps[:-1]]
+    assert waiting == sorted(waiting, reverse=True)
+    assert (waiting[0], waiting[-1]) == (len(CLAIMS), 0)
     assert all(verdict.outcome is not None for verdict in steps[-1].verdicts)
-    # Those that need random curves are the last.
-    (drawing,) = (step for step in steps[:-1] if step.message == DRAWING)
-    waiting = [v.claim for v in drawing.so_far.verdicts if v.outcome is None]
-    assert waiting == [claim for claim in CLAIMS if isinstance(claim.null, Curves)]
+    assert any(step.message.startswith(DRAWING) for step in steps[:-1])
 
     def stop(progress):
         if progress.message.startswith("Claim 3"):
@@ -98,23 +98,23 @@ def test_another_range_is_told_first_what_it_leaves_alone(model):
     first = resolve(ClaimsOf((1, 199)), about)
     steps = list(ClaimsOf((30, 190)).steps(about))
     both = zip(steps[-1].verdicts, first.verdicts, strict=True)
-    alone = [one for one, other in both if one is other]
-    assert 15 < len(alone) < len(CLAIMS)
-    number = len(alone) + 1
-    (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
-    assert [v for v in step.so_far.verdicts[: len(CLAIMS)] if v.outcome is not None] == alone
+    same = [one.claim for one, other in both if one.value == other.value]
+    step = next(step for step in steps if step.message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}")
+    early = [v.claim for v in step.so_far.verdicts[: len(CLAIMS)] if v.outcome is not None]
+    assert len(early) > 15
+    assert len({*early} & {*same}) > 15
     assert [v.claim for v in step.so_far.verdicts] == list(EVERY)
 
 
 @pytest.mark.slow
 def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     outcomes = [verdict.outcome for verdict in ledger.verdicts]
-    holds, usual, fails, out, unknown = map(outcomes.count, OUTCOMES)
+    holds, usual, fails, worse, out, unknown = map(outcomes.count, OUTCOMES)
     assert counts(ledger.verdicts) == (
         f"{holds} hold · {usual} as any smooth curve · {fails} do not hold · "
-        f"{out} not applicable · {unknown} undetermined"
+        f"{worse} worse than any such curve · {out} not applicable · {unknown} undetermined"
     )
-    assert min(holds, usual, fails) > 5
+    assert min(holds, usual, fails, worse) > 2
     waiting = Verdict(CLAIMS[0])
     assert counts((waiting,)) == "0 hold · 0 do not hold · 1 to be checked"
     yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
@@ -162,22 +162,22 @@ def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full():
     verdicts = [
         Verdict(
             claim,
-            value=None if i % 5 > 2 else i / 7,
-            outcome=OUTCOMES[i % 5],
+            value=None if i % 6 > 3 else i / 7,
+            outcome=OUTCOMES[i % 6],
             null=null if i % 2 else None,
-            why_null=why if i % 5 > 2 else None,
+            why_null=why if i % 6 > 3 else None,
         )
         for i, claim in enumerate(EVERY)
     ]
     text = markdown("MiniLM", verdicts)
     lines = text.splitlines()
-    rows = lines[lines.index("|---|---|---|---:|---|---|---|") + 1 :]
+    rows = lines[lines.index("|---|---|---|---:|---|---|---|---|") + 1 :]
     assert len(rows) == len(EVERY)
     assert f"MiniLM. {counts(verdicts)}." in lines
     for verdict, row in zip(verdicts, rows, strict=True):
         # A bar within a cell, as in |cosine|, is escaped: the columns stay.
         cells = row.replace(r"\|", "¦").strip("|").split("|")
-        assert len(cells) == 7
+        assert len(cells) == 8
         assert cells[1].strip() == verdict.claim.statement
         assert cells[0].split()[0] == sign(verdict)
     read = list(csv.DictReader(comma_separated(verdicts).splitlines()))

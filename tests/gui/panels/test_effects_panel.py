@@ -204,7 +204,7 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
     assert tables["effects"]["difference"][at] == pytest.approx(control.difference[0])
     assert losses.curves[1].x.tolist() == list(range(21))
     assert losses.curves[1].y[0] == panel.result.effects.of("top 0").controls[0].delta
-    assert "windows of 4 files, too few to resample" in panel.caption()
+    assert "intervals over windows, as 2 files are too few" in panel.caption()
     # A helix of one's own is measured with the next press, and nothing else again.
     panel.configure(change="fitted helix radius 1.50 pitch 1.00")
     assert rows(panel)["fitted helix radius 1.50 pitch 1.00"][1] == ""

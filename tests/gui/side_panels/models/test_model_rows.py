@@ -5,7 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.measures.synthetic import SyntheticCurve
-from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, CatalogueEntry, read_catalogue
+from geometry.models.sources.catalogue import (
+    SAMPLE,
+    SAMPLE_INSIDE,
+    SAMPLE_PLAIN,
+    CatalogueEntry,
+    read_catalogue,
+)
 from geometry.models.sources.locating import located
 from geometry.models.sources.source import Source
 from gui.side_panels.models.model_line import identity_of, matches
@@ -19,6 +25,7 @@ STATES = {
     "openai-community/gpt2": "cached",
     "sentence-transformers/all-MiniLM-L6-v2": "installed",
     SAMPLE: "bundled",
+    SAMPLE_PLAIN: "bundled",
     "sinusoidal": "computed",
     "sinusoidal-fairseq": "computed",
 }
