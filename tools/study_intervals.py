@@ -7,7 +7,7 @@ tables of a row, as they are expected with that noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -88,10 +88,8 @@ CASES = (
     Case(256, 128, 2, 0.9, 0.3, "unequal"),
     Case(256, 128, 2, 0.98, 0.3),
     Case(512, 64, 2, 0.98, 0.3),
-    Case(512, 64, 2, 0.98, 0.3, "smooth"),
     Case(1023, 768, 1.8, 0.9, 0.3),
     Case(1023, 768, 1.8, 0.99, 0.3),
-    Case(1023, 768, 1.8, 0.998, 0.3),
 )
 
 
@@ -120,11 +118,11 @@ def coverage(case: Case, tables: int, seed: int = 0) -> tuple[Array, Array]:
     return covered, width
 
 
-def lines(tables: int) -> Iterator[str]:
+def lines(tables: int, cases: Sequence[Case] = CASES) -> Iterator[str]:
     """Yield the lines of the guide's table."""
     yield "| rows × columns | turns | noise | turns | radius | B | R² |"
     yield "|---|---|---|---|---|---|---|"
-    for case in CASES:
+    for case in cases:
         covered, width = coverage(case, tables)
         noise = f"{case.kind}, {case.correlation:g}, {case.noise:g}"
         cells = (f"{share:.0%} ({wide:.1f})" for share, wide in zip(covered, width, strict=True))
