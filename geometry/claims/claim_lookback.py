@@ -78,9 +78,9 @@ def beyond_a_rotation(measured: Measurements) -> float:
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line fitted to the angles by lag."""
     turning = measured.turning
-    if measured.pca.rank < 2 or turning is None:
+    if measured.pca.rank < 2 or not measured.longest_lag:
         raise too_few(measured)
-    if len(turning.angles) * measured.lag_step < LAG:
+    if turning is None or len(turning.angles) * measured.lag_step < LAG:
         raise NotApplicable(f"rotations do not fit up to a lag of {LAG}")
     return turning.r2
 

@@ -179,14 +179,14 @@ class MeasuredRange:
         return self.pca.project(self.rows)[:, :3]
 
     @property
-    def _longest_lag(self) -> int:
+    def longest_lag(self) -> int:
         """Longest reported lag that fits; 0 if there is none, or fewer than three components."""
         enough = len(self.pca.components) >= 3 and self.pca.rank > 0
-        return min(longest_lag(len(self.rows), 3), LAGS[-1]) if enough else 0
+        return max(0, min(longest_lag(len(self.rows), 3), LAGS[-1])) if enough else 0
 
     @of_range
     def _even_odd(self) -> LookBack | None:
-        lags = np.arange(self.lag_step, self._longest_lag + 1, self.lag_step)
+        lags = np.arange(self.lag_step, self.longest_lag + 1, self.lag_step)
         if not len(lags):
             return None
         return look_back(self._coordinates, lags, first=self.positions[0])
@@ -194,7 +194,7 @@ class MeasuredRange:
     @of_range
     def far_back(self) -> Mapping[Scoring, LookBack]:
         """:attr:`look_back` for 50, 100 and 200 alone; empty if not even the first fits."""
-        lags = [lag for lag in FAR_LAGS if lag <= self._longest_lag]
+        lags = [lag for lag in FAR_LAGS if lag <= self.longest_lag]
         if not lags:
             return {}
         return {

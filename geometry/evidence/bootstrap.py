@@ -224,10 +224,11 @@ def intervals(
     if shape is None or not shape.turns:
         return found
     counted, radii, r2 = _helices(points, shape, unit)
+    low, high = interval_about(shape.radius / unit, radii)
     return replace(
         found,
         turns=interval_about(shape.turns, counted),
-        radius=interval_about(shape.radius, radii * unit),
+        radius=(low * unit, high * unit),
         r2=interval_about(shape.r2, r2, share=True),
     )
 
@@ -238,9 +239,8 @@ def interval_about(value: float, drawn: Array, *, share: bool = False) -> Interv
     The draws vary about their own median as the value does about what is expected, on the scale of
     logarithms, or of log-odds for shares.
     """
-    eps = np.finfo(np.float64).eps
-    # Zero has no logarithm, and lengths have any size.
-    least, most = (eps, 1.0 - eps) if share else (np.finfo(np.float64).tiny, np.inf)
+    limits = np.finfo(np.float64)
+    least, most = (limits.eps, 1.0 - limits.eps) if share else (limits.tiny, np.inf)
 
     def scaled(numbers: npt.ArrayLike) -> Array:
         x = np.clip(numbers, least, most)
