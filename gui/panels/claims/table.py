@@ -77,7 +77,7 @@ _COLUMNS = (
     ),
 )
 _WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 14, P: 16}
-_ROOM = {EXPECTED: 480, P: 640}
+_ROOM = {EXPECTED: 480, P: 860}
 """Minimum width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
@@ -185,7 +185,7 @@ class ClaimRows(TitledRows):
                 return cell
             case Role.UserRole if column == CLAIM:
                 made = "by construction" if verdict.by_construction else ""
-                facts = (verdict.claim.fact, made, verdict.why_null or below(verdict))
+                facts = (made, verdict.claim.fact, verdict.why_null or below(verdict))
                 return " · ".join(filter(None, (article(verdict), *facts)))
             case Role.UserRole if column == P:
                 null = verdict.null
