@@ -10,7 +10,7 @@ from typing import Literal
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements
-from geometry.evidence.null import Null, Outcome, Side, least_favourable, weigh
+from geometry.evidence.null import RARE, Null, Outcome, Side, least_favourable, weigh
 from geometry.models.notes import Note
 from geometry.pca.curve import why_fewer
 

@@ -77,10 +77,10 @@ def beyond_a_rotation(measured: Measurements) -> float:
 
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line fitted to the angles by lag."""
-    if measured.pca.rank < 2 or not measured.far_back:
-        raise too_few(measured)
     turning = measured.turning
-    if turning is None or len(turning.angles) * measured.lag_step < LAG:
+    if measured.pca.rank < 2 or turning is None:
+        raise too_few(measured)
+    if len(turning.angles) * measured.lag_step < LAG:
         raise NotApplicable(f"rotations do not fit up to a lag of {LAG}")
     return turning.r2
 

@@ -238,8 +238,9 @@ def interval_about(value: float, drawn: Array, *, share: bool = False) -> Interv
     The draws vary about their own median as the value does about what is expected, on the scale of
     logarithms, or of log-odds for shares.
     """
-    least = np.finfo(np.float64).eps
-    most = 1.0 - least if share else np.inf
+    eps = np.finfo(np.float64).eps
+    # Zero has no logarithm, and lengths have any size.
+    least, most = (eps, 1.0 - eps) if share else (np.finfo(np.float64).tiny, np.inf)
 
     def scaled(numbers: npt.ArrayLike) -> Array:
         x = np.clip(numbers, least, most)

@@ -17,7 +17,7 @@ from tests.marks import slow_but
 SPACES = ("pca.", "shape.", "lookback.", "directions.", "overlap.", "capture.", "curve.")
 """Claims about components and directions."""
 OF_LENGTH = ("norms.values", "norms.mean", "norms.std", "spectrum.P", "shape.helix.radius",
-             "shape.helix.climb_per_turn")  # fmt: skip
+             "shape.helix.climb_per_turn", "shape.interval.radius")  # fmt: skip
 BESIDE_TOKENS = ("layernorm.error", "kernels", "probes.order_error", "model.", "missing")
 """What depends on the size of positions beside that of tokens, weights or a penalty."""
 CLAIMS_BESIDE_TOKENS = ("layernorm.sum_of_squares", "layernorm.constant", "decoding.", "lookback.h",
