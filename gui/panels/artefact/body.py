@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QBoxLayout, QWidget
 from geometry.models.notes import sentences
 from gui.panels.artefact.spec import ArtefactPanel, ArtefactView
 from gui.panels.kit.body import PanelBody
-from gui.panels.shape.spec import NOTED
 from gui.plots.qt_painter import PaintedRow
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
@@ -19,6 +18,8 @@ from gui.widgets.scroll_column import ScrollColumn
 
 WIDTH = 44 * GRID
 """Minimum width of the sentences beside the plots, in pixels; they take a quarter of the panel."""
+NOTED = ("shape.", "pca.three")
+"""Beginnings of the claims whose notes are shown with the answer."""
 
 
 class ArtefactBody(PanelBody):

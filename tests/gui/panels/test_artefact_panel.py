@@ -45,13 +45,11 @@ def test_the_other_random_table_is_drawn_on_request(stage):
     np.testing.assert_array_equal(walk, result.random["walk"].example.scores[:, 0])
 
 
-def test_what_holds_by_construction_is_stated(stage_of):
-    plain = stage_of("artefact", "synthetic:helix,n=60,d=8", size=(1000, 320)).panel
-    assert plain.findChild(ArtefactBody).notes.isHidden()
-    sample = stage_of("artefact", "sample", size=(1000, 320)).panel
-    notes = sample.findChild(ArtefactBody).notes
-    assert not notes.isHidden()
-    assert all(note.sentence in notes.text() for note in open_model("sample").notes)
+def test_what_holds_by_construction_is_stated(stage_of, stage):
+    assert stage.panel.findChild(ArtefactBody).notes.isHidden()  # its note is on other claims
+    body = stage_of("artefact", "sample", size=(1000, 320)).panel.findChild(ArtefactBody)
+    assert not body.notes.isHidden()
+    assert all(note.sentence in body.notes.text() for note in open_model("sample").notes)
 
 
 def test_too_few_positions_are_no_curve(stage_of):
