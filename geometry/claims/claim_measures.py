@@ -10,13 +10,14 @@ from geometry.evidence.drawn_tables import noise_and_half_lag
 from geometry.evidence.turning_share import MIN_TURNS, SMOOTH
 from geometry.history.here import history_here, of_one_version
 from geometry.history.last_position import LastPosition, last_position
-from geometry.measures.norms import NormProfile, outlyingness
+from geometry.measures.norms import NormProfile
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.similarity import largest_rise
 from geometry.measures.single_dimensions import SINUSOID, Sinusoids, best_sinusoids
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.components import Array, PositionPCA, about_mean, row_norms, unit_rows
 from geometry.pca.curve import why_fewer
+from geometry.pca.norm_rule import outlyingness
 from geometry.pca.pca import fit_pca
 from geometry.pca.unit import in_unit
 
